@@ -1,0 +1,1 @@
+"""One elastic link: from its cross-section to shapes and integrals."""

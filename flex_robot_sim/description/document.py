@@ -1,0 +1,105 @@
+"""
+From bytes to XML elements with line numbers; nothing here knows what a robot is.
+
+The text comes from anybody, so it is read without entities, external files, or depth.
+"""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from lxml import etree
+
+from flex_robot_sim.exceptions import DescriptionError, one_line
+
+LARGEST_FILE = 16 * 2**20   # [bytes]; the largest robots in use are below 1 MB
+
+_SKIPPED = r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>'
+_START_TAGS = re.compile(_SKIPPED + r'|<(?=[^/!?])', re.DOTALL)
+_DOCTYPE = re.compile(_SKIPPED + r'|<!DOCTYPE', re.DOTALL)
+
+
+class Document:
+    """An XML document, where each element starts, and what there is to say about it."""
+
+    def __init__(self, source, content):
+        """Read `content` (bytes), which came from `source`; DescriptionError if it is no XML."""
+        self.source = source
+        self.warnings = []
+        text = self._decode(content)
+        self._refuse_document_type(text)
+        parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
+                                 load_dtd=False, huge_tree=False, recover=True)
+        if not text.strip():
+            raise DescriptionError(source, 1, 'the document is empty', 'Give a URDF or xacro file')
+        with suppress(etree.XMLSyntaxError):    # its first error stands in the log, with a line
+            self.root = etree.fromstring(text.encode(), parser)
+        for entry in parser.error_log:
+            # robots older than ROS 2 have tags like <sensor:camera> with a prefix nobody declares
+            if entry.domain != etree.ErrorDomains.NAMESPACE:
+                what = re.sub(r'[\s.]*$', '', entry.message)
+                raise DescriptionError(source, entry.line or 1,
+                                       f'this is not well-formed XML: {what}',
+                                       'Mend or complete the text there')
+        self._lines = _start_lines(text, self.root)
+
+    def line(self, element):
+        """Line on which `element` starts."""
+        return self._lines[element]
+
+    def error(self, element, problem, remedy):
+        """Return the DescriptionError that says what is wrong with `element`."""
+        return self.error_at(self.line(element), problem, remedy)
+
+    def error_at(self, line, problem, remedy):
+        """Return the DescriptionError that says what is wrong in `line`."""
+        return DescriptionError(self.source, line, problem, remedy)
+
+    def warn(self, line, problem, remedy):
+        """Note a one-line warning about `line`."""
+        self.warnings.append(one_line(self.source, line, problem, remedy))
+
+    def _decode(self, content):
+        if len(content) > LARGEST_FILE:
+            raise DescriptionError(
+                self.source, 1, f'{len(content) / 2**20:.0f} MB are too much for a description',
+                f'Give a file below {LARGEST_FILE // 2**20} MB, with meshes in files of their own')
+        try:
+            return content.decode('utf-8-sig')
+        except UnicodeDecodeError as error:
+            line = content.count(b'\n', 0, error.start) + 1
+            raise DescriptionError(self.source, line, 'the text is not UTF-8',
+                                   'Save the file with UTF-8 encoding') from error
+
+    def _refuse_document_type(self, text):
+        for match in _DOCTYPE.finditer(text):
+            if match[0] == '<!DOCTYPE':
+                raise DescriptionError(
+                    self.source, text.count('\n', 0, match.start()) + 1,
+                    'a robot description has no <!DOCTYPE> and no entities', 'Remove it')
+
+
+def read_file(path):
+    """Content of the regular file `path` [bytes]; DescriptionError if it cannot be read."""
+    path = Path(path)
+    try:
+        if path.exists() and not path.is_file():
+            raise DescriptionError(path, None, 'this is not a regular file',
+                                   'Give the path of a URDF or xacro file')
+        with path.open('rb') as file:
+            return file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        what = getattr(error, 'strerror', None) or str(error)
+        raise DescriptionError(path, None, f'the file cannot be read: {what}',
+                               'Give the path of a URDF or xacro file') from error
+
+
+def _start_lines(text, root):
+    """Line of the `<` of every element; lxml itself tells the line of the `>`."""
+    lines, line, seen = [], 1, 0
+    for match in _START_TAGS.finditer(text):
+        if match[0] == '<':
+            line += text.count('\n', seen, match.start())
+            seen = match.start()
+            lines.append(line)
+    return dict(zip(root.iter('*'), lines))

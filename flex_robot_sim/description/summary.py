@@ -1,0 +1,156 @@
+"""What `flexsim check` says of a robot: one dictionary, and the same as text."""
+
+import math
+
+from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
+from flex_robot_sim.description.words import DIRECTIONS
+
+_UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2', 'EA': 'N'}
+
+
+def summarise(robot):
+    """Return what is worth knowing of a RobotDescription, ready for JSON; SI units and Hz."""
+    return {
+        'name': robot.name,
+        'source': robot.source,
+        'links': [_link(robot, index) for index in range(len(robot.links))],
+        'joints': [_joint(joint) for joint in robot.joints],
+        'warnings': list(robot.warnings),
+    }
+
+
+def as_text(summary):
+    """Lines that show a summary to a person."""
+    yield (f'{summary["name"]} ({summary["source"]}): {_count(summary["links"], "link")}, '
+           f'{_count([j for j in summary["joints"] if j["moves"]], "moving joint")}, '
+           f'{_count([k for k in summary["links"] if k["beam"]], "flexible link")}, '
+           f'{_count([j for j in summary["joints"] if j["stiffness"]], "flexible joint")}')
+    yield from _tree(summary)
+    for link in summary['links']:
+        if link['beam']:
+            yield from _beam_text(link['name'], link['beam'])
+    yield from (f'warning: {warning}' for warning in summary['warnings'])
+
+
+def _link(robot, index):
+    link = robot.links[index]
+    return {
+        'name': link.name,
+        'parent': robot.joints[index - 1].parent if index else None,
+        'mass': link.inertial.mass if link.inertial else 0.0,
+        'beam': _beam(link) if link.beam else None,
+    }
+
+
+def _beam(link):
+    beam = link.beam
+    return {
+        'length': beam.length,
+        'mass': link.inertial.mass,
+        **{name: _number(getattr(beam, name)) for name in ('EIy', 'EIz', 'GJ', 'EA')},
+        'first_clamped_frequency': {
+            direction: _first_frequency(beam, direction) for direction in DIRECTIONS},
+        'elements': beam.elements,
+        'modes': dict(beam.coordinates),
+        'segments': beam.segments,
+        'boundary': beam.boundary,
+        'damping_ratio': beam.damping_ratio,
+        'damping_time': beam.damping_time,
+        'sensors': [{'name': sensor.name, 'from': sensor.start, 'to': sensor.end,
+                     'plane': sensor.plane} for sensor in beam.sensors],
+    }
+
+
+def _first_frequency(beam, direction):
+    """Frequency [Hz] of the bare beam; None in a direction that is rigid or has no inertia."""
+    stiffness = beam.stiffness(direction)
+    inertia = beam.section_inertia[0] if direction == 'torsion' else beam.mass_per_length
+    if math.isnan(stiffness) or inertia == 0:
+        return None
+    frequency = (first_bending_frequency if direction.startswith('bending')
+                 else first_wave_frequency)
+    return frequency(beam.length, stiffness, inertia)
+
+
+def _joint(joint):
+    return {
+        'name': joint.name,
+        'kind': joint.kind,
+        'parent': joint.parent,
+        'child': joint.child,
+        'moves': joint.moves,
+        'axis': [float(value) for value in joint.axis],
+        'held_at': joint.held_at,
+        **{name: _number(getattr(joint, name)) for name in (
+            'lower', 'upper', 'effort', 'velocity', 'viscous_friction', 'coulomb_friction',
+            'stiffness', 'damping', 'rotor_inertia', 'gear_ratio')},
+    }
+
+
+def _number(value):
+    """Return the value; None for what is not given or without bound: JSON has no nan and inf."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _count(items, noun):
+    return f'{len(items)} {noun}{"" if len(items) == 1 else "s"}'
+
+
+def _tree(summary):
+    """Lines of the tree of links, each with the joint that carries it."""
+    children = {link['name']: [] for link in summary['links']}
+    links = {link['name']: link for link in summary['links']}
+    for joint in summary['joints']:
+        children[joint['parent']].append(joint)
+    base = summary['links'][0]
+    yield f'  {base["name"]}'
+    waiting = [(joint, '  ', joint is children[base['name']][-1])
+               for joint in reversed(children[base['name']])]
+    while waiting:
+        joint, indent, last = waiting.pop()
+        below = children[joint['child']]
+        yield f'{indent}{"└─" if last else "├─"} {_branch(joint, links[joint["child"]])}'
+        indent += '   ' if last else '│  '
+        waiting.extend((child, indent, child is below[-1]) for child in reversed(below))
+
+
+def _branch(joint, link):
+    words = [link['name']]
+    if link['mass']:
+        words.append(f'{link["mass"]:.4g} kg')
+    if link['beam']:
+        words.append('flexible')
+    motion = joint['kind']
+    if joint['held_at'] is not None:
+        motion += f', held at {joint["held_at"]:g}'
+    if joint['moves']:
+        motion += f' {_axis(joint["axis"])}'
+    if joint['stiffness']:
+        unit = 'N/m' if joint['kind'] == 'prismatic' else 'N m/rad'
+        motion += f', stiffness {joint["stiffness"]:g} {unit}'
+    return f'{" ".join(words)}  [{joint["name"]}: {motion}]'
+
+
+def _axis(axis):
+    for name, index in (('x', 0), ('y', 1), ('z', 2)):
+        if abs(abs(axis[index]) - 1) < 1e-9:
+            return name if axis[index] > 0 else f'-{name}'
+    return '(' + ' '.join(f'{value:.3g}' for value in axis) + ')'
+
+
+def _beam_text(name, beam):
+    values = ', '.join(f'{key} {beam[key]:.4g} {unit}' for key, unit in _UNITS.items()
+                       if beam[key] is not None)
+    yield f'  {name}: {values}'
+    frequencies = ', '.join(
+        f'{direction} {frequency:.4g} Hz'
+        for direction, frequency in beam['first_clamped_frequency'].items()
+        if frequency is not None)
+    yield f'    first clamped-free frequency: {frequencies}'
+    form = f'{beam["elements"]} finite elements' if beam['elements'] else 'modes'
+    modes = ', '.join(f'{direction} {count}' for direction, count in beam['modes'].items())
+    segments = f' in {beam["segments"]} segments' if beam['segments'] > 1 else ''
+    yield f'    {form}{segments}: {modes}'
+    for sensor in beam['sensors']:
+        yield (f'    flex sensor {name}/{sensor["name"]}: {sensor["from"]:g} to '
+               f'{sensor["to"]:g} m, plane {sensor["plane"]}')

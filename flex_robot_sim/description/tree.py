@@ -1,0 +1,69 @@
+"""Put links and joints in order, base to tip, or say why they are no tree."""
+
+from flex_robot_sim.description.values import unknown_name
+
+
+def order(document, links, joints):
+    """
+    Links and joints of the tree, every link after the one that carries it.
+
+    :returns: [Link], the base first, and [Joint]; joints[i] carries links[i + 1].
+    """
+    carriers = _carrier_of_each_link(document, links, joints)
+    roots = [name for name in links if name not in carriers]
+    if not roots:
+        raise document.error(document.root, 'the robot has no base: every link is the child of a '
+                             'joint', 'Remove the joint that closes the loop')
+    children = {name: [] for name in links}
+    for joint in joints.values():
+        children[joint.parent].append(joint)
+    ordered_links, ordered_joints = _walk(links, children, roots[0])
+    _refuse_loops(document, links, carriers, children, roots)
+    if len(roots) > 1:
+        raise document.error_at(links[roots[1]].line,
+                  f'the robot has several bases: {_some(roots)}',
+                  'Connect them with joints, or remove the links that are not used')
+    return ordered_links, ordered_joints
+
+
+def _carrier_of_each_link(document, links, joints):
+    carriers = {}
+    for joint in joints.values():
+        if joint.mimics is not None and joint.mimics not in joints:
+            raise unknown_name(document, joint.line, f'joint "{joint.name}" mimics '
+                               f'"{joint.mimics}", which is no joint', joint.mimics, joints)
+        for role, link in (('parent', joint.parent), ('child', joint.child)):
+            if link not in links:
+                raise unknown_name(document, joint.line, f'joint "{joint.name}" has the {role} '
+                                   f'"{link}", which is no link', link, links)
+        if joint.child in carriers:
+            raise document.error_at(joint.line,
+                      f'link "{joint.child}" has two parents: it is the child of the joints '
+                      f'"{carriers[joint.child].name}" and "{joint.name}"', 'Remove one of them')
+        carriers[joint.child] = joint
+    return carriers
+
+
+def _walk(links, children, root):
+    """Links and joints below `root`, depth first, in the order of the document."""
+    ordered_links, ordered_joints = [links[root]], []
+    waiting = children[root][::-1]
+    while waiting:
+        joint = waiting.pop()
+        ordered_joints.append(joint)
+        ordered_links.append(links[joint.child])
+        waiting.extend(children[joint.child][::-1])
+    return ordered_links, ordered_joints
+
+
+def _refuse_loops(document, links, carriers, children, roots):
+    reached = {link.name for root in roots for link in _walk(links, children, root)[0]}
+    for name in links:
+        if name not in reached:
+            joint = carriers[name]
+            raise document.error_at(joint.line, f'joint "{joint.name}" is part of a loop of links',
+                      'Remove one joint of the loop')
+
+
+def _some(names, most=5):
+    return ', '.join(f'"{name}"' for name in names[:most]) + (' ...' if len(names) > most else '')

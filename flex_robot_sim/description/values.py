@@ -1,0 +1,186 @@
+"""Read the attributes and children of one element against its row of the vocabulary."""
+
+import difflib
+import math
+import re
+
+import numpy as np
+
+from flex_robot_sim.description.words import REQUIRED
+
+LARGEST = 1e30      # a few values above it have no finite product
+SMALLEST = 1e-30    # what is below it is rounding of zero
+
+_NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+
+
+def closest(word, known, similarity=0.6):
+    """Return the word of `known` that was probably meant, or None."""
+    by_lower_case = {candidate.lower(): candidate for candidate in known}
+    match = difflib.get_close_matches(word.lower(), by_lower_case, 1, similarity)
+    return by_lower_case[match[0]] if match else None
+
+
+def read_attributes(document, element, row, extensions_allowed=False):
+    """
+    Values of the attributes of `element`, by name, defaults filled in.
+
+    :param row: `words.Element` that lists the attributes.
+    :param extensions_allowed: pass over an unknown attribute that resembles no known one.
+    """
+    for name in element.attrib:
+        if name not in row.attributes:
+            _report_unknown(document, element, f'attribute "{name}"', name, row.attributes,
+                            extensions_allowed)
+    return {name: _read_attribute(document, element, name, attribute)
+            for name, attribute in row.attributes.items()}
+
+
+def read_children(document, element, known, passed_over=None):
+    """
+    Child elements by tag, each a list in the order of the document.
+
+    :param known: tags that are wanted.
+    :param passed_over: further tags that may stand there; None: nothing else may stand there,
+        neither elements nor text.
+    """
+    found = {tag: [] for tag in known}
+    if passed_over is None:
+        _refuse_text(document, element)
+    for child in element.iterchildren('*'):
+        if child.tag in found:
+            found[child.tag].append(child)
+        elif passed_over is None:
+            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, False)
+        elif child.tag not in passed_over:
+            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, True)
+    return found
+
+
+def only(document, children, tag):
+    """Return the only element `tag` of `children`, or None; two of them are an error."""
+    if len(children[tag]) > 1:
+        first, second = children[tag][:2]
+        raise document.error(
+            second, f'a second <{tag}>, after the one in line {document.line(first)}',
+            'Keep one of them')
+    return children[tag][0] if children[tag] else None
+
+
+def unknown_name(document, line, problem, name, known):
+    """Return the DescriptionError about a `name` that is none of the `known` ones."""
+    meant = closest(name, known)
+    return document.error_at(line, problem, f'Did you mean "{meant}"' if meant else
+                             'Correct the name, or add what is missing')
+
+
+def _report_unknown(document, element, what, word, known, extensions_allowed):
+    meant = closest(word, known, 0.8 if extensions_allowed else 0.6)
+    if extensions_allowed and (meant is None or meant in word.split('_')):
+        return
+    where = '' if what.startswith('element') else f' of <{element.tag}>'
+    choice = ', '.join(known) or 'nothing'
+    raise document.error(element, f'unknown {what}{where}',
+                         f'Did you mean "{meant}"' if meant else f'Known here: {choice}')
+
+
+def _refuse_text(document, element):
+    for text in (element.text, *(child.tail for child in element)):
+        if text and text.strip():
+            raise document.error(element, f'stray text "{text.strip()[:20]}" in <{element.tag}>',
+                                 'Remove it, or make it a comment')
+
+
+def _read_attribute(document, element, name, attribute):
+    text = (element.get(name) or '').strip()
+    if not text:
+        if attribute.default is REQUIRED or (name in element.attrib and attribute.kind != 'name'):
+            unit = f' [{attribute.unit}]' if attribute.unit else ''
+            raise document.error(element, f'<{element.tag}> has no {name}',
+                                 f'Give {name}{unit}: {attribute.meaning}')
+        return attribute.default
+    return _READERS[attribute.kind](document, element, name, attribute, text)
+
+
+def _read_name(document, element, name, attribute, text):
+    return text
+
+
+def _read_number(document, element, name, attribute, text):
+    value = _finite(document, element, name, attribute, text)
+    bound = _broken_bound(value, attribute)
+    if bound:
+        unit = f' [{attribute.unit}]' if attribute.unit else ''
+        raise document.error(element, f'{name} = {text} must be {bound}',
+                             f'Give {name}{unit}: {attribute.meaning}')
+    return value
+
+
+def _read_vector(document, element, name, attribute, text):
+    parts = text.split()
+    if len(parts) != 3:
+        raise document.error(element, f'{name} = "{text[:40]}" is not three numbers',
+                             f'Write {name}="x y z"')
+    return tuple(_finite(document, element, name, attribute, part) for part in parts)
+
+
+def _read_axis(document, element, name, attribute, text):
+    vector = np.array(_read_vector(document, element, name, attribute, text))
+    length = math.sqrt(vector @ vector)
+    if length < SMALLEST:
+        raise document.error(element, f'{name} = "{text}" has no direction',
+                             f'Give {name} a length other than zero')
+    return tuple(vector / length)
+
+
+def _read_count(document, element, name, attribute, text):
+    if not re.fullmatch(r'\d{1,4}', text, re.ASCII) or _broken_bound(int(text), attribute):
+        least = '' if attribute.at_least is None else f' of at least {attribute.at_least}'
+        words = ''.join(f' or "{word}"' for word in attribute.choices)
+        raise document.error(element, f'{name} = {text[:40]} is no whole number{least}{words}',
+                             f'Give {name}: {attribute.meaning}')
+    return int(text)
+
+
+def _read_modes(document, element, name, attribute, text):
+    if text in attribute.choices:
+        return text
+    return _read_count(document, element, name, attribute, text)
+
+
+def _read_choice(document, element, name, attribute, text):
+    if text not in attribute.choices:
+        meant = closest(text, attribute.choices)
+        choice = ', '.join(attribute.choices)
+        raise document.error(element, f'{name} = "{text[:40]}" is not one of: {choice}',
+                             f'Did you mean "{meant}"' if meant else f'Choose one of: {choice}')
+    return text
+
+
+def _finite(document, element, name, attribute, text):
+    if not _NUMBER.fullmatch(text):
+        unit = f' in {attribute.unit}' if attribute.unit else ''
+        raise document.error(element, f'{name} = "{text[:40]}" is not a number',
+                             f'Write a finite decimal number{unit}')
+    value = float(text)
+    if abs(value) < SMALLEST:
+        return 0.0
+    if abs(value) > LARGEST:
+        raise document.error(element, f'{name} = {text[:40]} is out of all proportion',
+                             f'Give {name} in SI units')
+    return value
+
+
+def _broken_bound(value, attribute):
+    if attribute.above is not None and not value > attribute.above:
+        return f'> {attribute.above:g}'
+    if attribute.at_least is not None and not value >= attribute.at_least:
+        return f'>= {attribute.at_least:g}'
+    if attribute.below is not None and not value < attribute.below:
+        return f'< {attribute.below:g}'
+    return None
+
+
+_READERS = {'name': _read_name, 'number': _read_number, 'vector': _read_vector,
+            'axis': _read_axis, 'count': _read_count, 'modes': _read_modes,
+            'choice': _read_choice}

@@ -1,0 +1,209 @@
+"""
+The vocabulary of a robot description: every element and attribute that the reader knows.
+
+The reader checks documents against these tables and `docs/description.md` lists them, so that the
+page, the reader and the error messages know the same words.
+"""
+
+from typing import NamedTuple
+
+DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
+"""Ways in which a link gives: along its y axis, along its z axis, about and along its x axis."""
+
+REQUIRED = object()
+"""Default of an attribute that must be written."""
+
+
+class Attribute(NamedTuple):
+    """One attribute: what may stand in it and what it means."""
+
+    kind: str               # 'name', 'number', 'vector', 'axis', 'count', 'modes' or 'choice'
+    unit: str               # of the value; '' where it has none
+    default: object         # REQUIRED, None (absent means something of its own) or a value
+    meaning: str
+    above: float = None     # exclusive lower bound
+    at_least: float = None  # inclusive lower bound
+    below: float = None     # exclusive upper bound
+    choices: tuple = ()
+
+
+class Element(NamedTuple):
+    """One element: its attributes, and the elements that may stand in it."""
+
+    meaning: str
+    attributes: dict
+    children: tuple = ()
+
+
+def _number(unit, default, meaning, **bounds):
+    return Attribute('number', unit, default, meaning, **bounds)
+
+
+def _positive(unit, default, meaning):
+    return Attribute('number', unit, default, meaning, above=0.0)
+
+
+def _name(meaning):
+    return Attribute('name', '', REQUIRED, meaning)
+
+
+_SEGMENTS = Attribute(
+    'count', '', 1, 'flexible bodies, fixed end to end, that the beam is cut into', at_least=1)
+_BOUNDARY = Attribute(
+    'choice', '', 'static',
+    'what the shapes hold at the free end: `static` shapes first (x^2, x^3; x), then clamped-free '
+    'ones; or the natural modes of the beam with a `free` end, or carrying the `mass`, or mass '
+    'and `inertia`, of the tree beyond it', choices=('static', 'free', 'mass', 'inertia'))
+
+
+def _coordinates(direction, default, stiffness, words=()):
+    return Attribute('modes', '', default, f'elastic coordinates of {direction}; uses {stiffness}',
+                     at_least=0, choices=words)
+
+
+FLEXIBILITY = {
+    'flexibility': Element(
+        'stands directly under `<robot>`, once; tools that do not know it pass over it', {},
+        ('link', 'joint')),
+    'link': Element(
+        'makes a link of the robot an elastic beam that starts at the link origin', {
+            'name': _name('the link'),
+            'end': Attribute('vector', 'm', REQUIRED, 'far end of the beam, in the link frame'),
+            'y_axis': Attribute(
+                'axis', '', (0.0, 1.0, 0.0),
+                "direction of the section's y axis in the link frame; its part across the beam "
+                'counts'),
+        }, ('section', 'rectangle', 'tube', 'rod', 'material', 'modes', 'elements', 'damping',
+            'flex_sensor')),
+    'section': Element(
+        'the stiffnesses of the cross-section; one is needed for every direction that gives', {
+            'EIy': _positive('N m2', None, 'bending stiffness about y: resists bending_z'),
+            'EIz': _positive('N m2', None, 'bending stiffness about z: resists bending_y'),
+            'GJ': _positive('N m2', None, 'torsional stiffness'),
+            'EA': _positive('N', None, 'stiffness against stretch'),
+        }),
+    'rectangle': Element(
+        'a solid rectangular section', {
+            'width': _positive('m', REQUIRED, "size along the section's y axis"),
+            'height': _positive('m', REQUIRED, "size along the section's z axis"),
+        }),
+    'tube': Element(
+        'a round hollow section', {
+            'outer': _positive('m', REQUIRED, 'outer diameter'),
+            'wall': _positive('m', REQUIRED, 'wall thickness, below half the outer diameter'),
+        }),
+    'rod': Element(
+        'a round solid section', {
+            'diameter': _positive('m', REQUIRED, 'diameter'),
+        }),
+    'material': Element(
+        'goes with `<rectangle>`, `<tube>` or `<rod>`', {
+            'E': _positive('Pa', REQUIRED, "Young's modulus"),
+            'G': _positive('Pa', REQUIRED, 'shear modulus'),
+            'density': _positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
+        }),
+    'modes': Element(
+        'describes the bending by assumed shapes (this is the default)', {
+            'bending_y': _coordinates('bending along y', 2, 'EIz'),
+            'bending_z': _coordinates('bending along z', 2, 'EIy'),
+            'torsion': _coordinates('torsion', 1, 'GJ'),
+            'stretch': _coordinates('stretch', 0, 'EA'),
+            'segments': _SEGMENTS,
+            'boundary': _BOUNDARY,
+        }),
+    'elements': Element(
+        'describes the bending by finite elements, cubic in bending, linear in torsion and '
+        'stretch', {
+            'count': Attribute('count', '', REQUIRED, 'elements per segment', at_least=1),
+            'bending_y': _coordinates('bending along y, or `all`', 'all', 'EIz', ('all',)),
+            'bending_z': _coordinates('bending along z, or `all`', 'all', 'EIy', ('all',)),
+            'torsion': _coordinates('torsion, or `all`', 'all', 'GJ', ('all',)),
+            'stretch': _coordinates('stretch, or `all`', 0, 'EA', ('all',)),
+            'segments': _SEGMENTS,
+        }),
+    'damping': Element(
+        'internal damping of the beam, one of the two; without it the beam has none', {
+            'ratio': _number('', None, 'fraction of critical damping, the same for every mode',
+                             at_least=0.0, below=1.0),
+            'time_constant': _number('s', None, 'Kelvin-Voigt: damping = time_constant * '
+                                     'stiffness', at_least=0.0),
+        }),
+    'flex_sensor': Element(
+        'measures the mean curvature between two stations of the beam', {
+            'name': _name('published as `<link>/<name>`'),
+            'from': _number('m', REQUIRED, 'first station, from the link origin', at_least=0.0),
+            'to': _positive('m', REQUIRED, 'last station, from the link origin'),
+            'plane': Attribute('choice', '', REQUIRED, 'plane in which it bends: `xy` or `xz`',
+                               choices=('xy', 'xz')),
+        }),
+    'joint': Element(
+        'gives a moving joint of the robot a gear that yields and a rotor', {
+            'name': _name('the joint'),
+            'stiffness': _positive('N m/rad or N/m', None,
+                                   'between motor side and link side; absent: rigid'),
+            'damping': _number('N m s/rad or N s/m', 0.0, 'beside the stiffness', at_least=0.0),
+            'rotor_inertia': _number('kg m2', 0.0, 'of the motor about its own axis; must be '
+                                     'above 0 beside a stiffness', at_least=0.0),
+            'gear_ratio': _positive('1 or rad/m', 1.0, 'motor speed over joint speed; the joint '
+                                    'feels rotor_inertia * gear_ratio^2'),
+        }),
+}
+
+_VECTOR_ZERO = (0.0, 0.0, 0.0)
+
+URDF = {
+    'robot': Element('the document', {'name': Attribute('name', '', 'robot', 'of the robot')},
+                     ('link', 'joint', 'flexibility')),
+    'link': Element('one body', {'name': _name('what joints and topics call it')}, ('inertial',)),
+    'inertial': Element('mass, centre of mass and inertia; of a flexible link: of the whole '
+                        'undeformed link', {}, ('origin', 'mass', 'inertia')),
+    'mass': Element('the mass of the link', {'value': _number('kg', REQUIRED, 'of the link')}),
+    'inertia': Element('the moments and products of inertia', {
+        'ixx': _number('kg m2', REQUIRED, 'about the centre of mass, in the axes of '
+                       "the inertial's origin"),
+        'iyy': _number('kg m2', REQUIRED, 'likewise'),
+        'izz': _number('kg m2', REQUIRED, 'likewise'),
+        'ixy': _number('kg m2', 0.0, 'likewise'),
+        'ixz': _number('kg m2', 0.0, 'likewise'),
+        'iyz': _number('kg m2', 0.0, 'likewise'),
+    }),
+    'origin': Element(
+        'a pose: of the inertial in the link frame, of the joint in the frame of its parent', {
+        'xyz': Attribute('vector', 'm', _VECTOR_ZERO, 'position'),
+        'rpy': Attribute('vector', 'rad', _VECTOR_ZERO, 'roll, pitch, yaw about fixed axes'),
+    }),
+    'joint': Element('connects two links', {
+        'name': _name('what commands and states call it'),
+        'type': Attribute('choice', '', REQUIRED,
+                          '`revolute`, `continuous`, `prismatic` or `fixed`',
+                          choices=('revolute', 'continuous', 'prismatic', 'fixed')),
+    }, ('origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mimic')),
+    'parent': Element('the link before the joint', {'link': _name('link that carries the joint')}),
+    'child': Element('the link after the joint', {'link': _name('link that the joint moves')}),
+    'axis': Element('the axis of the motion', {'xyz': Attribute('axis', '', (1.0, 0.0, 0.0),
+                                          'direction of the motion, in the joint frame')}),
+    'limit': Element('the range of the joint; required for revolute and prismatic joints', {
+        'lower': _number('rad or m', 0.0, 'smallest position'),
+        'upper': _number('rad or m', 0.0, 'largest position'),
+        'effort': _number('N m or N', None, 'largest effort of the motor; below 0: no limit'),
+        'velocity': _number('rad/s or m/s', None, 'largest speed; below 0: no limit'),
+    }),
+    'dynamics': Element('friction of the joint', {
+        'damping': _number('N m s/rad or N s/m', 0.0, 'viscous friction', at_least=0.0),
+        'friction': _number('N m or N', 0.0, 'Coulomb friction', at_least=0.0),
+    }),
+    'mimic': Element('the joint is held at `offset`, with a warning', {
+        'joint': _name('joint that it would follow'),
+        'multiplier': _number('', 1.0, 'read, not followed'),
+        'offset': _number('rad or m', 0.0, 'position at which the joint is held'),
+    }),
+}
+
+URDF_PASSED_OVER = {
+    'robot': ('material', 'transmission', 'gazebo', 'ros2_control', 'sensor',
+              'disable_collisions'),
+    'link': ('visual', 'collision', 'contact', 'sensor', 'gazebo', 'self_collision_checking'),
+    'joint': ('calibration', 'safety_controller', 'hardwareInterface', 'hardware_interface',
+              'property'),
+}
+"""Elements of URDF and of its well-known extensions that say nothing about the dynamics."""

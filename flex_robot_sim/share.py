@@ -1,0 +1,25 @@
+"""Where the files are that come with the package."""
+
+from pathlib import Path
+
+NAME = 'flex_robot_sim'
+
+
+def share_folder():
+    """
+    Folder that holds urdf/, and config/ and launch/ where there are any.
+
+    It is the source folder, or share/flex_robot_sim of the prefix that the package is installed
+    in, whatever installed it: pip, colcon or a Debian package.
+    """
+    for folder in Path(__file__).resolve().parents[1:]:
+        if (folder / 'package.xml').is_file() and (folder / NAME).is_dir():
+            return folder
+        if (folder / 'share' / NAME / 'package.xml').is_file():
+            return folder / 'share' / NAME
+    raise FileNotFoundError(f'share/{NAME} is in no folder above {__file__}')
+
+
+def shipped_robots():
+    """Return {name: path} of the robots that come with the package."""
+    return {path.stem: path for path in sorted(share_folder().glob('urdf/*.urdf'))}

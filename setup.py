@@ -1,0 +1,55 @@
+"""All metadata of the package; `colcon build` and `pip install` both read it here."""
+
+from glob import glob
+
+from setuptools import Distribution, find_packages, setup
+
+NAME = 'flex_robot_sim'
+
+# What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
+SHARED_FOLDERS = ('config', 'launch', 'urdf')
+
+
+class DistributionWithData(Distribution):
+    """A distribution of which `pip install -e` installs the data files too."""
+
+    has_data = Distribution.has_data_files      # what setuptools asks, and does not define
+
+
+setup(
+    distclass=DistributionWithData,
+    name=NAME,
+    version='0.1.0',
+    description='Robot arms whose links bend and twist and whose joints give, from one URDF',
+    author='The flex_robot_sim developers',
+    author_email='flex_robot_sim@example.org',
+    maintainer='The flex_robot_sim developers',
+    maintainer_email='flex_robot_sim@example.org',
+    license='Apache-2.0',
+    python_requires='>=3.10',
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+        *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
+    ],
+    install_requires=['lxml>=4.8', 'numpy>=1.21', 'xacro>=2.0'],
+    extras_require={
+        'ros': [
+            'ros-jazzy-rclpy[fastrtps]==7.1.6',
+            'ros-jazzy-diagnostic-msgs==5.3.6',
+            'ros-jazzy-geometry-msgs==5.3.6',
+            'ros-jazzy-sensor-msgs==5.3.6',
+            'ros-jazzy-std-srvs==5.3.6',
+            'ros-jazzy-trajectory-msgs==5.3.6',
+            'ros-jazzy-visualization-msgs==5.3.6',
+        ],
+        'view': ['viser>=1.1.1,<1.2'],
+        'benchmark': ['exudyn>=1.9', 'mujoco>=3.2', 'pin>=3.0'],
+        'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
+        'test': ['hypothesis', 'pin>=3.0; python_version >= "3.11"', 'pytest', 'ruff', 'scipy',
+                 'urdf-parser-py'],
+    },
+    zip_safe=False,
+    entry_points={'console_scripts': ['flexsim = flex_robot_sim.cli:main']},
+)

@@ -1,0 +1,75 @@
+"""
+What all tests share: markers, options, and the one place that decides about ROS tests.
+
+Tests that import rclpy live in test/nodes/; a single test elsewhere carries the marker `ros`.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+MARKERS = {
+    'ros': 'needs rclpy; skipped where it cannot be imported',
+    'rig': 'needs the hardware; runs with --rig PORT',
+    'install': 'installs the package several times; runs with --install, as ./run test does',
+    'slow': 'takes more than a few seconds; leave out with -m "not slow"',
+}
+
+# ROS of other people in the same network, or of another test run on this machine, stays outside.
+os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+
+try:
+    import rclpy  # noqa: F401
+    NO_ROS = ''
+except ImportError as error:
+    NO_ROS = f'rclpy cannot be imported: {error}'
+
+collect_ignore = ['nodes'] if NO_ROS else []
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup('flex_robot_sim')
+    group.addoption('--install', action='store_true', help='run the tests marked install')
+    group.addoption('--rig', metavar='PORT', help='run the tests marked rig on this serial port')
+    group.addoption('--mutants', type=int, default=20000, metavar='N',
+                    help='broken robot descriptions to try (default: %(default)s)')
+
+
+def pytest_configure(config):
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line('markers', f'{name}: {meaning}')
+
+
+def pytest_report_header():
+    return f'ROS tests are off: {NO_ROS}' if NO_ROS else 'ROS tests are on'
+
+
+def pytest_collection_modifyitems(config, items):
+    reasons = {
+        'ros': NO_ROS,
+        'rig': '' if config.getoption('--rig') else 'give --rig PORT',
+        'install': '' if config.getoption('--install') else 'give --install',
+    }
+    for item in items:
+        if 'nodes' in item.nodeid.split('/'):
+            item.add_marker('ros')
+        for name, reason in reasons.items():
+            if reason and item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def mutants(request):
+    """Return how many broken robot descriptions to try."""
+    return request.config.getoption('--mutants')
+
+
+@pytest.fixture(scope='session')
+def registry():
+    """Skip where the registry of Python packages is out of reach."""
+    ask = [sys.executable, '-m', 'pip', '--retries', '0', '--timeout', '10', 'index', 'versions']
+    if subprocess.run([*ask, 'setuptools'], capture_output=True).returncode:
+        pytest.skip('the registry of Python packages is out of reach')

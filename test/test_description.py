@@ -1,0 +1,174 @@
+"""What a description means: frames, values, order; judged by closed forms and other readers."""
+
+import io
+import math
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+from arms import SECTION, beam, flexibility, flexible_arm, joint, link, robot
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim import read_description
+from flex_robot_sim.share import shipped_robots
+
+
+def arm(text):
+    return read_description(text).link('arm')
+
+
+def test_a_urdf_without_flexibility_is_a_rigid_arm():
+    description = read_description(robot(link(), joint()))
+    assert [item.beam for item in description.links] == [None, None]
+    assert description.joint_names == ['hinge']
+    assert description.joint('hinge').stiffness == math.inf
+
+
+def test_the_beam_frame_has_x_along_the_beam_and_y_across_it():
+    inside = beam(end='0 0 -2', more=' y_axis="1 0 5"')
+    text = robot(link(centre='0 0 -1'), joint(), flexibility(inside))
+    frame = arm(text).beam.axes
+    assert frame[:, 0] == pytest.approx([0, 0, -1], abs=1e-15)
+    assert frame[:, 1] == pytest.approx([1, 0, 0], abs=1e-15)
+    assert frame.T @ frame == pytest.approx(np.eye(3), abs=1e-15)
+    assert np.linalg.det(frame) == pytest.approx(1)
+
+
+def test_mass_per_length_is_the_mass_of_the_link_over_the_length_of_the_beam():
+    assert arm(flexible_arm()).beam.mass_per_length == pytest.approx(2.0)
+
+
+def test_stiffness_by_direction_is_that_of_the_plane_it_bends_in():
+    stiffness = arm(flexible_arm()).beam.stiffness
+    assert [stiffness(d) for d in ('bending_y', 'bending_z', 'torsion', 'stretch')] == [
+        30, 20, 10, 1e6]
+
+
+def test_a_solid_section_gives_the_textbook_stiffnesses():
+    text = flexible_arm(beam('<rod diameter="0.02"/><material E="2e11" G="8e10"/>'))
+    second_moment = math.pi * 0.02**4 / 64
+    assert arm(text).beam.EIy == pytest.approx(2e11 * second_moment)
+    assert arm(text).beam.EIz == pytest.approx(2e11 * second_moment)
+    assert arm(text).beam.GJ == pytest.approx(8e10 * 2 * second_moment)
+    assert arm(text).beam.EA == pytest.approx(2e11 * math.pi * 0.01**2)
+
+
+def test_modes_default_to_two_in_bending_one_in_torsion_and_none_in_stretch():
+    assert arm(flexible_arm()).beam.coordinates == {
+        'bending_y': 2, 'bending_z': 2, 'torsion': 1, 'stretch': 0}
+
+
+def test_elements_default_to_all_coordinates_but_stretch():
+    read = arm(flexible_arm(beam(f'{SECTION}<elements count="3"/>'))).beam
+    assert read.elements == 3
+    assert read.coordinates == {
+        'bending_y': 'all', 'bending_z': 'all', 'torsion': 'all', 'stretch': 0}
+
+
+def test_a_direction_without_coordinates_needs_no_stiffness():
+    inside = '<section EIy="2"/><modes bending_y="0" torsion="0"/>'
+    assert math.isnan(arm(flexible_arm(beam(inside))).beam.GJ)
+
+
+def test_the_section_inertia_is_what_a_thin_rod_lacks():
+    mass, inertia = 2.0, (4e-3, 2 / 12 + 1e-3, 2 / 12 + 3e-3)
+    text = robot(link(mass=mass, inertia=inertia), joint(), flexibility(beam()))
+    assert arm(text).beam.section_inertia == pytest.approx([4e-3, 1e-3, 3e-3], abs=1e-15)
+
+
+def test_the_inertial_frame_may_be_turned():
+    roll, pitch, yaw = 0.3, -0.7, 1.9
+    text = link().replace('xyz="0.5 0 0"', f'xyz="1 2 3" rpy="{roll} {pitch} {yaw}"')
+    read = arm(robot(text, joint())).inertial
+    turn = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()   # fixed axes
+    assert read.inertia == pytest.approx(turn @ np.diag([1e-3, 1 / 6, 1 / 6]) @ turn.T, abs=1e-14)
+    assert read.centre == pytest.approx([1, 2, 3])
+
+
+def test_reflected_inertia_grows_with_the_square_of_the_gear_ratio():
+    gear = '<joint name="hinge" stiffness="100" rotor_inertia="2e-5" gear_ratio="50"/>'
+    hinge = read_description(flexible_arm(beam(), gear)).joint('hinge')
+    assert hinge.reflected_inertia == pytest.approx(0.05)
+    assert (hinge.stiffness, hinge.damping) == (100, 0)
+
+
+def test_a_rotor_without_stiffness_is_carried_rigidly():
+    gear = '<joint name="hinge" rotor_inertia="2e-5"/>'
+    assert read_description(flexible_arm(gear)).joint('hinge').stiffness == math.inf
+
+
+def test_links_come_base_to_tip_whatever_the_order_in_the_file():
+    parts = [joint('c', 'fixed', 'two', 'three', ''), link('two'), joint('b', child='two',
+             parent='one'), link('three'), joint('a', child='one'), link('one')]
+    description = read_description(robot(*parts))
+    assert [item.name for item in description.links] == ['base', 'one', 'two', 'three']
+    assert [item.child for item in description.joints] == ['one', 'two', 'three']
+
+
+def test_several_children_ride_anywhere_along_a_flexible_link():
+    parts = [joint(f'j{i}', 'fixed', 'arm', f'm{i}', f'<origin xyz="{x} 0.3 0"/>') + link(f'm{i}')
+             for i, x in enumerate((0, 0.4, 1))]
+    description = read_description(robot(link(), joint(), *parts, flexibility(beam())))
+    stations = [arm.station(item.position) for arm in [description.link('arm').beam]
+                for item in description.children('arm')]
+    assert stations == pytest.approx([0, 0.4, 1])
+
+
+def test_a_mimic_joint_is_held_at_its_offset_with_a_warning():
+    finger = joint('finger', parent='arm', child='tip', inside='<axis xyz="0 0 1"/>'
+                   '<mimic joint="hinge" offset="0.2"/>')
+    description = read_description(robot(link(), joint(), link('tip'), finger))
+    assert description.joint('finger').held_at == 0.2
+    assert description.joint_names == ['hinge']
+    assert description.warnings == (
+        '<text>:6: joint "finger" mimics "hinge" and is held at 0.2. Remove <mimic> if it is to '
+        'move by itself.',)
+
+
+def test_frames_without_inertia_on_fixed_joints_are_normal():
+    frame = '<link name="frame"/>' + joint('weld', 'fixed', 'arm', 'frame', '')
+    assert read_description(robot(link(), joint(), frame)).warnings == ()
+
+
+def test_extensions_of_other_tools_are_left_alone():
+    others = ('<gazebo reference="arm"><mu1>1</mu1></gazebo><transmission name="t"/>'
+              '<ros2_control name="r" type="system"/><sensor:camera name="old"/>')
+    description = read_description(robot(link(), joint(), others))
+    assert description.warnings == ()
+
+
+@pytest.mark.parametrize('name', sorted(shipped_robots()))
+def test_every_shipped_robot_reads_without_a_warning(name):
+    assert read_description(shipped_robots()[name]).warnings == ()
+
+
+def test_a_shipped_robot_is_found_by_its_name():
+    assert read_description('two_link').name == 'two_link'
+
+
+@pytest.mark.parametrize('name', sorted(shipped_robots()))
+def test_another_reader_sees_the_same_links_joints_and_inertias(name):
+    urdf = pytest.importorskip('urdf_parser_py.urdf')
+    with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+        other = urdf.URDF.from_xml_string(shipped_robots()[name].read_bytes())
+    ours = read_description(shipped_robots()[name])
+    assert {item.name for item in ours.links} == {item.name for item in other.links}
+    for theirs in other.joints:
+        mine = ours.joint(theirs.name)
+        assert (mine.kind, mine.parent, mine.child) == (theirs.type, theirs.parent, theirs.child)
+        xyz, rpy = ((theirs.origin.xyz, theirs.origin.rpy) if theirs.origin
+                    else ([0, 0, 0], [0, 0, 0]))
+        assert mine.position == pytest.approx(xyz)
+        turn = Rotation.from_euler('xyz', rpy or [0, 0, 0]).as_matrix()
+        assert mine.rotation == pytest.approx(turn, abs=1e-14)
+        if theirs.limit and theirs.type != 'continuous':
+            assert (mine.lower, mine.upper, mine.effort) == pytest.approx(
+                (theirs.limit.lower, theirs.limit.upper, theirs.limit.effort))
+    for theirs in other.links:
+        mine = ours.link(theirs.name).inertial
+        assert (mine is None) == (theirs.inertial is None)
+        if mine:
+            assert mine.mass == pytest.approx(theirs.inertial.mass)
+            moments = theirs.inertial.inertia.to_matrix()
+            assert np.linalg.eigvalsh(mine.inertia) == pytest.approx(
+                np.linalg.eigvalsh(moments), abs=1e-15)

@@ -1,0 +1,391 @@
+"""Every mistake ends in one line that says where, what, and what to do."""
+
+import os
+import re
+
+import pytest
+from arms import SECTION, beam, flexibility, flexible_arm, joint, link, robot
+
+from flex_robot_sim import DescriptionError, read_description
+
+
+def complaint(source):
+    with pytest.raises(DescriptionError) as caught:
+        read_description(source)
+    return str(caught.value)
+
+
+def without_the_words_of_libxml(message):
+    """Return the message; libxml2 words its own part differently from version to version."""
+    return re.sub(r'(well-formed XML: ).*(\. Mend)', r'\1(.*)\2', message)
+
+
+def in_beam(inside, **more):
+    return flexible_arm(beam(inside, **more))
+
+
+STEEL = '<material E="2.1e11" G="8.1e10" density="7850"/>'
+
+# what is written, and the whole message after `<text>:`
+MISTAKES = {
+    # words
+    'unknown element': (
+        in_beam(f'{SECTION}<dampng ratio="0.1"/>'),
+        '5: unknown element <dampng>. Did you mean "damping".'),
+    'unknown element that resembles nothing': (
+        flexible_arm('<gravity/>'),
+        '5: unknown element <gravity>. Known here: link, joint.'),
+    'unknown attribute': (
+        in_beam('<section EIy="1" Eiz="1" GJ="1"/>'),
+        '5: unknown attribute "Eiz" of <section>. Did you mean "EIz".'),
+    'misspelt element of URDF': (
+        robot(link().replace('inertial', 'inertal'), joint()),
+        '3: unknown element <inertal>. Did you mean "inertial".'),
+    'misspelt attribute of URDF': (
+        robot(link(), joint(inside='<dynamics dampng="1"/>')),
+        '4: unknown attribute "dampng" of <dynamics>. Did you mean "damping".'),
+    'misspelt link': (
+        flexible_arm(beam(name='amr')),
+        '5: <flexibility> names the link "amr", which the robot does not have. '
+        'Did you mean "arm".'),
+    'misspelt joint': (
+        flexible_arm('<joint name="knee" stiffness="1" rotor_inertia="1"/>'),
+        '5: <flexibility> names the joint "knee", which the robot does not have. '
+        'Correct the name, or add what is missing.'),
+    'stray text': (
+        flexible_arm('steel'),
+        '5: stray text "steel" in <flexibility>. Remove it, or make it a comment.'),
+    'flexibility in a link': (
+        robot(link().replace('</link>', '<flexibility/></link>'), joint()),
+        '3: <flexibility> stands in <link>. Move it directly under <robot>.'),
+    'two flexibilities': (
+        robot(link(), joint(), flexibility(), flexibility()),
+        '6: a second <flexibility>, after the one in line 5. Keep one of them.'),
+    # values
+    'missing value': (
+        flexible_arm(f'<link name="arm">{SECTION}</link>'),
+        '5: <link> has no end. Give end [m]: far end of the beam, in the link frame.'),
+    'not a number': (
+        in_beam('<section EIy="2,5" EIz="1"/>'),
+        '5: EIy = "2,5" is not a number. Write a finite decimal number in N m2.'),
+    'not finite': (
+        robot(link(mass=float('nan')), joint()),
+        '3: value = "nan" is not a number. Write a finite decimal number in kg.'),
+    'two numbers of three': (
+        in_beam(SECTION, end='1 0'), '5: end = "1 0" is not three numbers. Write end="x y z".'),
+    'out of proportion': (
+        in_beam('<section EIy="1e300" EIz="1"/>'),
+        '5: EIy = 1e300 is out of all proportion. Give EIy in SI units.'),
+    'negative stiffness': (
+        in_beam('<section EIy="-2" EIz="1"/>'),
+        '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: resists bending_z.'),
+    'zero stiffness of a joint': (
+        flexible_arm('<joint name="hinge" stiffness="0" rotor_inertia="1"/>'),
+        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad or N/m]: between motor side and '
+        'link side; absent: rigid.'),
+    'damping above critical': (
+        in_beam(f'{SECTION}<damping ratio="1.5"/>'),
+        '5: ratio = 1.5 must be < 1. Give ratio: fraction of critical damping, the same for every '
+        'mode.'),
+    'fraction of a mode': (
+        in_beam(f'{SECTION}<modes torsion="0.5"/>'),
+        '5: torsion = 0.5 is no whole number of at least 0. Give torsion: elastic coordinates of '
+        'torsion; uses GJ.'),
+    'axis without direction': (
+        robot(link(), joint(inside='<axis xyz="0 0 0"/>')),
+        '4: xyz = "0 0 0" has no direction. Give xyz a length other than zero.'),
+    # beams
+    'no section': (
+        in_beam(''),
+        '5: flexible link "arm" has no bending stiffness. Give its <section> EIy and EIz [N m2], '
+        'or remove it from <flexibility>.'),
+    'no stiffness for a direction': (
+        in_beam('<section EIy="1" EIz="1"/>'),
+        '5: flexible link "arm" has coordinates of torsion but no GJ. Give its <section> GJ '
+        '[N m2], or set torsion="0" in <modes>.'),
+    'zero length': (
+        in_beam(SECTION, end='0 0 0'),
+        '5: flexible link "arm" has the length zero. Give the far end of the beam: end="x y z" '
+        '[m].'),
+    'y axis along the beam': (
+        in_beam(SECTION, more=' y_axis="2 0 0"'),
+        '5: y_axis of "arm" lies along the beam. Give a y_axis across the beam, for instance '
+        'y_axis="0 0 1".'),
+    'flexible link without mass': (
+        robot('<link name="arm"/>', joint(), flexibility(beam())),
+        '5: flexible link "arm" has no mass. Give the link an <inertial> with the mass of the '
+        'whole beam.'),
+    'mass against density and section': (
+        in_beam(f'<rod diameter="0.02"/>{STEEL}'),
+        '5: flexible link "arm" weighs 2 kg, but density and section make 2.46615 kg. Correct one '
+        'of them; motors and payloads belong in links of their own.'),
+    'beam end off the link': (
+        in_beam(SECTION, end='10 0 0'),
+        '5: the beam of "arm" is off the link: its centre of mass lies at 0.5 of 10 m along the '
+        'beam and 0 m beside it. Correct end [m], or the <origin> of the <inertial>, which is at '
+        'half the beam.'),
+    'child beyond the beam': (
+        robot(link(), joint(), link('tip'),
+              joint('far', 'fixed', 'arm', 'tip', '<origin xyz="1.2 0 0"/>'), flexibility(beam())),
+        '6: joint "far" would ride at 1.2 m on the beam of link "arm", which ends at 1 m. Move '
+        'its <origin> between the ends of the beam, or correct the end of the beam.'),
+    'child behind the beam': (
+        robot(link(), joint(), link('tip'),
+              joint('far', 'fixed', 'arm', 'tip', '<origin xyz="-0.1 0 0"/>'),
+              flexibility(beam())),
+        '6: joint "far" would ride at -0.1 m on the beam of link "arm", which ends at 1 m. Move '
+        'its <origin> between the ends of the beam, or correct the end of the beam.'),
+    'two sections': (
+        in_beam(f'{SECTION}<rod diameter="0.1"/>'),
+        '5: flexible link "arm" has a <section> and a <rod>. Keep one of them.'),
+    'section with material': (
+        in_beam(f'{SECTION}{STEEL}'),
+        '5: flexible link "arm" has a <section> and a <material>. Keep one of them: <section> '
+        'holds stiffnesses.'),
+    'rod without material': (
+        in_beam('<rod diameter="0.02"/>'),
+        '5: the <rod> of "arm" has no <material>. Add <material E="..." G="..." density="..."/>.'),
+    'thick wall': (
+        in_beam(f'<tube outer="0.02" wall="0.011"/>{STEEL}'),
+        '5: the wall of "arm" is thicker than half its diameter. Give wall [m] below '
+        'outer / 2.'),
+    'modes and elements': (
+        in_beam(f'{SECTION}<modes/><elements count="2"/>'),
+        '5: flexible link "arm" has <modes> and <elements>. Keep one of them.'),
+    'no coordinates': (
+        in_beam(f'{SECTION}<modes bending_y="0" bending_z="0" torsion="0"/>'),
+        '5: flexible link "arm" has no elastic coordinates. Give it at least one, or remove it '
+        'from <flexibility>.'),
+    'more modes than elements': (
+        in_beam(f'{SECTION}<elements count="2" torsion="3"/>'),
+        '5: 2 elements of "arm" have no 3 modes of torsion. Ask for at most 2, or give more '
+        'elements.'),
+    'unknown boundary': (
+        in_beam(f'{SECTION}<modes boundary="fre"/>'),
+        '5: boundary = "fre" is not one of: static, free, mass, inertia. Did you mean "free".'),
+    'empty damping': (
+        in_beam(f'{SECTION}<damping/>'),
+        '5: the <damping> of "arm" has neither a ratio nor a time_constant. Give one of them.'),
+    'damping twice over': (
+        in_beam(f'{SECTION}<damping ratio="0" time_constant="0"/>'),
+        '5: the <damping> of "arm" has both a ratio and a time_constant. Give one of them.'),
+    'sensor beyond the beam': (
+        in_beam(f'{SECTION}<flex_sensor name="s" from="0.9" to="1.1" plane="xy"/>'),
+        '5: flex sensor "s" reaches from 0.9 to 1.1 m on a beam of 1 m. Give 0 <= from < to <= '
+        'length.'),
+    'two sensors of one name': (
+        in_beam(SECTION + 2 * '<flex_sensor name="s" from="0.1" to="0.2" plane="xz"/>'),
+        '5: flexible link "arm" has two flex sensors "s". Rename one of them.'),
+    'link twice': (
+        flexible_arm(beam(), beam()),
+        '5: <flexibility> describes the link "arm" twice. Keep one of them.'),
+    # flexible joints
+    'massless motor side': (
+        flexible_arm('<joint name="hinge" stiffness="1"/>'),
+        '5: flexible joint "hinge" has no rotor_inertia, so that its motor side has no mass. Give '
+        'rotor_inertia [kg m2].'),
+    'gear on a fixed joint': (
+        robot(link(), joint(kind='fixed'), flexibility(
+            beam(), '<joint name="hinge" stiffness="1" rotor_inertia="1"/>')),
+        '5: joint "hinge" is fixed, so it has no gear. Remove it from <flexibility>.'),
+    'damping without stiffness': (
+        flexible_arm('<joint name="hinge" damping="1"/>'),
+        '5: joint "hinge" has a damping but no stiffness. Give its stiffness, or put the friction '
+        "into the joint's <dynamics>."),
+    'joint that says nothing': (
+        flexible_arm('<joint name="hinge"/>'),
+        '5: joint "hinge" has neither stiffness nor rotor_inertia. Give one of them, or remove '
+        'the joint from <flexibility>.'),
+    # the tree
+    'two parents': (
+        robot(link(), joint(), joint('again')),
+        '5: link "arm" has two parents: it is the child of the joints "hinge" and "again". Remove '
+        'one of them.'),
+    'loop beside the base': (
+        robot(link('a'), link('b'), joint('ab', parent='a', child='b'),
+              joint('ba', parent='b', child='a')),
+        '6: joint "ba" is part of a loop of links. Remove one joint of the loop.'),
+    'no root': (
+        '<robot name="r"><link name="a"/><joint name="j" type="fixed"><parent link="a"/>'
+        '<child link="a"/></joint></robot>',
+        '1: the robot has no base: every link is the child of a joint. Remove the joint that '
+        'closes the loop.'),
+    'several roots': (
+        robot(link(), joint(), link('lost'), link('found')),
+        '5: the robot has several bases: "base", "lost", "found". Connect them with joints, or '
+        'remove the links that are not used.'),
+    'unknown parent': (
+        robot(link(), joint(parent='bas')),
+        '4: joint "hinge" has the parent "bas", which is no link. Did you mean "base".'),
+    'second link of a name': (
+        robot(link(), link(), joint()),
+        '4: a second link "arm", after the one in line 3. Rename one link.'),
+    'floating joint': (
+        robot(link(), joint(kind='floating')),
+        '4: joint "hinge" is floating, which is not simulated here. Build it from revolute and '
+        'prismatic joints, or make it fixed.'),
+    'unknown kind of joint': (
+        robot(link(), joint(kind='revolut')),
+        '4: type = "revolut" is not one of: revolute, continuous, prismatic, fixed. Did you mean '
+        '"revolute".'),
+    'revolute joint without limits': (
+        robot(link(), joint(kind='revolute')),
+        '4: revolute joint "hinge" has no <limit>. Add <limit lower upper effort velocity/>, or '
+        'make it continuous.'),
+    'limits exchanged': (
+        robot(link(), joint(kind='prismatic', inside='<limit lower="1" upper="-1"/>')),
+        '4: joint "hinge" has its lower limit 1 above its upper limit -1. Exchange them.'),
+    'mimic of nothing': (
+        robot(link(), joint(inside='<mimic joint="hing"/>')),
+        '4: joint "hinge" mimics "hing", which is no joint. Did you mean "hinge".'),
+    'joint without a child': (
+        robot(link(), joint().replace('<child link="arm"/>', '')),
+        '4: joint "hinge" has no <child>. Add <child link="..."/>.'),
+    # bodies
+    'negative mass': (
+        robot(link(mass=-1.0), joint()),
+        '3: link "arm" has the mass -1 kg. Give a mass above 0 [kg].'),
+    'inertia without mass': (
+        robot(link(mass=0.0), joint()),
+        '3: no body has the inertia of link "arm": it has no mass. Correct its <inertia> [kg m2]; '
+        'products are often wrong in sign or size.'),
+    'inertia that is not positive definite': (
+        robot(link(inertia=(1.0, 1.0, 1.0), products=(2.0, 0.0, 0.0)), joint()),
+        '3: no body has the inertia of link "arm": it is not positive definite (principal moments '
+        '-1, 1, 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
+        'sign or size.'),
+    'inertia against the triangle inequality': (
+        robot(link(inertia=(1.0, 1.0, 3.0)), joint()),
+        '3: no body has the inertia of link "arm": it breaks the triangle inequality (principal '
+        'moments 1 + 1 < 3 kg m2). Correct its <inertia> [kg m2]; products are often wrong in '
+        'sign or size.'),
+    'moving end without mass': (
+        robot('<link name="arm"/>', joint()),
+        '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
+        'beyond it an <inertial>, or fix the joint.'),
+    'point mass on the axis of its joint': (
+        robot(link(inertia=(0.0, 0.0, 0.0), centre='0 0 0.3'), joint()),
+        '4: joint "hinge" moves nothing that has inertia about its axis. Give link "arm" or one '
+        'beyond it an <inertial>, or fix the joint.'),
+    'inertial without inertia': (
+        robot(re.sub('<inertia .*?/>', '', link()), joint()),
+        '3: the <inertial> of link "arm" has no <inertia>. Give it a <inertia>, or remove the '
+        '<inertial>.'),
+    # the text
+    'another document': ('<html/>', '1: the document is a <html>, not a <robot>. Give a URDF or '
+                         'xacro file.'),
+    'no links': ('<robot name="r"/>', '1: the robot has no links. Give it at least one <link>.'),
+    'truncated': (
+        flexible_arm()[:-30],
+        '5: this is not well-formed XML: (.*). Mend or complete the text there.'),
+    'entity bomb': (
+        '<?xml version="1.0"?>\n<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>\n'
+        '<robot name="&b;"/>',
+        '2: a robot description has no <!DOCTYPE> and no entities. Remove it.'),
+    'external entity': (
+        '<!DOCTYPE r SYSTEM "file:///etc/passwd"><robot name="r"/>',
+        '1: a robot description has no <!DOCTYPE> and no entities. Remove it.'),
+    'line break in a name': (
+        robot(link(), joint(parent='b&#10;c')),
+        '4: joint "hinge" has the parent "b c", which is no link. Correct the name, or add what '
+        'is missing.'),
+    'xacro as text': (
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:m/></robot>',
+        '1: the text holds xacro, which needs its files. Give the path of the xacro file, or the '
+        'expanded text.'),
+}
+
+
+@pytest.mark.parametrize('what', MISTAKES)
+def test_a_mistake_ends_in_one_line(what):
+    text, message = MISTAKES[what]
+    assert without_the_words_of_libxml(complaint(text)) == f'<text>:{message}'
+
+
+def test_the_line_is_where_the_tag_begins_and_comments_count():
+    text = robot('<!-- <link> \n\n -->', link(), joint(), '<flexibility>\n<link name="arm"',
+                 '  end="1 0 0"', '  y_axs="0 1 0"/></flexibility>')
+    assert complaint(text).startswith('<text>:9: unknown attribute "y_axs"')
+
+
+FILES = {
+    'not UTF-8': (b'<robot name="r">\n<link name="\xe9"/></robot>',
+                  ':2: the text is not UTF-8. Save the file with UTF-8 encoding.'),
+    'UTF-16': ('<robot name="r"/>'.encode('utf-16'),
+               ':1: the text is not UTF-8. Save the file with UTF-8 encoding.'),
+    'empty': (b'', ':1: the document is empty. Give a URDF or xacro file.'),
+    'huge': (b'<robot name="r"/>' + b' ' * 2**24,
+             ':1: 16 MB are too much for a description. Give a file below 16 MB, with meshes in '
+             'files of their own.'),
+    'binary': (bytes(range(1, 128)),
+               ':1: this is not well-formed XML: (.*). Mend or complete the text there.'),
+    'deep': (b'<robot name="r">' + b'<a>' * 100_000,
+             ':1: this is not well-formed XML: (.*). Mend or complete the text there.'),
+}
+
+
+@pytest.mark.parametrize('what', FILES)
+def test_an_unusable_file_ends_in_one_line(what, tmp_path):
+    content, message = FILES[what]
+    path = tmp_path / 'robot.urdf'
+    path.write_bytes(content)
+    assert without_the_words_of_libxml(complaint(path)) == f'{path}{message}'
+
+
+def test_a_file_that_is_not_there_a_folder_and_a_pipe_end_in_one_line(tmp_path):
+    missing, pipe = tmp_path / 'no.urdf', tmp_path / 'pipe'
+    os.mkfifo(pipe)
+    assert complaint(missing) == (f'{missing}: the file cannot be read: No such file or '
+                                  'directory. Give the path of a URDF or xacro file.')
+    for path in (tmp_path, pipe):
+        assert complaint(path) == (f'{path}: this is not a regular file. Give the path of a URDF '
+                                   'or xacro file.')
+
+
+WARNINGS = {
+    'E in GPa': (
+        in_beam('<rod diameter="0.0178412"/><material E="210" G="81" density="8000"/>'
+                '<modes torsion="0"/>'),
+        'E = 210 Pa of "arm" is softer than any gel. Give it in Pa, not in GPa or MPa.'),
+    'length in mm': (
+        robot(link(centre='475 0 0', inertia=(1.0, 150416.7, 150416.7)), joint(),
+              flexibility(beam(end='950 0 0'))),
+        'flexible link "arm" is 950 m long. Give lengths in m, not in mm.'),
+    'density in g/cm3': (
+        in_beam('<rod diameter="1"/><material E="2e11" G="8e10" density="2.5"/>').replace(
+            'mass value="2.0"', 'mass value="1.9634954"'),
+        'by its EA and its mass per length, sound runs through link "arm" at 2.83e+05 m/s. '
+        'Check EA [N], mass [kg] and length [m].'),
+    'no uniform beam': (
+        robot(link(centre='0.4 0 0'), joint(), flexibility(beam())),
+        'the <inertial> of flexible link "arm" is not that of a uniform beam of 2 kg and 1 m, as '
+        'which it is simulated. Put the centre of mass at 0.5 m along the beam and give 0.166667 '
+        'kg m2 across it.'),
+    'identified inertia': (
+        robot(link(inertia=(1.0, 1.0, 2.1)), joint()),
+        'the inertia of link "arm" breaks the triangle inequality (principal moments 1 + 1 < 2.1 '
+        'kg m2). Correct its <inertia> [kg m2].'),
+    'zero mass': (
+        robot(link('dummy', mass=0.0, inertia=(0.0, 0.0, 0.0)), link(),
+              joint('a', child='dummy'), joint('b', parent='dummy')),
+        'link "dummy" has the mass 0. Give its mass [kg], or remove the <inertial> if the link is '
+        'a mere frame.'),
+    'nothing moves': (
+        robot(), 'nothing of this robot moves. Give it a revolute, continuous or prismatic joint, '
+        'or a flexible link.'),
+}
+
+
+@pytest.mark.parametrize('what', WARNINGS)
+def test_what_looks_like_a_slip_is_a_warning(what):
+    text, message = WARNINGS[what]
+    warnings = read_description(text).warnings
+    assert message in [warning.split(': ', 1)[1] for warning in warnings]
+
+
+def test_a_shorted_inertia_of_what_never_turns_is_only_a_warning():
+    # as in many robots in use: a sensor with an invented inertia, welded to a heavy link
+    sensor = link('sensor', mass=1e-3, inertia=(0.0, 0.0, 1e-5)) + joint(
+        'weld', 'fixed', 'arm', 'sensor', '')
+    warnings = read_description(robot(link(), joint(), sensor)).warnings
+    assert [w for w in warnings if 'sensor' in w and 'triangle inequality' in w]
