@@ -30,9 +30,9 @@ class Installation(NamedTuple):
 
 
 def clean_environment():
-    """Return the environment without paths of a sourced workspace."""
-    foreign = {'PYTHONPATH', 'AMENT_PREFIX_PATH', 'COLCON_PREFIX_PATH'}
-    return {name: value for name, value in os.environ.items() if name not in foreign}
+    """Return the environment without what sourcing ROS, or starting its wheels, put there."""
+    foreign = ('PYTHON', 'ROS_', '_ROS_', 'AMENT_', 'COLCON_', 'LD_LIBRARY_')
+    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
 
 
 def output_of(*words, **options):
@@ -64,10 +64,10 @@ def colcon(verb, *options):
 def install_with_colcon(folder):
     pytest.importorskip('colcon_ros')
     copy_of_tree(folder)
-    output_of(*colcon('build'), env=clean_environment(), cwd=folder)
+    output_of(*colcon('build'), cwd=folder)
     program = 'import json, os; print(json.dumps(dict(os.environ)))'
     text = output_of('sh', '-c', '. install/setup.sh && exec "$0" "$@"', sys.executable, '-c',
-                     program, env=clean_environment(), cwd=folder)
+                     program, cwd=folder)
     prefix = folder / 'install' / NAME
     return Installation(prefix, next(prefix.glob('lib/python*/site-packages')),
                         Path(sys.executable), prefix / 'lib' / NAME / 'flexsim', json.loads(text))
@@ -119,9 +119,9 @@ def test_colcon_test_runs_the_tests_and_reports_a_failure(tmp_path):
         if path.name != 'test_layers.py':
             path.unlink()
     (tests / 'test_planted.py').write_text('def test_planted():\n    assert False\n')
-    output_of(*colcon('build'), env=clean_environment(), cwd=tmp_path)
-    answer = subprocess.run(colcon('test', '--return-code-on-test-failure'),
-                            env=clean_environment(), cwd=tmp_path, timeout=300)
+    output_of(*colcon('build'), cwd=tmp_path)
+    answer = subprocess.run(colcon('test', '--return-code-on-test-failure'), cwd=tmp_path,
+                            timeout=300)
     assert answer.returncode == 1
     suite = ElementTree.parse(tmp_path / 'build' / NAME / 'pytest.xml').find('testsuite')
     failed = [case.get('name') for case in suite if case.find('failure') is not None]

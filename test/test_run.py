@@ -53,7 +53,7 @@ class Machine:
         self.bin.mkdir()
         for tool in filter(shutil.which, TOOLS):
             (self.bin / tool).symlink_to(shutil.which(tool))
-        foreign = ('PYTHON', 'ROS_', 'AMENT_', 'COLCON_', 'TMPDIR')
+        foreign = ('PYTHON', 'ROS_', '_ROS_', 'AMENT_', 'COLCON_', 'LD_LIBRARY_', 'TMPDIR')
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(foreign)}
         self.environment['PATH'] = str(self.bin)
@@ -84,7 +84,7 @@ class Machine:
 
     def full_disk(self, TMPDIR='/tmp'):
         """Return the line about a full disk."""
-        return (f'run: the disk of {self.project} or {TMPDIR} is full. Free 1 GB, then call '
+        return (f'run: the disk of {self.project} or {TMPDIR} is full. Free 2 GB, then call '
                 f'./run again (log: {self.log}).')
 
     def check(self, *messages):
@@ -268,7 +268,7 @@ def test_sourced_ros_is_used_instead_of_the_wheels(machine):
     import rclpy
     packages = Path(rclpy.__file__).parents[1]
     sourced = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': str(packages.parents[2]),
-               'PYTHONPATH': str(packages)}
+               'PYTHONPATH': str(packages), 'LD_LIBRARY_PATH': os.environ['LD_LIBRARY_PATH']}
     (machine.project / 'flex_robot_sim' / '__init__.py').write_text(
         'import rclpy\ndef main():\n    print(rclpy.__file__)')
     machine.add_python()
