@@ -15,10 +15,22 @@ class DescriptionError(FlexRobotSimError):
 
 def one_line(path, line, problem, remedy):
     """Return `path:line: problem. remedy.` on one line of bearable length."""
-    place = f'{path}:{line}' if line else f'{path}'
+    place = plain(path)
+    if len(place) > 400:
+        place = f'{place[:200]} ... {place[-200:]}'
     # names come from the document and may hold line breaks or thousands of letters
-    text = ' '.join(f'{place}: {problem}. {remedy}.'.split())
-    return text if len(text) <= 600 else f'{text[:590]} ...'
+    text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy.rstrip(" .")}.').split())
+    if len(text) > 600:
+        text = f'{text[:590]} ...'
+    return f'{place}:{line}: {text}' if line else f'{place}: {text}'
+
+
+def plain(text):
+    """Return `text` without line breaks and without characters that steer a terminal."""
+    text = str(text)
+    return text if text.isprintable() else ''.join(
+        ' ' if letter.isspace() else letter for letter in text
+        if letter.isspace() or letter.isprintable())
 
 
 class UsageError(FlexRobotSimError):

@@ -1,4 +1,10 @@
-"""Small robots for tests, as text."""
+"""Small robots for tests, as text, and what the reader says of them."""
+
+import re
+
+import pytest
+
+from flex_robot_sim import DescriptionError, read_description
 
 BASE = '<link name="base"/>'
 
@@ -41,3 +47,15 @@ def beam(inside=SECTION, end='1 0 0', name='arm', more=''):
 def flexible_arm(*inside):
     """Return an arm of one flexible link; its <flexibility> stands in line 5."""
     return robot(link(), joint(), flexibility(*(inside or (beam(),))))
+
+
+def complaint(source):
+    """Return the message of the DescriptionError that reading `source` ends in."""
+    with pytest.raises(DescriptionError) as caught:
+        read_description(source)
+    return str(caught.value)
+
+
+def without_the_words_of_libxml(message):
+    """Return the message; libxml2 words its own part differently from version to version."""
+    return re.sub(r'(well-formed XML: ).*(\. Mend)', r'\1(.*)\2', message)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from arms import flexible_arm, robot
+from arms import flexible_arm, joint, link, robot
 
 from flex_robot_sim import cli
 from flex_robot_sim.share import shipped_robots
@@ -42,6 +42,21 @@ def test_check_shows_the_tree_and_the_beams(arm_file):
         '    modes: bending_y 2, bending_z 2, torsion 1, stretch 0',
     ]
     assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
+    path = tmp_path / 'a  b.urdf'
+    name = 'a&#10;b\u202e\x9b31m'
+    path.write_text(robot(link(name), joint(child=name)), 'utf-8')
+    assert flexsim('check', path).stdout.splitlines() == [
+        f'test ({path}): 2 links, 1 moving joint, 0 flexible links, 0 flexible joints',
+        '  base',
+        '  └─ a b31m 2 kg  [hinge: continuous z]']
+
+
+def test_check_of_nothing_is_one_line():
+    assert flexsim('check', '').stderr == (
+        "'': no file name was given. Give the path of a URDF or xacro file.\n")
 
 
 def test_check_of_all_shipped_robots_is_clean():

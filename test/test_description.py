@@ -76,6 +76,31 @@ def test_the_section_inertia_is_what_a_thin_rod_lacks():
     assert arm(text).beam.section_inertia == pytest.approx([4e-3, 1e-3, 3e-3], abs=1e-15)
 
 
+def test_torsion_without_a_moment_of_inertia_takes_that_of_density_and_section():
+    mass = 8000 * 0.02 * 0.03
+    text = robot(link(mass=mass, inertia=(0.0, mass / 12, mass / 12)), joint(), flexibility(beam(
+        '<rectangle width="0.02" height="0.03"/><material E="2e11" G="8e10" density="8000"/>')))
+    # density (Iy + Iz) of a rectangle is its mass per length times (b^2 + h^2) / 12
+    assert arm(text).beam.section_inertia == pytest.approx(
+        [mass * (0.02**2 + 0.03**2) / 12, 0, 0], abs=1e-15)
+
+
+def test_a_wrist_turns_although_a_huge_mass_lies_far_along_its_axis():
+    far = link('far', mass=1e6, centre='0 0 100', inertia=(0.0, 0.0, 0.0))
+    parts = [link(inertia=(1e-3, 1e-3, 1e-3), centre='0 0 0'), joint(),
+             joint('weld', 'fixed', 'arm', 'far', ''), far]
+    assert read_description(robot(*parts)).joint_names == ['hinge']
+
+
+def test_a_chain_of_three_thousand_flexible_links_is_read():
+    # about the first axis, the last links are 3 km away from links of 1 g m2 about themselves
+    parts = [link('l0') + joint('j0', child='l0', inside='<axis xyz="1 0 0"/>')]
+    parts += [link(f'l{i}') + joint(f'j{i}', parent=f'l{i - 1}', child=f'l{i}', inside=(
+        '<origin xyz="1 0 0"/><axis xyz="1 0 0"/>')) for i in range(1, 3000)]
+    parts.append(flexibility(*(beam(name=f'l{i}') for i in range(3000))))
+    assert len(read_description(robot(*parts)).joint_names) == 3000
+
+
 def test_the_inertial_frame_may_be_turned():
     roll, pitch, yaw = 0.3, -0.7, 1.9
     text = link().replace('xyz="0.5 0 0"', f'xyz="1 2 3" rpy="{roll} {pitch} {yaw}"')

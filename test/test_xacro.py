@@ -1,9 +1,9 @@
 """Xacro is accepted wherever a URDF is, and cannot hang or print."""
 
-from importlib.util import find_spec
+import os
 
 import pytest
-from arms import flexible_arm, joint, link, robot
+from arms import complaint, flexible_arm, joint, link, robot
 
 from flex_robot_sim import DescriptionError, read_description
 from flex_robot_sim.description import xacro_file
@@ -36,21 +36,90 @@ def test_messages_name_the_expanded_text(tmp_path):
     assert str(caught.value).endswith(': unknown element <lnk>. Did you mean "link".')
 
 
-@pytest.mark.parametrize(('text', 'reason'), [
-    ('<xacro:nothing/>', 'unknown macro name: xacro:nothing'),
-    ('<xacro:include filename="no.xacro"/>', 'No such file or directory: '),
-    ('<link name="${1 / 0}"/>', 'division by zero'),
-    ('<link name="$(find no_such_package)"/>',
-     'no_such_package' if find_spec('ament_index_python') else 'no ROS environment is sourced'),
+@pytest.mark.parametrize(('text', 'reason', 'remedy'), [
+    ('<xacro:nothing/>', 'unknown macro name: xacro:nothing; when processing file: {path}',
+     'Mend the file; `xacro {path}` shows the same'),
+    ('<link name="${1 / 0}"/>',
+     "division by zero; when evaluating expression '1 / 0'; when processing file: {path}",
+     'Mend the file; `xacro {path}` shows the same'),
+    ('<link name="$(arg side)"/>',
+     'Undefined substitution argument side; when processing file: {path}',
+     'Give side:=VALUE'),
 ])
-def test_a_mistake_in_xacro_ends_in_one_line(tmp_path, text, reason):
+def test_a_mistake_in_xacro_ends_in_one_line(tmp_path, text, reason, remedy):
     path = write(tmp_path / 'arm.xacro', robot(text))
+    assert complaint(path) == f'{path}: xacro failed: {reason}. {remedy}.'.format(path=path)
+
+
+def test_the_cause_stands_before_the_macros_that_lead_to_it(tmp_path):
+    macros = ''.join(f'<xacro:macro name="m{i}"><xacro:m{i + 1}/></xacro:macro>' for i in range(9))
+    path = write(tmp_path / 'arm.xacro', robot(
+        macros, '<xacro:macro name="m9"><link name="${no}"/></xacro:macro><xacro:m0/>'))
+    assert complaint(path) == (
+        f"{path}: xacro failed: name 'no' is not defined; when evaluating expression 'no'; when "
+        f'instantiating macro: m9 ({path}). Mend the file; `xacro {path}` shows the same.')
+
+
+def test_the_command_that_shows_the_same_has_the_users_arguments(tmp_path):
+    path = write(tmp_path / 'arm.xacro', robot(
+        '<xacro:arg name="side" default=""/><xacro:nothing/>'))
     with pytest.raises(DescriptionError) as caught:
-        read_description(path)
-    message = str(caught.value)
-    assert message.startswith(f'{path}: xacro failed: ')
-    assert reason in message
-    assert '\n' not in message
+        read_description(path, {'side': 'left or right'})
+    assert str(caught.value).endswith(f"`xacro {path} 'side:=left or right'` shows the same.")
+
+
+def test_a_package_that_is_not_there_gets_the_remedy_that_fits(tmp_path, monkeypatch):
+    path = write(tmp_path / 'arm.xacro', robot(
+        '<xacro:include filename="$(find ur_description)/arm.xacro"/>'))
+    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+    assert complaint(path) == (
+        f'{path}: xacro failed: it looks for the ROS package "ur_description", and no ROS '
+        'environment is sourced. Source a ROS environment that has it.')
+    # what ament_index_python does where a ROS environment is sourced
+    stub = tmp_path / 'ament_index_python'
+    stub.mkdir()
+    (stub / '__init__.py').touch()
+    (stub / 'packages.py').write_text(
+        'def get_package_share_directory(name):\n'
+        '    raise KeyError(f"package \'{name}\' not found, searching: [\'/opt/ros/jazzy\']")\n')
+    monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', '/opt/ros/jazzy')
+    assert complaint(path) == (f'{path}: xacro failed: package "ur_description" not found. Build '
+                               'it and source its workspace.')
+
+
+@pytest.mark.parametrize('address', ['http://www.ros.org/wiki/xacro', 'http://wiki.ros.org/xacro'])
+def test_a_file_that_only_defines_macros_is_told_so(tmp_path, address):
+    path = tmp_path / 'arm.xacro'
+    path.write_text(f'<robot xmlns:xacro="{address}"><xacro:macro name="arm">{link()}'
+                    '</xacro:macro></robot>', 'utf-8')
+    assert complaint(path) == (
+        f'{path}: this file only defines macros. Give the file that uses them.')
+
+
+@pytest.mark.parametrize(('known', 'given', 'remedy'), [
+    ('scale', 'scal', 'Did you mean "scale"'),
+    ('scale', 'colour', 'It has: scale, side'),
+])
+def test_an_argument_that_the_file_does_not_know_is_refused(tmp_path, known, given, remedy):
+    (tmp_path / 'side.xacro').write_text(
+        f'<robot{NAMESPACE}><xacro:arg default="l" name="side"/></robot>', 'utf-8')
+    path = write(tmp_path / 'arm.xacro', robot(
+        f'<xacro:include filename="side.xacro"/><xacro:arg name="{known}" default="1"/>',
+        link(), joint()))
+    read_description(path, {'side': 'r'})
+    with pytest.raises(DescriptionError) as caught:
+        read_description(path, {'side': 'r', given: '2'})
+    assert str(caught.value) == f'{path}: this xacro file has no argument "{given}". {remedy}.'
+
+
+def test_a_misspelt_argument_is_named_where_its_absence_makes_xacro_fail(tmp_path):
+    path = write(tmp_path / 'arm.xacro', robot(
+        '<xacro:arg name="kind" default=""/><xacro:include filename="$(arg kind).xacro"/>'))
+    with pytest.raises(DescriptionError) as caught:
+        read_description(path, {'knd': 'left'})
+    assert str(caught.value) == (
+        f'{path}: this xacro file has no argument "knd". Did you mean "kind".')
 
 
 def test_xacro_without_an_end_is_stopped(tmp_path, monkeypatch):
@@ -67,6 +136,13 @@ def test_remains_of_macros_in_a_urdf_are_a_warning(tmp_path):
     description = read_description(path)
     assert description.joint_names == ['hinge']
     assert 'unknown macro name: xacro:sensors_of_another' in description.warnings[0]
+
+
+def test_xacro_in_a_urdf_is_blamed_where_the_plain_text_is_no_robot(tmp_path):
+    path = write(tmp_path / 'arm.urdf', robot(link(), joint(parent='${base}'), '<xacro:arms/>'))
+    assert complaint(path) == (
+        f"{path}: xacro failed: name 'base' is not defined; when evaluating expression 'base'; "
+        f'when processing file: {path}. Mend the file; `xacro {path}` shows the same.')
 
 
 def test_arguments_for_a_plain_urdf_are_refused(tmp_path):

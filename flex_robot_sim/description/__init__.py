@@ -4,6 +4,8 @@ Read a robot: URDF or xacro, with what `<flexibility>` says about links that ben
 `docs/description.md` is the page for users; `words.py` holds the same words for the reader.
 """
 
+import os
+import re
 from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
@@ -27,55 +29,71 @@ def read_description(source, xacro_arguments=None):
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
     """
-    document = _open(source, xacro_arguments or {})
+    if isinstance(source, str) and '<' in source:
+        return _read(_document_of(source))
+    path = _find(source)
+    document = Document(str(path), read_file(path))     # also keeps entity bombs from xacro
+    if path.suffix == '.xacro' or _holds_xacro(document):
+        return _read_xacro(path, document, xacro_arguments or {})
+    if xacro_arguments:
+        raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
+                               f'Leave out {", ".join(xacro_arguments)}')
+    return _read(document)
+
+
+def _read(document):
     name, links, joints, flexibility = read_robot(document)
     add_flexibility(document, flexibility, links, joints)
     ordered_links, ordered_joints = order(document, links, joints)
-    check_bodies(document, ordered_links, ordered_joints)
+    check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(name, document.source, tuple(ordered_links), tuple(ordered_joints),
                             tuple(document.warnings))
 
 
-def _open(source, xacro_arguments):
-    if isinstance(source, str) and '<' in source:
-        document = Document('<text>', source.encode('utf-8', 'replace'))
-        if _holds_xacro(document):
-            raise DescriptionError('<text>', 1, 'the text holds xacro, which needs its files',
-                                   'Give the path of the xacro file, or the expanded text')
-        return document
-    path = Path(source)
-    if not path.exists() and path.name == str(source):
-        path = _shipped(path)
-    document = Document(str(path), read_file(path))     # also keeps entity bombs from xacro
-    if path.suffix == '.xacro' or _holds_xacro(document):
-        return _expanded(path, document, xacro_arguments)
-    if xacro_arguments:
-        raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
-                               f'Leave out {", ".join(xacro_arguments)}')
+def _document_of(text):
+    document = Document('<text>', text.encode('utf-8', 'replace'))
+    if _holds_xacro(document):
+        raise DescriptionError('<text>', 1, 'the text holds xacro, which needs its files',
+                               'Give the path of the xacro file, or the expanded text')
     return document
 
 
-def _shipped(path):
-    """Return the file of the shipped robot that `path` names; `path` if it resembles none."""
+def _find(source):
+    """Path of the file that `source` names: a path, or a shipped robot."""
+    if not str(source).strip():
+        raise DescriptionError(f"'{source}'", None, 'no file name was given',
+                               'Give the path of a URDF or xacro file')
+    path = Path(source)
+    if path.name != str(source) or os.path.isfile(path):
+        return path
     robots = shipped_robots()
     meant = closest(path.name, robots)
-    if path.name not in robots and meant:
+    if path.name not in robots and meant and not os.path.exists(path):
         raise DescriptionError(path, None, 'the file cannot be read: No such file or directory',
                                f'Did you mean the shipped robot "{meant}"')
     return robots.get(path.name, path)
 
 
-def _expanded(path, document, xacro_arguments):
+def _read_xacro(path, document, arguments):
     try:
-        return Document(f'{path} (expanded)', xacro_file.expand(path, xacro_arguments))
-    except DescriptionError as error:
+        expanded = Document(f'{path} (expanded)', xacro_file.expand(path, arguments))
+    except DescriptionError as failure:
         if path.suffix == '.xacro':
             raise
         # robots in use carry the remains of macros that robot_state_publisher passes over
-        document.warn(1, f'the xacro in this file is passed over: {error}',
+        document.warn(1, f'the xacro in this file is passed over: {failure}',
                       'Name the file .xacro, or remove it')
-        return document
+        try:
+            return _read(document)
+        except DescriptionError:
+            raise failure from None
+    if _holds_xacro(document, 'macro') and expanded.root.find('link') is None:
+        raise DescriptionError(path, None, 'this file only defines macros',
+                               'Give the file that uses them')
+    return _read(expanded)
 
 
-def _holds_xacro(document):
-    return any('ros.org/wiki/xacro}' in element.tag for element in document.root.iter('*'))
+def _holds_xacro(document, word=''):
+    # the one namespace of xacro is written in several ways
+    tag = re.compile(rf'{{.*\bros\.org/(wiki/)?xacro}}{word}')
+    return any(tag.match(element.tag) for element in document.root.iter('*'))

@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.description.robot import Inertial
+
 ROUNDING = 1e-6             # of the largest moment: as files are rounded                   [-]
-IDENTIFICATION = 0.1        # likewise: as inertias of robots in use are identified         [-]
+IDENTIFICATION = 0.2        # of the largest moment: as inertias in use are identified      [-]
 SMALLEST_RADIUS = 3e-5      # of gyration; a smaller body counts as a point                 [m]
-SLENDEREST = 1e-9           # moment about a joint over all second moments; below: none     [-]
+SLENDEREST = 1e-9           # moment about a joint over all moments; below: none            [-]
 
 
 class Moments(NamedTuple):
@@ -16,6 +18,7 @@ class Moments(NamedTuple):
     mass: float             # [kg]
     first: np.ndarray       # (3,)    integral of r dm      [kg m]
     second: np.ndarray      # (3, 3)  integral of r r^T dm  [kg m2]
+    own: np.ndarray         # (3, 3)  sum of the inertias of the links, each about its own centre
 
     def moved(self, rotation, position):
         """Return the moments seen from a frame in which this one has the given pose."""
@@ -23,27 +26,33 @@ class Moments(NamedTuple):
         across = np.outer(first, position)
         return Moments(self.mass, first + self.mass * position,
                        rotation @ self.second @ rotation.T + across + across.T
-                       + self.mass * np.outer(position, position))
+                       + self.mass * np.outer(position, position),
+                       rotation @ self.own @ rotation.T)
 
     def __add__(self, other):
         """Return the moments of both together."""
         return Moments(self.mass + other.mass, self.first + other.first,
-                       self.second + other.second)
+                       self.second + other.second, self.own + other.own)
 
 
-def check_bodies(document, links, joints):
+def check_bodies(document, links, joints, has_flexibility):
     """
     Raise or warn about masses and inertias that cannot be.
 
     :param links: [Link] base to tip; joints: [Joint], joints[i] carries links[i + 1].
+    :param has_flexibility: whether there is a <flexibility>, so that the robot is to be simulated.
     """
     for link in links:
         _check_link(document, link)
     _check_rigid_bodies(document, links, joints)
-    _check_moving_masses(document, links, joints)
     if not any(joint.moves for joint in joints) and not any(link.beam for link in links):
         document.warn(links[0].line, 'nothing of this robot moves',
                       'Give it a revolute, continuous or prismatic joint, or a flexible link')
+    elif not has_flexibility and all(link.inertial is None for link in links):
+        document.warn(document.line(document.root), 'no link of this robot has a mass, so that it '
+                      'can be drawn, but not simulated', 'Give its links an <inertial>')
+    else:
+        _check_moving_masses(document, links, joints)
 
 
 def _check_link(document, link):
@@ -51,26 +60,23 @@ def _check_link(document, link):
     if link.inertial is None:
         return
     mass, inertia = link.inertial.mass, link.inertial.inertia
-    if mass < 0:
-        raise document.error_at(link.line, f'link "{link.name}" has the mass {mass:g} kg',
-                                'Give a mass above 0 [kg]')
     if mass == 0:
         document.warn(link.line, f'link "{link.name}" has the mass 0', 'Give its mass [kg], or '
                       'remove the <inertial> if the link is a mere frame')
-    elif not inertia.any():
+    elif not inertia.any() and link.beam is None:
         document.warn(link.line, f'link "{link.name}" has no moments of inertia and counts as a '
                       'point mass', 'Give its <inertia> [kg m2]')
     elif _impossibility(mass, inertia, ROUNDING):
         why = _impossibility(mass, inertia, ROUNDING)
         document.warn(link.line, f'the inertia of link "{link.name}" {why}',
                       'Correct its <inertia> [kg m2]')
-    if link.beam is not None:
-        _warn_of_slips(document, link)
 
 
 def _impossibility(mass, inertia, tolerance):
     """Say why no body has this `inertia` about its centre of mass; None if there is one."""
-    least, middle, largest = np.linalg.eigvalsh(inertia)
+    moments = np.linalg.eigvalsh(inertia)
+    moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0      # the solver's rounding
+    least, middle, largest = moments
     point = mass * SMALLEST_RADIUS**2
     if least < -ROUNDING * largest - point:
         return (f'is not positive definite (principal moments {least:.3g}, {middle:.3g}, '
@@ -86,9 +92,11 @@ def _check_rigid_bodies(document, links, joints):
     Refuse an impossible inertia of links that turn as one.
 
     What slides along another link or is fixed to it never turns against it, so that only their
-    sum counts; what never turns at all has no say in the dynamics.
+    sum counts; what never turns at all has no say in the dynamics, and of what turns about an
+    axis that never turns only the moment about that axis has.
     """
     bodies = {link.name: _moments(link.inertial) for link in links}
+    unturned = _unturned_links(links, joints)
     by_name = {link.name: link for link in links}
     merged = set()
     for joint in reversed(joints):
@@ -99,7 +107,8 @@ def _check_rigid_bodies(document, links, joints):
             merged.add(joint.parent)
             continue
         why = _why_impossible(moments)
-        if why:
+        if why and not (joint.parent in unturned and _has_only_the_moment_about(
+                joint.axis, moments)):
             together = ', with what is fixed to it' if joint.child in merged else ''
             raise document.error_at(
                 by_name[joint.child].line,
@@ -107,36 +116,39 @@ def _check_rigid_bodies(document, links, joints):
                 'Correct its <inertia> [kg m2]; products are often wrong in sign or size')
 
 
+def _unturned_links(links, joints):
+    """Names of the links that keep the orientation of the base, and carry others rigidly."""
+    beams = {link.name for link in links if link.beam is not None}
+    unturned = {links[0].name} - beams
+    for joint in joints:
+        if joint.parent in unturned and not (joint.moves and joint.kind != 'prismatic'):
+            unturned |= {joint.child} - beams
+    return unturned
+
+
 def _why_impossible(moments):
-    mass, first, second = moments
-    if mass == 0:
-        return 'has no mass' if second.any() else None
-    central = second - np.outer(first, first) / mass
-    return _impossibility(mass, np.trace(central) * np.eye(3) - central, IDENTIFICATION)
+    if moments.mass == 0:
+        return 'has no mass' if moments.second.any() else None
+    return _impossibility(moments.mass, _central_inertia(moments), IDENTIFICATION)
 
 
-def _warn_of_slips(document, link):
-    """Warn where a beam is out of every proportion, as by a factor of a thousand in a unit."""
-    beam = link.beam
-    if not 1e-3 <= beam.length <= 100:
-        document.warn(link.line, f'flexible link "{link.name}" is {beam.length:g} m long',
-                      'Give lengths in m, not in mm')
-    if not np.isnan(beam.EA):
-        speed = np.sqrt(beam.EA / beam.mass_per_length)
-        if not 30 < speed < 30e3:
-            document.warn(
-                link.line, f'by its EA and its mass per length, sound runs through link '
-                f'"{link.name}" at {speed:.3g} m/s', 'Check EA [N], mass [kg] and length [m]')
-    radii = [np.sqrt(value / beam.EA) for value in (beam.EIy, beam.EIz)
-             if not np.isnan(value) and not np.isnan(beam.EA)]
-    if any(radius > beam.length / 3 for radius in radii):
-        document.warn(link.line, f'link "{link.name}" is as thick as it is long, by its EI and EA',
-                      'Check EIy, EIz [N m2] and EA [N]; beam theory needs a slender link')
+def _has_only_the_moment_about(axis, moments):
+    if moments.mass == 0:
+        return False
+    inertia = _central_inertia(moments)
+    about_axis = axis @ inertia @ axis
+    return np.abs(inertia - about_axis * np.outer(axis, axis)).max() <= ROUNDING * about_axis
+
+
+def _central_inertia(moments):
+    central = moments.second - np.outer(moments.first, moments.first) / moments.mass
+    return np.trace(central) * np.eye(3) - central
 
 
 def _check_moving_masses(document, links, joints):
     """Refuse a joint that moves nothing: its acceleration would have no value."""
-    beyond = {link.name: _moments(link.inertial) for link in links}
+    beyond = {link.name: _moments(link.inertial if link.beam is None else _as_simulated(link.beam))
+              for link in links}
     for joint in reversed(joints):
         moments = beyond[joint.child]
         if joint.moves and not _moves_something(joint, moments):
@@ -149,10 +161,17 @@ def _check_moving_masses(document, links, joints):
 
 def _moments(inertial):
     if inertial is None:
-        return Moments(0.0, np.zeros(3), np.zeros((3, 3)))
+        return Moments(0.0, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
     mass, centre, inertia = inertial.mass, inertial.centre, inertial.inertia
     return Moments(mass, mass * centre, np.trace(inertia) / 2 * np.eye(3) - inertia
-                   + mass * np.outer(centre, centre))
+                   + mass * np.outer(centre, centre), inertia)
+
+
+def _as_simulated(beam):
+    """Inertial of the undeformed `beam`, which is uniform whatever the file says."""
+    mass = beam.mass_per_length * beam.length
+    moments = beam.section_inertia * beam.length + mass * beam.length**2 / 12 * np.array([0, 1, 1])
+    return Inertial(mass, beam.end / 2, beam.axes @ np.diag(moments) @ beam.axes.T)
 
 
 def _moves_something(joint, moments):
@@ -160,5 +179,8 @@ def _moves_something(joint, moments):
         return True
     if joint.kind == 'prismatic':
         return moments.mass > 0
+    # the moments of the links about their own centres count by themselves, because next to a
+    # long chain or a far mass they drown in the rounding of the sum
     about_axis = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis
-    return about_axis > SLENDEREST * np.abs(np.trace(moments.second))
+    return (about_axis > SLENDEREST * np.abs(np.trace(moments.second))
+            or joint.axis @ moments.own @ joint.axis > SLENDEREST * np.trace(moments.own))

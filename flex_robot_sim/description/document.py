@@ -12,11 +12,13 @@ from lxml import etree
 
 from flex_robot_sim.exceptions import DescriptionError, one_line
 
-LARGEST_FILE = 16 * 2**20   # [bytes]; the largest robots in use are below 1 MB
+LARGEST_FILE = 4 * 2**20    # [bytes]; the largest robots in use are below 1 MB
 
-_SKIPPED = r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>'
+# what is not closed runs to the end, or each of many such would search all of the text
+_SKIPPED = r'<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)'
 _START_TAGS = re.compile(_SKIPPED + r'|<(?=[^/!?])', re.DOTALL)
 _DOCTYPE = re.compile(_SKIPPED + r'|<!DOCTYPE', re.DOTALL)
+_ADVICE_OF_LIBXML = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
 
 
 class Document:
@@ -37,7 +39,7 @@ class Document:
         for entry in parser.error_log:
             # robots older than ROS 2 have tags like <sensor:camera> with a prefix nobody declares
             if entry.domain != etree.ErrorDomains.NAMESPACE:
-                what = re.sub(r'[\s.]*$', '', entry.message)
+                what = _ADVICE_OF_LIBXML.sub('', entry.message).strip()
                 raise DescriptionError(source, entry.line or 1,
                                        f'this is not well-formed XML: {what}',
                                        'Mend or complete the text there')
@@ -62,8 +64,8 @@ class Document:
     def _decode(self, content):
         if len(content) > LARGEST_FILE:
             raise DescriptionError(
-                self.source, 1, f'{len(content) / 2**20:.0f} MB are too much for a description',
-                f'Give a file below {LARGEST_FILE // 2**20} MB, with meshes in files of their own')
+                self.source, 1, f'a description of more than {LARGEST_FILE // 2**20} MB is not '
+                'read', 'Put meshes into files of their own')
         try:
             return content.decode('utf-8-sig')
         except UnicodeDecodeError as error:

@@ -4,6 +4,7 @@ import math
 
 from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.description.words import DIRECTIONS
+from flex_robot_sim.exceptions import plain
 
 _UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2', 'EA': 'N'}
 
@@ -21,6 +22,10 @@ def summarise(robot):
 
 def as_text(summary):
     """Lines that show a summary to a person."""
+    return (plain(line) for line in _lines(summary))
+
+
+def _lines(summary):
     yield (f'{summary["name"]} ({summary["source"]}): {_count(summary["links"], "link")}, '
            f'{_count([j for j in summary["joints"] if j["moves"]], "moving joint")}, '
            f'{_count([k for k in summary["links"] if k["beam"]], "flexible link")}, '

@@ -12,8 +12,7 @@ def order(document, links, joints):
     carriers = _carrier_of_each_link(document, links, joints)
     roots = [name for name in links if name not in carriers]
     if not roots:
-        raise document.error(document.root, 'the robot has no base: every link is the child of a '
-                             'joint', 'Remove the joint that closes the loop')
+        raise _loop(document, carriers, next(iter(links)), ', and the robot has no base')
     children = {name: [] for name in links}
     for joint in joints.values():
         children[joint.parent].append(joint)
@@ -36,6 +35,10 @@ def _carrier_of_each_link(document, links, joints):
             if link not in links:
                 raise unknown_name(document, joint.line, f'joint "{joint.name}" has the {role} '
                                    f'"{link}", which is no link', link, links)
+        if joint.parent == joint.child:
+            raise document.error_at(
+                joint.line, f'joint "{joint.name}" connects link "{joint.child}" to itself',
+                'Correct its <parent> or its <child>')
         if joint.child in carriers:
             raise document.error_at(joint.line,
                       f'link "{joint.child}" has two parents: it is the child of the joints '
@@ -60,10 +63,21 @@ def _refuse_loops(document, links, carriers, children, roots):
     reached = {link.name for root in roots for link in _walk(links, children, root)[0]}
     for name in links:
         if name not in reached:
-            joint = carriers[name]
-            raise document.error_at(joint.line, f'joint "{joint.name}" is part of a loop of links',
-                      'Remove one joint of the loop')
+            raise _loop(document, carriers, name)
+
+
+def _loop(document, carriers, name, consequence=''):
+    """Return the DescriptionError about the loop of links that carries link `name`."""
+    seen = set()
+    while name not in seen:
+        seen.add(name)
+        name = carriers[name].parent
+    joint = carriers[name]
+    return document.error_at(
+        joint.line, f'joint "{joint.name}" is part of a loop of links{consequence}',
+        'Remove one joint of the loop')
 
 
 def _some(names, most=5):
-    return ', '.join(f'"{name}"' for name in names[:most]) + (' ...' if len(names) > most else '')
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(f'"{name}"' for name in names[:most]) + more

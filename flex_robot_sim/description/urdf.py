@@ -1,10 +1,22 @@
 """Links and joints, from the elements that URDF itself has."""
 
+import re
+
 import numpy as np
 
+from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.robot import Inertial, Joint, Link
 from flex_robot_sim.description.values import only, read_attributes, read_children
-from flex_robot_sim.description.words import URDF, URDF_PASSED_OVER
+from flex_robot_sim.description.words import (
+    URDF,
+    URDF_ATTRIBUTES_PASSED_OVER,
+    URDF_PASSED_OVER,
+    URDF_UNKNOWN_ATTRIBUTE,
+)
+
+FULL_TURN = 6.3     # [rad]; larger angles of an origin are probably degrees
+
+_ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
 
 def read_robot(document):
@@ -17,21 +29,14 @@ def read_robot(document):
     if root.tag != 'robot':
         raise document.error(root, f'the document is a <{root.tag}>, not a <robot>',
                              'Give a URDF or xacro file')
+    refuse_misplaced(document)
     children = read_children(document, root, URDF['robot'].children, URDF_PASSED_OVER['robot'])
-    _refuse_misplaced_flexibility(document, root)
-    name = read_attributes(document, root, URDF['robot'], extensions_allowed=True)['name']
+    name = _read_attributes(document, root, 'robot')['name']
     links = _by_name(document, children['link'], _read_link)
     joints = _by_name(document, children['joint'], _read_joint)
     if not links:
         raise document.error(root, 'the robot has no links', 'Give it at least one <link>')
     return name, links, joints, only(document, children, 'flexibility')
-
-
-def _refuse_misplaced_flexibility(document, root):
-    for element in root.iter('flexibility'):
-        if element.getparent() is not root:
-            raise document.error(element, f'<flexibility> stands in <{element.getparent().tag}>',
-                                 'Move it directly under <robot>')
 
 
 def _by_name(document, elements, read):
@@ -51,15 +56,37 @@ def _read_element(document, children, tag):
     element = only(document, children, tag)
     if element is None:
         return None
-    return read_attributes(document, element, URDF[tag], extensions_allowed=True)
+    return _read_attributes(document, element, tag)
+
+
+def _read_attributes(document, element, tag):
+    passed_over = URDF_ATTRIBUTES_PASSED_OVER.get(tag, ())
+    if tag == 'axis' and not (element.get('rpy') or '').strip('0. '):
+        passed_over = ('rpy',)      # some robots in use have rpy="0 0 0" there
+    for name in element.attrib:
+        if tag == 'origin' and _ORIENTATION.search(name):
+            raise document.error(element, f'unknown attribute "{name}" of <origin>',
+                                 'Write rpy="roll pitch yaw" [rad]')
+    values = read_attributes(document, element, URDF[tag],
+                             URDF_UNKNOWN_ATTRIBUTE.get(tag, 'nothing'), passed_over)
+    if tag == 'origin' and max(map(abs, values['rpy'])) > FULL_TURN:
+        document.warn(document.line(element), f'rpy = "{element.get("rpy")}" is more than a full '
+                      'turn', 'Give rpy in rad, not in degrees')
+    return values
 
 
 def _read_link(document, element):
-    values = read_attributes(document, element, URDF['link'], extensions_allowed=True)
+    values = _read_attributes(document, element, 'link')
     children = read_children(document, element, URDF['link'].children, URDF_PASSED_OVER['link'])
     inertial = only(document, children, 'inertial')
-    return Link(values['name'], document.line(element),
-                None if inertial is None else _read_inertial(document, inertial, values['name']))
+    if inertial is None:
+        return Link(values['name'], document.line(element))
+    inertial = _read_inertial(document, inertial, values['name'])
+    if inertial.mass < 0:
+        raise document.error(
+            element, f'link "{values["name"]}" has the mass {inertial.mass:g} kg',
+            'Give a mass above 0 [kg]')
+    return Link(values['name'], document.line(element), inertial)
 
 
 def _read_inertial(document, element, link):
@@ -69,6 +96,12 @@ def _read_inertial(document, element, link):
         if values[tag] is None:
             raise document.error(element, f'the <inertial> of link "{link}" has no <{tag}>',
                                  f'Give it a <{tag}>, or remove the <inertial>')
+    missing = [key for key in ('ixy', 'ixz', 'iyz')
+               if key not in children['inertia'][0].attrib]
+    if missing:
+        document.warn(
+            document.line(children['inertia'][0]), f'the <inertia> of link "{link}" has no '
+            f'{", ".join(missing)}, read as 0', 'Write all six: other URDF tools refuse the file')
     rotation, centre = _pose(values['origin'])
     v = values['inertia']
     inertia = np.array([[v['ixx'], v['ixy'], v['ixz']],
@@ -83,7 +116,7 @@ def _read_joint(document, element):
         raise document.error(
             element, f'joint "{element.get("name")}" is {kind}, which is not simulated here',
             'Build it from revolute and prismatic joints, or make it fixed')
-    values = read_attributes(document, element, URDF['joint'], extensions_allowed=True)
+    values = _read_attributes(document, element, 'joint')
     name, kind = values['name'], values['type']
     children = read_children(document, element, URDF['joint'].children, URDF_PASSED_OVER['joint'])
     if kind == 'fixed':
@@ -99,7 +132,7 @@ def _read_joint(document, element):
         name, document.line(element), kind, inside['parent']['link'], inside['child']['link'],
         rotation, position, np.array(axis['xyz']),
         **_read_mimic(document, element, name, kind, inside['mimic']),
-        **_read_limits(document, element, name, kind, inside['limit']),
+        **_read_limits(document, element, name, kind, inside['limit'], inside['mimic']),
         **_read_friction(inside['dynamics']))
 
 
@@ -122,7 +155,7 @@ def _read_mimic(document, element, name, kind, mimic):
     return {'mimics': mimic['joint'], 'held_at': mimic['offset']}
 
 
-def _read_limits(document, element, name, kind, limit):
+def _read_limits(document, element, name, kind, limit, mimic):
     if limit is None:
         if kind in ('revolute', 'prismatic'):
             raise document.error(
@@ -130,6 +163,11 @@ def _read_limits(document, element, name, kind, limit):
                 'Add <limit lower upper effort velocity/>'
                 + (', or make it continuous' if kind == 'revolute' else ''))
         return {}
+    missing = [key for key in ('effort', 'velocity') if limit[key] is None]
+    if missing:
+        document.warn(
+            document.line(element), f'the <limit> of joint "{name}" has no '
+            f'{" and no ".join(missing)}', 'Write both: other URDF tools refuse the file')
     limits = {key: limit[key] for key in ('effort', 'velocity')
               if limit[key] is not None and limit[key] >= 0}
     if kind in ('revolute', 'prismatic'):
@@ -137,6 +175,10 @@ def _read_limits(document, element, name, kind, limit):
             raise document.error(
                 element, f'joint "{name}" has its lower limit {limit["lower"]:g} above its upper '
                 f'limit {limit["upper"]:g}', 'Exchange them')
+        if limit['lower'] == limit['upper'] and mimic is None:
+            document.warn(
+                document.line(element), f'joint "{name}" has a range of zero width, at '
+                f'{limit["lower"]:g}', 'Give lower and upper, or make the joint fixed')
         limits.update(lower=limit['lower'], upper=limit['upper'])
     return limits
 

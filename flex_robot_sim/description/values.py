@@ -21,17 +21,19 @@ def closest(word, known, similarity=0.6):
     return by_lower_case[match[0]] if match else None
 
 
-def read_attributes(document, element, row, extensions_allowed=False):
+def read_attributes(document, element, row, unknown='error', passed_over=()):
     """
     Values of the attributes of `element`, by name, defaults filled in.
 
     :param row: `words.Element` that lists the attributes.
-    :param extensions_allowed: pass over an unknown attribute that resembles no known one.
+    :param unknown: what an unknown attribute that resembles no known one ends in: 'error',
+        'warning' or 'nothing'.
+    :param passed_over: further attributes that may stand there.
     """
     for name in element.attrib:
-        if name not in row.attributes:
-            _report_unknown(document, element, f'attribute "{name}"', name, row.attributes,
-                            extensions_allowed)
+        if name not in row.attributes and name not in passed_over:
+            _report_unknown(document, element, f'attribute "{name}" of <{element.tag}>', name,
+                            row.attributes, unknown)
     return {name: _read_attribute(document, element, name, attribute)
             for name, attribute in row.attributes.items()}
 
@@ -51,9 +53,10 @@ def read_children(document, element, known, passed_over=None):
         if child.tag in found:
             found[child.tag].append(child)
         elif passed_over is None:
-            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, False)
+            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, 'error')
         elif child.tag not in passed_over:
-            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known, True)
+            _report_unknown(document, child, f'element <{child.tag}>', child.tag, known,
+                            'nothing')
     return found
 
 
@@ -74,14 +77,15 @@ def unknown_name(document, line, problem, name, known):
                              'Correct the name, or add what is missing')
 
 
-def _report_unknown(document, element, what, word, known, extensions_allowed):
-    meant = closest(word, known, 0.8 if extensions_allowed else 0.6)
-    if extensions_allowed and (meant is None or meant in word.split('_')):
-        return
-    where = '' if what.startswith('element') else f' of <{element.tag}>'
-    choice = ', '.join(known) or 'nothing'
-    raise document.error(element, f'unknown {what}{where}',
-                         f'Did you mean "{meant}"' if meant else f'Known here: {choice}')
+def _report_unknown(document, element, what, word, known, unknown):
+    choice = f'Known here: {", ".join(known) or "nothing"}'
+    meant = closest(word, known, 0.6 if unknown == 'error' else 0.8)
+    if unknown == 'error' or (meant and meant not in word.split('_')):
+        raise document.error(element, f'unknown {what}',
+                             f'Did you mean "{meant}"' if meant else choice)
+    if unknown == 'warning' and not {'}', ':'} & set(word):     # those with a prefix have owners
+        document.warn(document.line(element), f'unknown {what}, which is passed over',
+                      f'Remove or correct it. {choice}')
 
 
 def _refuse_text(document, element):
@@ -120,7 +124,7 @@ def _read_vector(document, element, name, attribute, text):
     parts = text.split()
     if len(parts) != 3:
         raise document.error(element, f'{name} = "{text[:40]}" is not three numbers',
-                             f'Write {name}="x y z"')
+                             _remedy(text, f'Write {name}="x y z"'))
     return tuple(_finite(document, element, name, attribute, part) for part in parts)
 
 
@@ -134,11 +138,11 @@ def _read_axis(document, element, name, attribute, text):
 
 
 def _read_count(document, element, name, attribute, text):
-    if not re.fullmatch(r'\d{1,4}', text, re.ASCII) or _broken_bound(int(text), attribute):
-        least = '' if attribute.at_least is None else f' of at least {attribute.at_least}'
+    if not re.fullmatch(r'\d{1,9}', text, re.ASCII) or _broken_bound(int(text), attribute):
         words = ''.join(f' or "{word}"' for word in attribute.choices)
-        raise document.error(element, f'{name} = {text[:40]} is no whole number{least}{words}',
-                             f'Give {name}: {attribute.meaning}')
+        raise document.error(
+            element, f'{name} = {text[:40]} is no whole number from {attribute.at_least} to '
+            f'{attribute.at_most}{words}', _remedy(text, f'Give {name}: {attribute.meaning}'))
     return int(text)
 
 
@@ -161,7 +165,7 @@ def _finite(document, element, name, attribute, text):
     if not _NUMBER.fullmatch(text):
         unit = f' in {attribute.unit}' if attribute.unit else ''
         raise document.error(element, f'{name} = "{text[:40]}" is not a number',
-                             f'Write a finite decimal number{unit}')
+                             _remedy(text, f'Write a finite decimal number{unit}'))
     value = float(text)
     if abs(value) < SMALLEST:
         return 0.0
@@ -171,6 +175,12 @@ def _finite(document, element, name, attribute, text):
     return value
 
 
+def _remedy(text, usual):
+    if '${' in text or '$(' in text:
+        return 'Only xacro files are expanded: name the file .xacro, or write the value'
+    return usual
+
+
 def _broken_bound(value, attribute):
     if attribute.above is not None and not value > attribute.above:
         return f'> {attribute.above:g}'
@@ -178,6 +188,8 @@ def _broken_bound(value, attribute):
         return f'>= {attribute.at_least:g}'
     if attribute.below is not None and not value < attribute.below:
         return f'< {attribute.below:g}'
+    if attribute.at_most is not None and not value <= attribute.at_most:
+        return f'<= {attribute.at_most:g}'
     return None
 
 

@@ -24,6 +24,7 @@ class Attribute(NamedTuple):
     above: float = None     # exclusive lower bound
     at_least: float = None  # inclusive lower bound
     below: float = None     # exclusive upper bound
+    at_most: float = None   # inclusive upper bound
     choices: tuple = ()
 
 
@@ -48,7 +49,8 @@ def _name(meaning):
 
 
 _SEGMENTS = Attribute(
-    'count', '', 1, 'flexible bodies, fixed end to end, that the beam is cut into', at_least=1)
+    'count', '', 1, 'flexible bodies, fixed end to end, that the beam is cut into', at_least=1,
+    at_most=1000)
 _BOUNDARY = Attribute(
     'choice', '', 'static',
     'what the shapes hold at the free end: `static` shapes first (x^2, x^3; x), then clamped-free '
@@ -58,7 +60,7 @@ _BOUNDARY = Attribute(
 
 def _coordinates(direction, default, stiffness, words=()):
     return Attribute('modes', '', default, f'elastic coordinates of {direction}; uses {stiffness}',
-                     at_least=0, choices=words)
+                     at_least=0, at_most=50, choices=words)
 
 
 FLEXIBILITY = {
@@ -99,7 +101,8 @@ FLEXIBILITY = {
     'material': Element(
         'goes with `<rectangle>`, `<tube>` or `<rod>`', {
             'E': _positive('Pa', REQUIRED, "Young's modulus"),
-            'G': _positive('Pa', REQUIRED, 'shear modulus'),
+            'G': _positive('Pa', None, 'shear modulus; needed where the beam has coordinates of '
+                           'torsion'),
             'density': _positive('kg/m3', None, 'checks the mass in `<inertial>` to 1 %'),
         }),
     'modes': Element(
@@ -114,7 +117,8 @@ FLEXIBILITY = {
     'elements': Element(
         'describes the bending by finite elements, cubic in bending, linear in torsion and '
         'stretch', {
-            'count': Attribute('count', '', REQUIRED, 'elements per segment', at_least=1),
+            'count': Attribute('count', '', REQUIRED, 'elements per segment', at_least=1,
+                               at_most=1000),
             'bending_y': _coordinates('bending along y, or `all`', 'all', 'EIz', ('all',)),
             'bending_z': _coordinates('bending along z, or `all`', 'all', 'EIy', ('all',)),
             'torsion': _coordinates('torsion, or `all`', 'all', 'GJ', ('all',)),
@@ -151,6 +155,17 @@ FLEXIBILITY = {
 
 _VECTOR_ZERO = (0.0, 0.0, 0.0)
 
+
+def _moment(axis):
+    return _number('kg m2', REQUIRED, f'moment of inertia about {axis}, through the centre of '
+                   "mass, in the axes of the inertial's origin")
+
+
+def _product(axes):
+    return _number('kg m2', 0.0, f'minus the integral of {axes} dm, from the centre of mass, in '
+                   "the axes of the inertial's origin")
+
+
 URDF = {
     'robot': Element('the document', {'name': Attribute('name', '', 'robot', 'of the robot')},
                      ('link', 'joint', 'flexibility')),
@@ -159,13 +174,12 @@ URDF = {
                         'undeformed link', {}, ('origin', 'mass', 'inertia')),
     'mass': Element('the mass of the link', {'value': _number('kg', REQUIRED, 'of the link')}),
     'inertia': Element('the moments and products of inertia', {
-        'ixx': _number('kg m2', REQUIRED, 'about the centre of mass, in the axes of '
-                       "the inertial's origin"),
-        'iyy': _number('kg m2', REQUIRED, 'likewise'),
-        'izz': _number('kg m2', REQUIRED, 'likewise'),
-        'ixy': _number('kg m2', 0.0, 'likewise'),
-        'ixz': _number('kg m2', 0.0, 'likewise'),
-        'iyz': _number('kg m2', 0.0, 'likewise'),
+        'ixx': _moment('x'),
+        'iyy': _moment('y'),
+        'izz': _moment('z'),
+        'ixy': _product('x y'),
+        'ixz': _product('x z'),
+        'iyz': _product('y z'),
     }),
     'origin': Element(
         'a pose: of the inertial in the link frame, of the joint in the frame of its parent', {
@@ -207,3 +221,15 @@ URDF_PASSED_OVER = {
               'property'),
 }
 """Elements of URDF and of its well-known extensions that say nothing about the dynamics."""
+
+URDF_UNKNOWN_ATTRIBUTE = {'origin': 'error', 'axis': 'error', 'mass': 'warning',
+                          'inertia': 'warning', 'limit': 'warning', 'dynamics': 'warning',
+                          'mimic': 'warning'}
+"""What an unknown attribute that resembles no known one ends in; elsewhere in nothing."""
+
+URDF_ATTRIBUTES_PASSED_OVER = {
+    'limit': ('acceleration', 'deceleration', 'jerk', 'k_position', 'k_velocity', 'current',
+              'command_effort', 'gear_velocity'),
+    'dynamics': ('D', 'K', 'mu_coulomb', 'mu_viscous', 'spring_reference', 'spring_stiffness'),
+}
+"""Attributes of well-known extensions of URDF."""

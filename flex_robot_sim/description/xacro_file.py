@@ -1,15 +1,38 @@
 """Expand xacro, in a process of its own: its expressions may run for ever or print."""
 
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+from flex_robot_sim.description.values import closest
 from flex_robot_sim.exceptions import DescriptionError
 
 PATIENCE = 30.0     # [s]; the largest robots in use expand within a second
 
 _COLOUR = re.compile(r'\x1b\[[0-9;]*m')
+_ERROR = re.compile(r'(error: |XML parsing error)', re.IGNORECASE)
+_ARGUMENT = re.compile(r'<[\w.-]+:arg\s[^>]*?\bname\s*=\s*["\']([^"\']+)|\$\(arg\s+([^)\s]+)')
+
+# Without a ROS environment the search for a package fails in many ways; here it fails in one,
+# and names the package.
+_PROGRAM = """
+import os, sys, types, xacro
+try:
+    import ament_index_python.packages
+    found = os.environ.get('AMENT_PREFIX_PATH')
+except ImportError:
+    found = False
+if not found:
+    def nowhere(package, **options):
+        raise LookupError(f"no environment for package '{package}'")
+    for name in ('ament_index_python', 'ament_index_python.packages'):
+        sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].get_package_share_directory = nowhere
+xacro.main()
+"""
 
 
 def expand(path, arguments):
@@ -21,25 +44,65 @@ def expand(path, arguments):
     if find_spec('xacro') is None:
         raise DescriptionError(path, None, 'this is a xacro file and xacro is not installed',
                                'pip install xacro, or apt install ros-$ROS_DISTRO-xacro')
-    words = [f'{name}:={value}' for name, value in arguments.items()]
-    command = [sys.executable, '-c', 'import xacro; xacro.main()', str(path), *words]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False,
-                              stdin=subprocess.DEVNULL)
-    except subprocess.TimeoutExpired as error:
-        raise DescriptionError(path, None, f'xacro did not end within {PATIENCE:g} s',
-                               'Look for a macro or an expression without an end') from error
+    words = [str(path), *(f'{name}:={value}' for name, value in arguments.items())]
+    done = _run(path, words)
     if done.returncode != 0:
-        raise DescriptionError(path, None, f'xacro failed: {_reason(done.stderr)}',
-                               f'Mend the file; `xacro {path}` shows the same')
+        _refuse_unknown(path, arguments, b'', only_misspelt=True)
+        problem, remedy = _reason(done.stderr)
+        raise DescriptionError(path, None, f'xacro failed: {problem}', remedy or
+                               f'Mend the file; `{shlex.join(["xacro", *words])}` shows the same')
+    if arguments:
+        _refuse_unknown(path, arguments, _run(path, ['--deps', *words]).stdout)
     return done.stdout
 
 
+def _run(path, words):
+    try:
+        return subprocess.run([sys.executable, '-c', _PROGRAM, *words], capture_output=True,
+                              timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired as error:
+        raise DescriptionError(path, None, f'xacro did not end within {PATIENCE:g} s',
+                               'Look for a macro or an expression without an end') from error
+
+
 def _reason(printed):
-    """Return what xacro said, without the warnings before it, on one line."""
+    """Return what xacro said, the cause before where it arose, and a remedy or None."""
     text = _COLOUR.sub('', printed.decode('utf-8', 'replace')).strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if 'ament_index_python' in text:
-        return 'it looks for ROS packages, and no ROS environment is sourced'
-    wanted = [line for line in lines if not line.lower().startswith('warning')]
-    return '; '.join((wanted or ['no reason given'])[-4:]).rstrip('.')
+    package = re.search(r"package '([^']*)' not found", text)
+    if package:
+        return f'package "{package[1]}" not found', 'Build it and source its workspace'
+    package = re.search(r"no environment for package '([^']*)'", text)
+    if package:
+        return (f'it looks for the ROS package "{package[1]}", and no ROS environment is sourced',
+                'Source a ROS environment that has it')
+    lines = [' '.join(line.split()) for line in text.splitlines() if line.strip()]
+    if 'Traceback' in text:
+        return lines[-1], None
+    first = next((i for i, line in enumerate(lines) if _ERROR.match(line)), 0)
+    lines = lines[first:first + 3] or ['no reason given']
+    if 'Check that:' in lines:
+        lines = lines[:lines.index('Check that:')]
+    argument = re.search(r'Undefined substitution argument (\S+)', lines[0])
+    return ('; '.join([re.sub('^error: ', '', lines[0]), *lines[1:]]),
+            f'Give {argument[1]}:=VALUE' if argument else None)
+
+
+def _refuse_unknown(path, arguments, included, only_misspelt=False):
+    """Refuse an argument whose name stands nowhere in the file and in those it has `included`."""
+    try:
+        files = [path, *included.decode().split()]
+        text = '\n'.join(Path(file).read_text('utf-8') for file in files)
+    except (OSError, UnicodeDecodeError):   # a name with a space, a mesh: there is no telling
+        return
+    known = sorted({first or second for first, second in _ARGUMENT.findall(text)})
+    if any('$' in name for name in known):
+        return
+    for name in arguments:
+        if not re.search(rf'(?<!\w){re.escape(name)}(?!\w)', text):
+            meant = closest(name, known)
+            if only_misspelt and not meant:
+                continue
+            raise DescriptionError(
+                path, None, f'this xacro file has no argument "{name}"',
+                f'Did you mean "{meant}"' if meant else
+                f'It has: {", ".join(known)}' if known else 'Leave it out')

@@ -1,0 +1,52 @@
+"""Warn of a beam that is out of proportion, as by a factor of a thousand in a unit."""
+
+import numpy as np
+
+SOUND = 5000.0      # speed of sound along a bar of steel, aluminium or glass   [m/s]
+THICKEST = 1 / 3    # of the length of a beam, in one of two senses             [-]
+
+
+def warn_of_slips(document, link):
+    """Warn of the sizes and stiffnesses of the flexible `link`."""
+    beam, line = link.beam, link.line
+    if not 1e-3 <= beam.length <= 100:
+        document.warn(line, f'flexible link "{link.name}" is {beam.length:g} m long',
+                      'Give lengths in m, not in mm')
+    bending = max((value for value in (beam.EIy, beam.EIz) if not np.isnan(value)), default=0.0)
+    if np.isnan(beam.EA):
+        thickness = np.sqrt(12 * bending / (beam.mass_per_length * SOUND**2))
+        if thickness > THICKEST * beam.length:
+            document.warn(
+                line, f'by its EI and its mass per length, a bar of metal in the place of link '
+                f'"{link.name}" would be {thickness:.3g} m thick and {beam.length:g} m long',
+                'Check EIy, EIz [N m2] and mass [kg]')
+        return
+    speed = np.sqrt(beam.EA / beam.mass_per_length)
+    if not 30 < speed < 30e3:
+        document.warn(
+            line, f'by its EA and its mass per length, sound runs through link "{link.name}" at '
+            f'{speed:.3g} m/s', 'Check EA [N], mass [kg] and length [m]')
+    if np.sqrt(bending / beam.EA) > THICKEST * beam.length:
+        document.warn(line, f'link "{link.name}" is as thick as it is long, by its EI and EA',
+                      'Check EIy, EIz [N m2] and EA [N]; beam theory needs a slender link')
+
+
+def warn_of_material(document, element, link, made_of):
+    """Warn of moduli and a density that no solid has; `element` is the <material> of `link`."""
+    line = document.line(element)
+    for name in ('E', 'G'):
+        if made_of[name] is not None and made_of[name] < 1e5:
+            document.warn(line, f'{name} = {made_of[name]:g} Pa of "{link}" is softer than any '
+                          'gel', 'Give it in Pa, not in GPa or MPa')
+    if made_of['G'] is not None and made_of['G'] > made_of['E'] / 2:
+        document.warn(line, f'G = {made_of["G"]:g} Pa of "{link}" is above E / 2, against all '
+                      'common materials', 'Check E and G [Pa], which may be exchanged')
+    if made_of['density'] is not None and not 1 < made_of['density'] < 30e3:
+        document.warn(line, f'density = {made_of["density"]:g} kg/m3 of "{link}" is that of no '
+                      'solid', 'Give it in kg/m3')
+
+
+def is_slip(ratio, tolerance):
+    """Whether `ratio` is a power of a thousand, other than 1, within the relative `tolerance`."""
+    power = round(np.log10(ratio) / 3)
+    return power != 0 and abs(ratio / 10.0**(3 * power) - 1) <= tolerance

@@ -1,0 +1,60 @@
+"""No part of a <flexibility> is lost because it stands where no reader would look for it."""
+
+import pytest
+from arms import SECTION, beam, complaint, flexibility, joint, link, robot
+
+from flex_robot_sim import read_description
+
+# what stands in line 5 of a rigid arm, and the whole message after `<text>:5: `
+INTENDED = {
+    'misspelt': ('<flexibilty/>', 'unknown element <flexibilty>. Did you mean "flexibility".'),
+    'capital': ('<Flexibility/>', 'unknown element <Flexibility>. Did you mean "flexibility".'),
+    'with a version': (
+        '<flexibility_v2/>', 'unknown element <flexibility_v2>. Did you mean "flexibility".'),
+    'short': ('<flex/>', 'unknown element <flex>. Did you mean "flexibility".'),
+    "of one's own": (
+        '<my_flexibility/>', 'unknown element <my_flexibility>. Did you mean "flexibility".'),
+    'with a prefix': (
+        '<f:flexibility xmlns:f="urn:f"/>', '<flexibility> stands in a namespace of its own. '
+        'Write it without a prefix and without xmlns.'),
+    'with an undeclared prefix': (
+        '<f:flexibility/>', '<flexibility> stands in a namespace of its own. Write it without a '
+        'prefix and without xmlns.'),
+    'with a namespace': (
+        '<flexibility xmlns="urn:f"/>', '<flexibility> stands in a namespace of its own. Write it '
+        'without a prefix and without xmlns.'),
+    'in another element': (
+        '<gazebo><flexibilty/></gazebo>',
+        '<flexibilty> stands in <gazebo>. Move it directly under <robot>.'),
+    'in a link': (
+        '<link name="l"><flexibility/></link>',
+        '<flexibility> stands in <link>. Move it directly under <robot>.'),
+    'in itself': (
+        flexibility(flexibility()),
+        '<flexibility> stands in <flexibility>. Move it directly under <robot>.'),
+    'section in a link of URDF': (
+        f'<link name="l">{SECTION}</link>',
+        'the element <section> of link "l" stands outside <flexibility>. Move it into '
+        '<flexibility>.'),
+    'end of a link of URDF': (
+        '<link name="l" end="1 0 0"/>',
+        'the attribute "end" of link "l" stands outside <flexibility>. Move it into '
+        '<flexibility>.'),
+    'stiffness of a joint of URDF': (
+        joint().replace('<joint', '<joint stiffness="9"'),
+        'the attribute "stiffness" of joint "hinge" stands outside <flexibility>. Move it into '
+        '<flexibility>.'),
+}
+
+
+@pytest.mark.parametrize('what', INTENDED)
+def test_what_is_meant_for_flexibility_is_not_passed_over(what):
+    text, message = INTENDED[what]
+    assert complaint(robot(link(), joint(), text)) == f'<text>:5: {message}'
+
+
+def test_words_that_others_use_too_are_left_to_them():
+    text = ('<gazebo><damping>1</damping><rod/><elements/></gazebo><material name="steel"/>'
+            '<link name="l"><visual><material name="steel"/></visual></link>')
+    text += joint('weld', 'fixed', 'arm', 'l', '')
+    assert read_description(robot(link(), joint(), text, flexibility(beam()))).warnings == ()
