@@ -33,7 +33,7 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
     ],
-    install_requires=['lxml>=4.8', 'numpy>=1.21', 'xacro>=2.0'],
+    install_requires=['lxml>=4.8', 'numba>=0.55', 'numpy>=1.21', 'scipy>=1.8', 'xacro>=2.0'],
     extras_require={
         'ros': [
             'ros-jazzy-rclpy[fastrtps]==7.1.6',
@@ -47,8 +47,8 @@ setup(
         'view': ['viser>=1.1.1,<1.2'],
         'benchmark': ['exudyn>=1.9', 'mujoco>=3.2', 'pin>=3.0'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
-        'test': ['hypothesis', 'pin>=3.0; python_version >= "3.11"', 'pytest', 'ruff', 'scipy',
-                 'urdf-parser-py'],
+        'test': ['hypothesis', 'pin>=3.0; python_version >= "3.11"', 'mpmath', 'pytest',
+                 'ruff', 'urdf-parser-py'],
     },
     zip_safe=False,
     entry_points={'console_scripts': ['flexsim = flex_robot_sim.cli:main']},

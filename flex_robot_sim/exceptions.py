@@ -33,5 +33,13 @@ def plain(text):
         if letter.isspace() or letter.isprintable())
 
 
+class SettingError(FlexRobotSimError):
+    """A setting or an argument is unusable."""
+
+
+class SimulationError(FlexRobotSimError):
+    """The simulated state is lost."""
+
+
 class UsageError(FlexRobotSimError):
     """A command or a call got an argument that it cannot use."""

@@ -12,10 +12,11 @@ FOLDER = Path(__file__).resolve().parents[1] / PACKAGE
 
 # The house of docs/architecture.md; a module stands here before it exists.
 LAYERS = (
-    {'exceptions', 'compiled', 'screws', 'share'},
+    {'exceptions', 'compiled', 'exponential', 'screws', 'share'},
     {'settings', 'description', 'beams'},
-    {'model'},
-    {'kinematics', 'dynamics', 'integrators', 'linear', 'formulations'},
+    {'assembly', 'model'},
+    {'deflection', 'dynamics', 'energy', 'forces', 'formulations', 'integrators', 'kinematics',
+     'linear', 'loads', 'stability', 'statics', 'tangent', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
     {'rig', 'viewer', 'recording', 'plots'},
     {'cli', 'nodes', '__main__'},

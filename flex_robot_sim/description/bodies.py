@@ -95,7 +95,7 @@ def _check_rigid_bodies(document, links, joints):
     sum counts; what never turns at all has no say in the dynamics, and of what turns about an
     axis that never turns only the moment about that axis has.
     """
-    bodies = {link.name: _moments(link.inertial) for link in links}
+    bodies = {link.name: moments_of(link.inertial) for link in links}
     unturned = _unturned_links(links, joints)
     by_name = {link.name: link for link in links}
     merged = set()
@@ -147,7 +147,8 @@ def _central_inertia(moments):
 
 def _check_moving_masses(document, links, joints):
     """Refuse a joint that moves nothing: its acceleration would have no value."""
-    beyond = {link.name: _moments(link.inertial if link.beam is None else _as_simulated(link.beam))
+    beyond = {link.name: moments_of(link.inertial if link.beam is None
+                                    else _as_simulated(link.beam))
               for link in links}
     for joint in reversed(joints):
         moments = beyond[joint.child]
@@ -159,7 +160,8 @@ def _check_moving_masses(document, links, joints):
         beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
 
 
-def _moments(inertial):
+def moments_of(inertial):
+    """Return the Moments of a link about its frame; none if it has no <inertial>."""
     if inertial is None:
         return Moments(0.0, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
     mass, centre, inertia = inertial.mass, inertial.centre, inertial.inertia

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.beams import section as sections
+from flex_robot_sim.beams import outline as outlines
 from flex_robot_sim.description.robot import ElasticBeam, FlexSensor
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
@@ -15,7 +15,7 @@ BEAM_MISMATCH = 0.01        # of <inertial> with a uniform beam, before a warnin
 NO_MOMENT = 1e-10           # moment about the beam over that of a thin rod across it   [-]
 MOST_COORDINATES = 5000     # of one link
 
-_SHAPES = {'rectangle': sections.rectangle, 'tube': sections.tube, 'rod': sections.rod}
+_SHAPES = {'rectangle': outlines.rectangle, 'tube': outlines.tube, 'rod': outlines.rod}
 _STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
 _STIFFNESSES = ('EIy', 'EIz', 'GJ', 'EA')
 _BENDING_IN = {'xy': 'bending_y', 'xz': 'bending_z'}

@@ -140,7 +140,8 @@ def _pose(origin):
     """Rotation (3, 3) and position (3,) [m] of an <origin>, the identity if there is none."""
     if origin is None:
         return np.eye(3), np.zeros(3)
-    (cr, cp, cy), (sr, sp, sy) = np.cos(origin['rpy']), np.sin(origin['rpy'])
+    # quarter turns come out exact, so that what lies in a plane stays there
+    (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(origin['rpy']), np.sin(origin['rpy'])], 15)
     rotation = np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
                          [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
                          [-sp, cp * sr, cp * cr]])

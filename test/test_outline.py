@@ -1,4 +1,4 @@
-"""Cross-sections against tables and integrals that share no code with them."""
+"""Outlines of sections against tables and integrals that share no code with them."""
 
 import math
 
@@ -6,7 +6,19 @@ import pytest
 from scipy.integrate import dblquad
 
 from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
-from flex_robot_sim.beams.section import rectangle, rod, tube
+from flex_robot_sim.beams.outline import rectangle, rod, tube
+
+
+def series(long, short, terms=20000):
+    """Torsion constant of a rectangle by the series as the book has it."""
+    odd = range(1, 2 * terms, 2)
+    total = sum(math.tanh(n * math.pi * long / (2 * short)) / n**5 for n in odd)
+    return long * short**3 / 3 * (1 - 192 / math.pi**5 * short / long * total)
+
+
+@pytest.mark.parametrize('ratio', [1, 1.3, 7, 40])
+def test_torsion_constant_of_a_rectangle_is_the_sum_of_its_series(ratio):
+    assert rectangle(ratio * 0.02, 0.02).J == pytest.approx(series(ratio * 0.02, 0.02), rel=1e-13)
 
 
 @pytest.mark.parametrize(('ratio', 'factor'), [

@@ -1,0 +1,135 @@
+"""
+Natural modes of a uniform clamped beam that carries a rigid body at its end, in exact form.
+
+Everything is dimensionless: xi = x/L; in bending omega = lambda^2 sqrt(EI/(rho A L^4)), and the
+body has, about the end, the mass mu = m/(rho A L), the first moment sigma = m c/(rho A L^2) of a
+centre that lies c beyond it, and the inertia j = I/(rho A L^3). In torsion and stretch
+omega = lambda sqrt(stiffness/inertia)/L.
+
+Bending, v'''' = lambda^4 v with v = v' = 0 at xi = 0, and at xi = 1
+
+    v'' = lambda^4 (sigma v + j v'),    v''' = -lambda^4 (mu v + sigma v').                   (1)
+
+The two solutions that are clamped at xi = 0 are written with exp(-lambda xi) and
+exp(-lambda (1 - xi)), which never overflow; a power series serves small lambda. Roots are counted
+by the theorem of Wittrick & Williams, Q. J. Mech. Appl. Math. 24 (1971) 263, so none is missed.
+"""
+
+from functools import lru_cache
+from math import cos, cosh, factorial, floor, pi, sin
+
+import numpy as np
+from scipy.optimize import brentq
+
+SMALL = 1.0     # lambda below which the power series is used
+
+
+def clamped_bending(lam, xi, order):
+    """
+    Differentiate the two clamped solutions of v'''' = lam^4 v.
+
+    :param xi: stations from 0 to 1, (k,).
+    :returns: (k, 2).
+    """
+    if lam < SMALL:
+        return np.stack([_power_series(lam, xi, order, first) for first in (2, 3)], axis=-1)
+    z = lam * xi
+    turn = [(np.cos(z), np.sin(z)), (-np.sin(z), np.cos(z)),
+            (-np.cos(z), -np.sin(z)), (np.sin(z), -np.cos(z))][order % 4]
+    end = np.exp(-lam)
+    left = (-1.0)**order * np.exp(-z) - turn[0] + turn[1]
+    right = np.exp(-lam * (1.0 - xi)) - end * (turn[0] + turn[1])
+    return lam**order * np.stack([left, right], axis=-1)
+
+
+def _power_series(lam, xi, order, first):
+    """Sum of lam^(4 k) xi^n / n! with n = first + 4 k, differentiated."""
+    return sum(lam**(n - first) * xi**(n - order) / factorial(n - order)
+               for n in range(first, first + 20, 4) if n >= order)
+
+
+def _end_conditions(lam, mu, sigma, j):
+    """Matrix of (1) for the two clamped solutions, and that of their v and v' at the end."""
+    v, slope, bending, shear = (clamped_bending(lam, np.ones(1), order)[0] for order in range(4))
+    scale = max(lam, SMALL)
+    force = np.array([-shear - lam**4 * (mu * v + sigma * slope),
+                      bending - lam**4 * (sigma * v + j * slope)])
+    return force / [[scale**3], [scale**2]], np.array([v, slope / scale])
+
+
+def _count_below(lam, mu, sigma, j):
+    """Return how many roots lie below lam."""
+    force, motion = _end_conditions(lam, mu, sigma, j)
+    # the stiffness seen at the end, force motion^-1, in units that keep it symmetric
+    det_motion = motion[0, 0] * motion[1, 1] - motion[0, 1] * motion[1, 0]
+    det_force = force[0, 0] * force[1, 1] - force[0, 1] * force[1, 0]
+    first = force[0, 0] * motion[1, 1] - force[0, 1] * motion[1, 0]
+    negative = 1 if det_force * det_motion < 0.0 else 2 * (first * det_motion < 0.0)
+    return negative + _count_clamped_clamped(lam)
+
+
+def _count_clamped_clamped(lam):
+    """Return how many roots of cosh cos = 1 lie in (0, lam)."""
+    if lam < 4.0:       # the first is 4.73
+        return 0
+    i = floor(lam / pi)
+    sign = 1.0 if 1.0 / cosh(min(lam, 700.0)) > cos(lam) else -1.0
+    return i - int((1.0 - (-1.0)**i * sign) / 2)
+
+
+@lru_cache(maxsize=256)
+def bending_roots(count, mu=0.0, sigma=0.0, j=0.0):
+    """
+    First roots lambda and the factors of the two clamped solutions in their modes.
+
+    :returns: roots (count,), factors (2, count).
+    """
+    roots, factors = np.empty(count), np.empty((2, count))
+    for k in range(count):
+        low, below_low = (roots[k - 1] * (1 + 1e-9), k) if k else (0.0, 0)
+        high = (k + 1) * pi                     # a body at the end only lowers the roots
+        below_high = _count_below(high, mu, sigma, j)
+        while (below_high != k + 1 or below_low != k) and high - low > 1e-12 * high:
+            middle = 0.5 * (low + high)
+            below = _count_below(middle, mu, sigma, j)
+            if below > k:
+                high, below_high = middle, below
+            else:
+                low, below_low = middle, below
+        roots[k] = _polish(low, high, mu, sigma, j)
+        rows, _ = _end_conditions(roots[k], mu, sigma, j)
+        row = max(rows, key=lambda r: abs(r).max())
+        factors[:, k] = [-row[1], row[0]] / abs(row).max()
+    return roots, factors
+
+
+def _polish(low, high, mu, sigma, j):
+    def determinant(lam):
+        rows, _ = _end_conditions(lam, mu, sigma, j)
+        return rows[0, 0] * rows[1, 1] - rows[0, 1] * rows[1, 0]
+
+    if determinant(low) * determinant(high) >= 0.0:     # two roots in one place
+        return high
+    return brentq(determinant, low, high, xtol=1e-15 * high, rtol=1e-15)
+
+
+@lru_cache(maxsize=256)
+def rod_roots(count, mu=0.0):
+    """First roots of cos(lambda) = mu lambda sin(lambda): torsion, or stretch, with a body."""
+    return np.array([
+        (k + 0.5) * pi if mu == 0.0 else
+        brentq(lambda lam: cos(lam) - mu * lam * sin(lam), k * pi, (k + 0.5) * pi, xtol=1e-15,
+               rtol=1e-15)
+        for k in range(count)])
+
+
+def bending_modes(roots, factors, xi, order):
+    """Differentiate the modes at xi (k,); returns (k, count)."""
+    columns = [clamped_bending(lam, xi, order) @ pair for lam, pair in zip(roots, factors.T)]
+    return np.stack(columns, axis=-1) if columns else np.empty((len(xi), 0))
+
+
+def rod_modes(roots, xi, order):
+    """Differentiate sin(lambda xi), the modes of torsion and stretch, at xi (k,), (k, count)."""
+    z = np.outer(xi, roots)
+    return roots**order * [np.sin(z), np.cos(z), -np.sin(z), -np.cos(z)][order % 4]

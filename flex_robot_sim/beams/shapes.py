@@ -1,0 +1,166 @@
+"""
+Assumed shapes of a beam in one direction, clamped at x = 0.
+
+Bending strains with the second derivative of the shape, torsion and stretch with the first; this
+is `strain_order`. Coordinates are the largest displacement of their shape [m; torsion: rad], and
+every shape starts into the positive direction.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from flex_robot_sim.beams.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
+from flex_robot_sim.beams.quadrature import gauss_stations
+
+
+class Direction(NamedTuple):
+    """One way in which a beam gives, and what resists and moves there."""
+
+    name: str               # 'bending_y', 'bending_z', 'torsion' or 'stretch'
+    strain_order: int       # 2 for bending, 1 for torsion and stretch
+    stiffness: float        # EIz, EIy, GJ or EA                                [N m2; stretch: N]
+    inertia: float          # rho A, or rho Ip for torsion                      [kg/m; kg m]
+    rotary: float           # rho Iz or rho Iy for bending, else 0              [kg m]
+    load: np.ndarray        # (strain_order, strain_order) inertia of what hangs at the end, for
+    #                         the displacement and slope there                  [kg, kg m, kg m2]
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order."""
+
+    basis: Callable         # stations (k,) and order -> (k, m), smooth between the breaks
+    mix: np.ndarray         # (m, n)
+    breaks: np.ndarray      # ends of the smooth pieces                         [m]
+    stations: int           # Gauss stations that a piece needs
+
+    @property
+    def count(self) -> int:
+        """Number of shapes."""
+        return self.mix.shape[1]
+
+    def at(self, x, order=0):
+        """Return the derivative of the shapes at stations x (k,) [m], (k, n)."""
+        return self.basis(x, order) @ self.mix
+
+    def slopes(self, x):
+        """First derivative at stations x (k,), as rows (k, 1, n)."""
+        return self.at(x, 1)[:, None]
+
+
+def assumed_shapes(direction: Direction, length: float, count: int, boundary: str) -> Shapes:
+    """
+    Return `count` shapes of a whole beam.
+
+    :param boundary: 'static': the shapes under loads at the end (x^2, x^3; x) first, then natural
+        modes of the free end, combined into the modes of the beam with its load; 'free', 'mass',
+        'inertia': natural modes with a free end, or that carry the mass, or mass and inertia.
+    """
+    breaks = np.array([0.0, length])
+    if boundary == 'static':
+        basis, highest = _static_basis(direction.strain_order, length, count)
+        size = basis(breaks, 0).shape[1]
+        shapes = Shapes(basis, np.eye(size), breaks, _stations(direction, highest))
+        return natural_shapes(shapes, direction, count)
+    basis, highest = _natural_basis(direction, length, count, boundary)
+    shapes = Shapes(basis, np.eye(count), breaks, _stations(direction, highest))
+    return _normalised(shapes, direction)
+
+
+def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
+    """Return the `count` lowest natural modes, with the load, that `shapes` can form."""
+    stiffness, inertia = matrices(shapes, direction)
+    # inertia against stiffness: stiffness is never singular, and low modes come out best
+    _, vectors = eigh(inertia, stiffness)
+    mixed = Shapes(shapes.basis, shapes.mix @ vectors[:, :-count - 1:-1], shapes.breaks,
+                   shapes.stations)
+    return _normalised(mixed, direction)
+
+
+def matrices(shapes: Shapes, direction: Direction):
+    """Return stiffness and inertia matrices (n, n), with what hangs at the end."""
+    x, weights = gauss_stations(shapes.breaks, shapes.stations)
+    strain = shapes.at(x, direction.strain_order)
+    shape, slope = shapes.at(x), shapes.at(x, 1)
+    end = np.concatenate([shapes.at(shapes.breaks[-1:], order)
+                          for order in range(direction.strain_order)])
+    stiffness = direction.stiffness * strain.T @ (weights[:, None] * strain)
+    inertia = (direction.inertia * shape.T @ (weights[:, None] * shape)
+               + direction.rotary * slope.T @ (weights[:, None] * slope)
+               + end.T @ direction.load @ end)
+    return stiffness, inertia
+
+
+def _static_basis(strain_order, length, count):
+    """Polynomials, then natural modes of the free end; and the highest lambda of these."""
+    powers = (2, 3) if strain_order == 2 else (1,)
+    modes, highest = _free_modes(strain_order, max(count - len(powers), 0))
+
+    def basis(x, order):
+        xi = np.asarray(x) / length
+        columns = [_power(xi, power, order)[:, None] for power in powers]
+        return np.hstack([*columns, modes(xi, order)]) / length**order
+
+    return basis, highest
+
+
+def _natural_basis(direction, length, count, boundary):
+    """Return the natural modes with what `boundary` says of the load, and their highest lambda."""
+    load = direction.load.copy()
+    if boundary != 'inertia':       # a point mass has no inertia against slope, nor in torsion
+        load[1:] = load[:, 1:] = 0.0
+        if boundary == 'free' or direction.name == 'torsion':
+            load[:] = 0.0
+    # no less than a speck of the load, where the beam itself has no inertia
+    load /= max(direction.inertia * length, 1e-9 * load[0, 0]) or 1.0
+    if direction.strain_order == 1:
+        roots = rod_roots(count, float(load[0, 0]))
+        modes = _modes_of(rod_modes, roots)
+    else:
+        body = float(load[0, 0]), float(load[0, 1] / length), float(load[1, 1] / length**2)
+        roots, factors = bending_roots(count, *body)
+        modes = _modes_of(bending_modes, roots, factors)
+    return lambda x, order: modes(np.asarray(x) / length, order) / length**order, roots[-1]
+
+
+def _free_modes(strain_order, count):
+    if strain_order == 1:
+        roots = rod_roots(count)
+        return _modes_of(rod_modes, roots), roots.max(initial=0.0)
+    roots, factors = bending_roots(count)
+    return _modes_of(bending_modes, roots, factors), roots.max(initial=0.0)
+
+
+def _modes_of(modes, *roots):
+    return lambda xi, order: modes(*roots, xi, order)
+
+
+def _power(xi, power, order):
+    """Differentiate xi^power."""
+    factor = np.prod(np.arange(power, power - order, -1.0))
+    return factor * xi**max(power - order, 0)
+
+
+def _stations(direction, highest):
+    """
+    Return the Gauss stations that keep inertia integrals good to 1e-12, tried up to ten shapes.
+
+    In bending these hold the square of the shortening, of degree 10 for x^2 and x^3.
+
+    :param highest: largest lambda of a natural mode among the shapes; 0: polynomials only.
+    """
+    if direction.strain_order == 2:
+        return 10 + int(np.ceil(1.25 * highest)) if highest > 0.0 else 6
+    return 7 + int(np.ceil(0.8 * highest)) if highest > 0.0 else 2
+
+
+def _normalised(shapes, direction):
+    x, _ = gauss_stations(shapes.breaks, shapes.stations)
+    values = shapes.at(np.append(x, shapes.breaks[-1]))
+    root = shapes.at(shapes.breaks[:1], direction.strain_order)[0]
+    scale = np.where(root < 0.0, -1.0, 1.0) / abs(values).max(axis=0)
+    return Shapes(shapes.basis, shapes.mix * scale, shapes.breaks, shapes.stations)

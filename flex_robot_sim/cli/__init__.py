@@ -1,0 +1,57 @@
+"""The command `flexsim`: arguments in, text or JSON out, exit code 2 for a user's mistake."""
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from flex_robot_sim import __version__
+from flex_robot_sim.exceptions import FlexRobotSimError
+
+COMMANDS = {
+    'check': 'read robots and say what they are',
+    'modes': 'natural frequencies of an arm at a pose',
+    'simulate': 'drive an arm and write what it did as CSV',
+    'benchmark': 'how fast, against other engines in the same run',
+    'demo': 'not there yet: the arm in motion in ROS 2',
+}
+"""Each is a module of this package, imported when it is called: some take a while to load."""
+
+
+def main(words=None):
+    """Run `flexsim` with `words` (default: the command line); return the exit code."""
+    words = sys.argv[1:] if words is None else list(words)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, 'reconfigure'):
+            stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
+    arguments = _parser(words[0] if words else None).parse_args(words)
+    try:
+        return arguments.run(arguments)
+    except FlexRobotSimError as error:
+        print(f'flexsim {arguments.command}: {error}', file=sys.stderr)
+        return 2
+    except BrokenPipeError:                         # flexsim check ... | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message):
+        self.exit(2, f'{self.prog}: {message}. Try {self.prog} --help.\n')
+
+
+def _parser(wanted):
+    parser = _Parser(prog='flexsim', description='Robot arms whose links bend and twist.')
+    parser.add_argument('--version', action='version', version=f'flexsim {__version__}')
+    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND',
+                                     parser_class=_Parser)
+    for name, about in COMMANDS.items():
+        if name == wanted:
+            import_module(f'{__name__}.{name}').add_to(commands, about)
+        else:
+            commands.add_parser(name, help=about)
+    return parser

@@ -1,0 +1,44 @@
+"""`flexsim check`: read robots and say what they are."""
+
+import json
+import sys
+
+from flex_robot_sim.cli.arguments import XACRO_ARGUMENT, xacro_arguments
+from flex_robot_sim.description import read_description
+from flex_robot_sim.description.summary import as_text, summarise
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'check', help=about, description='Read robots and say what they are. Exit code 2 if one '
+                                         'of them is unusable.')
+    parser.add_argument('robots', nargs='+', metavar='URDF',
+                        help='URDF or xacro file, or the name of a shipped robot; '
+                             'name:=value is an argument for xacro')
+    parser.add_argument('--json', action='store_true',
+                        help='print one JSON object: the robot, or {"robots": [...]} of several')
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    words = [word for word in arguments.robots if XACRO_ARGUMENT in word]
+    sources = [word for word in arguments.robots if XACRO_ARGUMENT not in word]
+    if not sources:
+        raise UsageError('no robot given. Name a URDF file beside the arguments for xacro.')
+    values, summaries = xacro_arguments(words), []
+    for source in sources:
+        try:
+            summaries.append(summarise(read_description(source, values)))
+        except FlexRobotSimError as error:
+            summaries.append({'source': source, 'error': str(error)})
+    if arguments.json:
+        print(json.dumps(summaries[0] if len(sources) == 1 else {'robots': summaries}, indent=2))
+    for summary in summaries:
+        if 'error' in summary:
+            print(summary['error'], file=sys.stderr)
+        elif not arguments.json:
+            print('\n'.join(as_text(summary)))
+    return 2 if any('error' in summary for summary in summaries) else 0

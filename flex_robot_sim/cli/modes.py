@@ -1,0 +1,57 @@
+"""`flexsim modes`: natural frequencies of the whole arm at a pose."""
+
+from flex_robot_sim.cli.arguments import add_json, add_robot, numbers, print_result, read_arm
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.linear import modes
+
+LARGEST_PARTS = 3
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'modes', help=about,
+        description='Natural frequencies, damping and shapes of the whole arm about its '
+                    'equilibrium under gravity.')
+    add_robot(parser)
+    parser.add_argument('--pose', type=numbers, help='for instance 0.5,0.3,-0.8 [rad, m]')
+    parser.add_argument('--joints', default='locked', choices=('locked', 'free'),
+                        help='whether the motors are held (default: %(default)s)')
+    parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
+    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
+    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
+                        help='[m/s2] (default: 0,0,-9.81)')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    if arguments.count < 1:
+        raise UsageError('--count must be above 0.')
+    arm = read_arm(arguments)
+    found = modes(arm, arguments.pose, arguments.joints)
+    count = min(arguments.count, found.frequencies.size)
+    summary = {
+        'robot': arm.description.name,
+        'pose': arguments.pose or [0.0] * len(arm.joint_names),
+        'joints': arguments.joints,
+        'frequencies': found.frequencies[:count].tolist(),
+        'damping_ratios': found.damping_ratios[:count].tolist(),
+        'shapes': [{name: [value.real, value.imag] for name, value in found.shape(i).items()}
+                   for i in range(count)],
+    }
+    print_result(arguments, summary, _as_text)
+    return 0
+
+
+def _as_text(summary):
+    pose = ' '.join(f'{value:g}' for value in summary['pose'])
+    yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}'
+    yield '  frequency [Hz]  damping  mostly'
+    for frequency, ratio, shape in zip(summary['frequencies'], summary['damping_ratios'],
+                                       summary['shapes']):
+        sizes = {name: abs(complex(*value)) for name, value in shape.items()}
+        parts = sorted(sizes, key=sizes.get, reverse=True)[:LARGEST_PARTS]
+        parts = [part for part in parts if sizes[part] > 0.1 * sizes[parts[0]]]
+        yield f'  {frequency:14.4g}  {ratio:7.2%}  {", ".join(parts)}'

@@ -1,0 +1,1 @@
+"""What drives an arm: efforts over time, and gains that fit it."""

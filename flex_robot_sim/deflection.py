@@ -1,0 +1,32 @@
+"""Where the tip of a flexible link is, against where it would be if the link were straight."""
+
+import numpy as np
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exponential import set_rotation, set_rotation_vector
+
+
+def tip_deflection(arm, link, q):
+    """
+    Tip of a flexible link against its undeformed tip frame, x along the beam.
+
+    :returns: translation [m] and rotation vector [rad], (6,).
+    """
+    if link not in arm.tips:
+        raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
+    R, p, turn = np.eye(3), np.zeros(3), np.empty((3, 3))
+    length = 0.0
+    for body in arm.segments[link]:
+        beam, first = arm.beams[body], arm.arrays.first[body]
+        e = q[first:first + beam.size]
+        tip = beam.shape(beam.length) @ e
+        if arm.coupling == 'shortening':
+            tip[0] -= 0.5 * e @ beam.shortening(beam.length) @ e
+        set_rotation(beam.turn(beam.length) @ e, turn)
+        p = p + R @ (tip + [beam.length, 0.0, 0.0])
+        R = R @ turn
+        length += beam.length
+    out = np.empty(6)
+    out[:3] = p - [length, 0.0, 0.0]
+    set_rotation_vector(R, out[3:])
+    return out

@@ -1,0 +1,423 @@
+"""
+Dynamics of a tree of rigid and elastic bodies in O(number of bodies).
+
+Every body i has a frame (at its root, x along the beam if it is elastic), the twist V of that
+frame and n elastic coordinates e. With the accelerations dV and dde, the body by itself obeys
+
+    [I   B] [dV ]   [p]   [wrench from its neighbours   ]
+    [B^T E] [dde] + [b] = [force on elastic coordinates ]                                     (T20)
+
+A child rides on a station of the body, which moves against the root with the twist K de. Brought
+to the root of its parent, the inertia Y and bias wrench y of the child add
+
+    I += Y,  B += Y K,  E += K^T Y K,  p += y,  b += K^T y                                    (T21)
+
+Eliminating dde and then the acceleration of the joint gives what the parent feels. This is the
+articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms, 2008, table 7.1) with a
+block of modes beside every joint. Equation numbers are those of docs/theory.md.
+"""
+
+from math import sqrt
+
+from flex_robot_sim.compiled import compiled, inlined
+from flex_robot_sim.forces import set_forces
+from flex_robot_sim.kinematics import set_motion
+from flex_robot_sim.screws import (
+    add_inertia_to_parent,
+    add_product,
+    add_scaled,
+    add_to_parent,
+    dot,
+    set_in_child,
+    set_product,
+)
+
+
+@compiled
+def forward_dynamics(arm, q, qd, effort, work, qdd):
+    """
+    Accelerations of all coordinates.
+
+    :param arm: ArmModel with n coordinates.
+    :param q: coordinates, (n,) [rad, m]: joints, motors, elastic; qd are their rates.
+    :param effort: of the motors, by joint, (joints,) [N m, N].
+    :param work: Workspace of the arm; work.load holds what else pulls at the bodies.
+    :param qdd: receives the accelerations, (n,) [rad/s2, m/s2].
+    """
+    implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+
+
+@compiled
+def implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd):
+    """
+    Accelerations over a step h that is implicit in every spring and damper (T40).
+
+    :param h: step [s]; 0 makes it `forward_dynamics`.
+    :param guess: accelerations with which q and qd at mid-step were made, (n,).
+    """
+    set_bodies(arm, q, qd, work)
+    set_forces(arm, q, qd, effort, h, guess, work)
+    eliminate(arm, work)
+    set_accelerations(arm, work, qdd)
+
+
+@compiled
+def inverse_dynamics(arm, q, qd, qdd, work, force):
+    """
+    Forces on all coordinates that make them accelerate with qdd; springs are not counted.
+
+    Leaves in work.F the wrench (6,) that every body gets from the one before it, in its own frame.
+
+    :param force: receives the generalised forces, (n,) [N m, N].
+    """
+    set_bodies(arm, q, qd, work)
+    for i in range(arm.parent.size):
+        set_carried_acceleration(arm, i, work, qdd)
+        j, n, first, F, dV = arm.joint[i], arm.modes[i], arm.first[i], work.F[i], work.dV[i]
+        if j >= 0:
+            add_scaled(qdd[j], arm.screw[i], dV)
+        # what the body itself needs                                                        (T20)
+        set_product(work.I[i], dV, F)
+        add_scaled(1.0, work.p[i], F)
+        for k in range(n):
+            force[first + k] = work.b[i, k]
+            for r in range(6):
+                F[r] += work.B[i, r, k] * qdd[first + k]
+                force[first + k] += work.B[i, r, k] * dV[r]
+            for m in range(n):
+                force[first + k] += work.E[i, k, m] * qdd[first + m]
+
+    # tip to base: each wrench works on its joint, and loads the body before
+    for i in range(arm.parent.size - 1, -1, -1):
+        j, parent, station, F = arm.joint[i], arm.parent[i], arm.station[i], work.F[i]
+        if j >= 0:
+            force[j] = dot(F, arm.screw[i])
+            m = arm.motor[j]
+            if m < 0:
+                force[j] += arm.rotor[j] * qdd[j]
+            else:
+                force[m] = arm.rotor[j] * qdd[m]
+        if parent >= 0:
+            y = work.y
+            y[:] = 0.0
+            add_to_parent(work.R[i], work.origin[i], F, y)
+            add_scaled(1.0, y, work.F[parent])
+            if station >= 0:
+                for k in range(arm.modes[parent]):
+                    for r in range(6):
+                        force[arm.first[parent] + k] += work.K[station, r, k] * y[r]
+
+
+@compiled
+def set_bodies(arm, q, qd, work):
+    """Motion of all bodies; inertia and bias of each by itself, without its neighbours (T20)."""
+    set_motion(arm, q, qd, work)
+    for i in range(arm.parent.size):
+        p = work.p[i]
+        for r in range(6):
+            p[r] = -work.load[i, r]
+        for r in range(6):
+            for s in range(6):
+                work.I[i, r, s] = arm.inertia[i, r, s]
+        add_turning_wrench(arm.inertia[i], work.V[i], p)
+        if arm.modes[i] > 0:
+            add_beam(arm, i, q, qd, work)
+
+
+@compiled
+def add_turning_wrench(G, V, out):
+    """Wrench that a rigid body of inertia G needs at constant V: -ad_V^T G V (8.40)."""
+    P0 = P1 = P2 = P3 = P4 = P5 = 0.0                       # momentum G V
+    for j in range(6):
+        P0 += G[0, j] * V[j]
+        P1 += G[1, j] * V[j]
+        P2 += G[2, j] * V[j]
+        P3 += G[3, j] * V[j]
+        P4 += G[4, j] * V[j]
+        P5 += G[5, j] * V[j]
+    out[0] += V[1] * P2 - V[2] * P1 + V[4] * P5 - V[5] * P4
+    out[1] += V[2] * P0 - V[0] * P2 + V[5] * P3 - V[3] * P5
+    out[2] += V[0] * P1 - V[1] * P0 + V[3] * P4 - V[4] * P3
+    out[3] += V[1] * P5 - V[2] * P4
+    out[4] += V[2] * P3 - V[0] * P5
+    out[5] += V[0] * P4 - V[1] * P3
+
+
+@inlined
+def add_beam(arm, i, q, qd, work):
+    """
+    Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
+
+    A point has the mass m, sits at r (T10), moves against the root with A de, A = dr/de, and
+    accelerates with a = b when neither the root nor the coordinates accelerate:
+
+        I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ A; A],   E = sum m A^T A
+        b = omega x (v + omega x r + 2 A de) - x de^T H de                                    (T23)
+    """
+    first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                             arm.count[i, 3])
+    z, t, u, n = ny, ny + nz, ny + nz + nt, ny + nz + nt + nu
+    V, h, I, B, E, bias = work.V[i], work.h, work.I[i], work.B[i], work.E[i], work.b[i]
+    wx, wy, wz = V[0], V[1], V[2]
+    # what does not depend on the deflection: shapes, and rotary inertia of the sections
+    tx = ty = tz = 0.0                          # its angular momentum by de
+    for k in range(n):
+        bias[k] = 0.0
+        de = qd[first + k]
+        tx += arm.rotary[i, 0, k] * de
+        ty += arm.rotary[i, 1, k] * de
+        tz += arm.rotary[i, 2, k] * de
+        for r in range(3):
+            B[r, k] = arm.rotary[i, r, k]
+            B[3 + r, k] = 0.0
+        for m in range(n):
+            E[k, m] = arm.modal_mass[i, k, m]
+    px, py, pz = wy * tz - wz * ty, wz * tx - wx * tz, wx * ty - wy * tx
+    fx = fy = fz = 0.0
+    mass = mx = my = mz = mxx = myy = mzz = mxy = mxz = myz = 0.0
+
+    for g in range(arm.point_start[i], arm.point_start[i + 1]):
+        m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
+        # where the point is, how it moves against the root, and the gradient h of its shortening
+        x, y, w, dx, dy, dw, second = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(ny):
+            y += shape[k] * q[first + k]
+            dy += shape[k] * qd[first + k]
+        for k in range(z, t):
+            w += shape[k] * q[first + k]
+            dw += shape[k] * qd[first + k]
+        for k in range(u, n):
+            x += shape[k] * q[first + k]
+            dx += shape[k] * qd[first + k]
+        for k in range(t):
+            low, high = (0, z) if k < z else (z, t)
+            hk = dh = 0.0
+            for l in range(low, high):
+                hk += H[k, l] * q[first + l]
+                dh += H[k, l] * qd[first + l]
+            h[k] = hk
+            x -= 0.5 * q[first + k] * hk
+            dx -= qd[first + k] * hk
+            second -= qd[first + k] * dh
+
+        # velocity-dependent acceleration                                                   (T23)
+        ax = V[3] + wy * w - wz * y + 2.0 * dx
+        ay = V[4] + wz * x - wx * w + 2.0 * dy
+        az = V[5] + wx * y - wy * x + 2.0 * dw
+        bx = m * (wy * az - wz * ay + second)
+        by = m * (wz * ax - wx * az)
+        bz = m * (wx * ay - wy * ax)
+        fx += bx
+        fy += by
+        fz += bz
+        px += y * bz - w * by
+        py += w * bx - x * bz
+        pz += x * by - y * bx
+
+        # sums over the points                                                              (T22)
+        mass += m
+        mx += m * x
+        my += m * y
+        mz += m * w
+        mxx += m * x * x
+        myy += m * y * y
+        mzz += m * w * w
+        mxy += m * x * y
+        mxz += m * x * w
+        myz += m * y * w
+        for k in range(ny):
+            a, c = m * shape[k], m * h[k]
+            B[0, k] -= w * a
+            B[1, k] -= w * c
+            B[2, k] += x * a + y * c
+            B[3, k] -= c
+            B[4, k] += a
+            bias[k] += shape[k] * by - h[k] * bx
+        for k in range(z, t):
+            a, c = m * shape[k], m * h[k]
+            B[0, k] += y * a
+            B[1, k] -= x * a + w * c
+            B[2, k] += y * c
+            B[3, k] -= c
+            B[5, k] += a
+            bias[k] += shape[k] * bz - h[k] * bx
+        for k in range(u, n):
+            a = m * shape[k]
+            B[1, k] += w * a
+            B[2, k] -= y * a
+            B[3, k] += a
+            bias[k] += shape[k] * bx
+            for l in range(t):
+                E[k, l] -= a * h[l]
+                E[l, k] -= a * h[l]
+        for k in range(t):
+            for l in range(t):
+                E[k, l] += m * h[k] * h[l]
+
+    p = work.p[i]
+    p[0] += px
+    p[1] += py
+    p[2] += pz
+    p[3] += fx
+    p[4] += fy
+    p[5] += fz
+    I[0, 0] += myy + mzz
+    I[1, 1] += mxx + mzz
+    I[2, 2] += mxx + myy
+    I[0, 1] -= mxy
+    I[1, 0] -= mxy
+    I[0, 2] -= mxz
+    I[2, 0] -= mxz
+    I[1, 2] -= myz
+    I[2, 1] -= myz
+    I[3, 3] += mass
+    I[4, 4] += mass
+    I[5, 5] += mass
+    # r~ in the upper right block, its transpose in the lower left
+    I[0, 4] -= mz
+    I[0, 5] += my
+    I[1, 3] += mz
+    I[1, 5] -= mx
+    I[2, 3] -= my
+    I[2, 4] += mx
+    for r in range(3):
+        for s in range(3):
+            I[3 + s, r] = I[r, 3 + s]
+
+
+@inlined
+def eliminate(arm, work):
+    """
+    Tip to base: eliminate modes and joint of every body, and add what is left to its parent.
+
+    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place,
+    Z = L^-1 B^T, z = L^-1 (force - b), U = I A, the inertia d about the joint, and its force u.
+    """
+    for i in range(arm.parent.size - 1, -1, -1):
+        parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
+        I, p, c = work.I[i], work.p[i], work.c[i]
+        if n > 0:
+            eliminate_modes(arm, i, n, work)
+        add_product(I, c, p)                                # the acceleration that needs no force
+        if j >= 0:
+            A, U = arm.screw[i], work.UA[i]
+            set_product(I, A, U)
+            d = dot(A, U) + work.added[j]
+            u = work.force[j] - dot(A, p)
+            m = arm.motor[j]
+            if m >= 0 and work.coupling[j] > 0.0:           # the motor moves in the same step
+                share = work.coupling[j] / work.added[m]
+                d -= share * work.coupling[j]
+                u += share * work.force[m]
+            work.d[i], work.u[i] = d, u
+            for r in range(6):
+                for s in range(6):
+                    I[r, s] -= U[r] * U[s] / d
+            add_scaled(u / d, U, p)
+        if parent >= 0:
+            if station < 0:
+                add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
+                add_to_parent(work.R[i], work.origin[i], p, work.p[parent])
+            else:
+                add_to_station(arm, i, parent, station, work)
+
+
+@inlined
+def eliminate_modes(arm, i, n, work):
+    """Cholesky factor of E with what the implicit scheme adds; I and p without the modes."""
+    I, p, B, E, Z, z = work.I[i], work.p[i], work.B[i], work.E[i], work.Z[i], work.z[i]
+    first = arm.first[i]
+    for k in range(n):
+        for m in range(k + 1):
+            total = E[k, m] + work.implicit[i, k, m]
+            for l in range(m):
+                total -= E[k, l] * E[m, l]
+            E[k, m] = sqrt(total) if k == m else total / E[m, m]
+        for r in range(6):
+            total = B[r, k]
+            for l in range(k):
+                total -= E[k, l] * Z[l, r]
+            Z[k, r] = total / E[k, k]
+        total = work.force[first + k] - work.b[i, k]
+        for l in range(k):
+            total -= E[k, l] * z[l]
+        z[k] = total / E[k, k]
+    for k in range(n):
+        for r in range(6):
+            p[r] += Z[k, r] * z[k]
+            for s in range(6):
+                I[r, s] -= Z[k, r] * Z[k, s]
+
+
+@inlined
+def add_to_station(arm, i, parent, station, work):
+    """Add what body i leaves to the elastic body that carries it (T21)."""
+    Y, y, YK, K, n = work.Y, work.y, work.YK, work.K[station], arm.modes[parent]
+    Y[:] = 0.0
+    y[:] = 0.0
+    add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], Y)
+    add_to_parent(work.R[i], work.origin[i], work.p[i], y)
+    I, B, E, p, b = (work.I[parent], work.B[parent], work.E[parent], work.p[parent],
+                     work.b[parent])
+    for r in range(6):
+        p[r] += y[r]
+        for s in range(6):
+            I[r, s] += Y[r, s]
+        for k in range(n):
+            total = 0.0
+            for s in range(6):
+                total += Y[r, s] * K[s, k]
+            YK[r, k] = total
+            B[r, k] += total
+    for k in range(n):
+        for r in range(6):
+            b[k] += K[r, k] * y[r]
+        for m in range(n):
+            total = 0.0
+            for r in range(6):
+                total += K[r, k] * YK[r, m]
+            E[k, m] += total
+
+
+@inlined
+def set_accelerations(arm, work, qdd):
+    """Base to tip: accelerations of joints, motors and modes from what `eliminate` left."""
+    for i in range(arm.parent.size):
+        j, n, dV = arm.joint[i], arm.modes[i], work.dV[i]
+        set_carried_acceleration(arm, i, work, qdd)
+        if j >= 0:
+            # c is part of dV by now, and part of p when u was made
+            total = work.u[i]
+            for r in range(6):
+                total -= work.UA[i, r] * (dV[r] - work.c[i, r])
+            qdd[j] = total / work.d[i]
+            add_scaled(qdd[j], arm.screw[i], dV)
+            m = arm.motor[j]
+            if m >= 0:
+                qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added[m]
+        first = arm.first[i]
+        for k in range(n - 1, -1, -1):
+            total = work.z[i, k]
+            for r in range(6):
+                total -= work.Z[i, k, r] * dV[r]
+            for m in range(k + 1, n):
+                total -= work.E[i, m, k] * qdd[first + m]
+            qdd[first + k] = total / work.E[i, k, k]
+
+
+@inlined
+def set_carried_acceleration(arm, i, work, qdd):
+    """Acceleration of body i without that of its own joint; gravity is a base that rises."""
+    parent, station, dV = arm.parent[i], arm.station[i], work.dV[i]
+    if parent < 0:
+        set_in_child(work.R[i], work.origin[i], arm.rising, dV)
+    elif station < 0:
+        set_in_child(work.R[i], work.origin[i], work.dV[parent], dV)
+    else:
+        carrier, first = work.carrier, arm.first[parent]
+        for r in range(6):
+            carrier[r] = work.dV[parent, r]
+            for k in range(arm.modes[parent]):
+                carrier[r] += work.K[station, r, k] * qdd[first + k]
+        set_in_child(work.R[i], work.origin[i], carrier, dV)
+    add_scaled(1.0, work.c[i], dV)

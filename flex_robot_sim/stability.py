@@ -1,0 +1,122 @@
+"""The longest step that an explicit scheme can take with an arm."""
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import brentq
+
+from flex_robot_sim.dynamics import inverse_dynamics
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model import make_workspace
+
+POSES = 4           # beside the zero pose: the highest frequency depends on the pose
+UNDAMPED = 1e-7     # damping ratio that is as good as none
+SMALLEST_SHARE = 1e-13      # of its inertia that a coordinate keeps when the others are free
+
+
+def longest_step(arrays, scheme, stiffness=0.0, damping=0.0):
+    """
+    Return the longest stable step [s] of a scheme; inf for an implicit one, 0 if there is none.
+
+    :param arrays: ArmArrays; its springs, dampers and friction count, gravity and stops do not.
+    :param stiffness: of a servo, (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
+    """
+    if scheme == 'implicit_midpoint':
+        return np.inf
+    random, joints = np.random.default_rng(0), arrays.motor.size
+    K, D = spring_matrices(arrays, stiffness, damping)
+    dampers = [D]
+    if arrays.coulomb.any():        # a joint that stands feels its friction as a strong damper
+        stuck = damping + arrays.coulomb / arrays.coulomb_rate
+        dampers.append(spring_matrices(arrays, stiffness, stuck)[1])
+    longest = np.inf
+    for number in range(POSES + 1):
+        q = np.zeros(len(K))
+        if number > 0:
+            q[:joints] = random.uniform(-np.pi, np.pi, joints)
+        M = mass_matrix(arrays, q)
+        longest = min(longest, *(_longest(scheme, M, D, K) for D in dampers))
+    return longest
+
+
+def rounded_down(step):
+    """Return a step with three digits that is not longer."""
+    digit = 10.0**(np.floor(np.log10(step)) - 2)
+    return np.floor(step / digit) * digit
+
+
+def spring_matrices(arrays, stiffness=0.0, damping=0.0):
+    """
+    Stiffness and damping (n, n) of links and gears, in the coordinates of the arm.
+
+    :param stiffness: more of it at every drive, (joints,) [N m/rad, N/m]; damping: likewise
+        [N m s/rad, N s/m].
+    """
+    joints = arrays.motor.size
+    n = int(joints + (arrays.motor >= 0).sum() + arrays.modes.sum())
+    K, D = np.zeros((2, n, n))
+    own = np.broadcast_to(stiffness, joints), arrays.viscous + damping
+    for j, m in enumerate(arrays.motor):
+        driven = j if m < 0 else m
+        K[driven, driven] += own[0][j]
+        D[driven, driven] += own[1][j]
+        if m >= 0:
+            block = np.ix_([j, m], [j, m])
+            K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
+            D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
+    for i, size in enumerate(arrays.modes):
+        own = slice(arrays.first[i], arrays.first[i] + size)
+        K[own, own] += arrays.stiffness[i, :size, :size]
+        D[own, own] += arrays.damping[i, :size, :size]
+    return K, D
+
+
+def mass_matrix(arrays, q):
+    """Mass matrix (n, n) at the coordinates q (n,)."""
+    arm, work = arrays._replace(rising=np.zeros(6)), make_workspace(arrays)
+    rest, M = np.zeros(q.size), np.zeros((q.size, q.size))
+    for k, unit in enumerate(np.eye(q.size)):
+        inverse_dynamics(arm, q, rest, unit, work, M[k])
+    return M
+
+
+def refuse_massless(arm):
+    """Raise SettingError if some coordinate of an ArmModel, at zero, can move without mass."""
+    M = mass_matrix(arm.arrays, np.zeros(arm.size))
+    inertia = np.diag(M)
+    lightest = np.argmin(inertia)
+    if inertia[lightest] > 0:
+        scale = np.sqrt(inertia)
+        shares, shapes = np.linalg.eigh(M / np.outer(scale, scale))
+        if shares[0] > SMALLEST_SHARE:
+            return
+        lightest = np.argmax(np.abs(shapes[:, 0]))
+    raise SettingError(f'"{arm.coordinate_names[lightest]}" moves no mass. Give what it moves an '
+                       'inertia, or leave it out of the description')
+
+
+def _longest(scheme, M, D, K):
+    """Longest step for M x'' + D x' + K x = 0."""
+    squares, shapes = eigh(K, M)
+    stiff = squares > 1e-9 * squares.max(initial=0.0)
+    # with z = (omega x, x') in modes: z' = [0 W; -W^T -D] z; free motion has no x in it
+    W = np.diag(np.sqrt(np.maximum(squares, 0.0)))[stiff]
+    zero, D = np.zeros((len(W), len(W))), shapes.T @ D @ shapes
+    if scheme == 'semi_implicit_euler':
+        # the edge is a state that only changes its sign: 4 x / h^2 = 2 D x / h + omega^2 x
+        return 2 / max(np.linalg.eigvalsh(np.block([[zero, W], [W.T, D]]))[-1], 1e-300)
+    rates = np.linalg.eigvals(np.block([[zero, W], [-W.T, -D]]))
+    rates = rates[np.abs(rates) > UNDAMPED * np.abs(rates).max(initial=0.0)]
+    if scheme == 'rk4':
+        return min((_edge_of_rk4(rate / abs(rate)) / abs(rate) for rate in rates), default=np.inf)
+    ratios = -rates.real / np.abs(rates)
+    steps = np.where(ratios > UNDAMPED, 2 * ratios / np.abs(rates), 0.0)
+    return steps.min(initial=np.inf)
+
+
+def _edge_of_rk4(direction):
+    """How far |1 + z + z^2/2 + z^3/6 + z^4/24| stays within 1 along a direction of z."""
+    def excess(size):
+        z = size * direction
+        return abs(1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))) - 1 - 1e-9
+
+    return brentq(excess, 1e-3, 6.0)

@@ -1,0 +1,89 @@
+"""What tests of the dynamics share: arms, the dynamics as functions, and a measure of error."""
+
+import functools
+
+import numpy as np
+from random_arms import every_feature, random_robot, random_state
+from reference import Reference
+
+from flex_robot_sim import read_description
+from flex_robot_sim.assembly import build_arm
+from flex_robot_sim.dynamics import forward_dynamics, inverse_dynamics
+from flex_robot_sim.model import make_workspace
+
+GRAVITY = (3.0, -5.0, 7.0)      # askew to everything
+WEIGHTLESS = (0.0, 0.0, 0.0)
+CASES = [0, 1, 2, 3, 4, 5, 'every']
+COUPLINGS = ('shortening', 'zero_order')
+
+
+def robot_text(case, **options):
+    """Return the random tree of a seed, or the tree that has every feature."""
+    return every_feature(**options) if case == 'every' else random_robot(case, 5, **options)
+
+
+@functools.cache
+def arm_of(text, coupling='shortening', gravity=GRAVITY):
+    """Return the ArmModel of a robot, built once."""
+    return build_arm(read_description(text), coupling, gravity)
+
+
+class Judged:
+    """An arm in a random state, and what first principles say of it."""
+
+    def __init__(self, case, coupling):
+        self.text, self.coupling = robot_text(case), coupling
+        self.arm = arm_of(self.text, coupling)
+        self.q, self.qd = random_state(self.arm, 1)
+        self.reference = Reference(self.arm, GRAVITY)
+        self.M = self.reference.mass_matrix(self.q)
+        self.scale = np.sqrt(np.diag(self.M))
+        self.bias = self.reference.bias(self.q, self.qd)
+
+
+@functools.cache
+def judged(case, coupling='shortening'):
+    """Return the Judged arm, made once."""
+    return Judged(case, coupling)
+
+
+def inverse(arm, q, qd, qdd, work=None):
+    """Return the forces on all coordinates, without springs."""
+    force = np.zeros(arm.size)
+    inverse_dynamics(arm.arrays, q, qd, qdd, work or make_workspace(arm.arrays), force)
+    return force
+
+
+def forward(arm, q, qd, effort, work=None):
+    """Return the accelerations of all coordinates."""
+    qdd = np.zeros(arm.size)
+    forward_dynamics(arm.arrays, q, qd, effort, work or make_workspace(arm.arrays), qdd)
+    return qdd
+
+
+def mass_matrix(text, q, coupling='shortening'):
+    """Columns by inverse dynamics, at rest and without gravity."""
+    arm = arm_of(text, coupling, WEIGHTLESS)
+    still = np.zeros(arm.size)
+    return np.column_stack([inverse(arm, q, still, unit) for unit in np.eye(arm.size)])
+
+
+def on_motors(arm, effort):
+    """Efforts by joint as forces on coordinates."""
+    force = np.zeros(arm.size)
+    for name, value in zip(arm.joint_names, effort):
+        driven = f'{name}/motor' if name in arm.motor_names else name
+        force[arm.coordinate_names.index(driven)] = value
+    return force
+
+
+def assert_same(value, expected, scale=1.0, tolerance=1e-10):
+    """
+    Compare forces divided by `scale`, or accelerations divided by its inverse.
+
+    With the square root of every coordinate's mass as scale, metres and radians, motors and modes
+    weigh the same. The dynamics works to about 1e-13; 1e-10 leaves room for ill-conditioned arms
+    and is far below any wrong term.
+    """
+    miss = abs((value - expected) / scale).max() / max(abs(expected / scale).max(), 1e-12)
+    assert miss <= tolerance

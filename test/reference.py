@@ -1,0 +1,285 @@
+"""
+The arm once more, slow and obvious: energies by dense quadrature, motion by Lagrange's equations.
+
+It shares with the package the description, the shapes of the beams, and the names and order of the
+coordinates; no integral, no recursion and no derivative. Velocities are complex-step derivatives
+of positions, hence exact; only derivatives of the kinetic energy are finite differences.
+"""
+
+from math import factorial
+
+import numpy as np
+
+STEP = 1e-30        # of the complex step: no difference is formed, so that nothing is lost
+POINTS = 40         # Gauss points in every smooth piece of a beam
+DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
+
+
+def hat(a):
+    """Return the matrix of the vector product with a."""
+    return np.array([[0 * a[0], -a[2], a[1]], [a[2], 0 * a[0], -a[0]], [-a[1], a[0], 0 * a[0]]])
+
+
+def turn(phi):
+    """Rotation matrix exp(phi) by its series; complex vectors are welcome."""
+    matrix, power = np.eye(3), np.eye(3)
+    for k in range(1, 25):
+        power = power @ hat(phi)
+        matrix = matrix + power / factorial(k)
+    return matrix
+
+
+def turn_about(axis, angle):
+    """Rotation matrix about a unit vector, by Rodrigues."""
+    return np.eye(3) + np.sin(angle) * hat(axis) + (1 - np.cos(angle)) * hat(axis) @ hat(axis)
+
+
+def gauss(breaks):
+    """Dense Gauss stations and weights between the breaks."""
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    size = np.diff(breaks)[:, None]
+    return (breaks[:-1, None] + size * (nodes + 1) / 2).ravel(), (size * weights / 2).ravel()
+
+
+def gradient(function, x, step=1e-3):
+    """Differentiate function(x) by each of its arguments, (n, ...); see `along`."""
+    return np.array([along(lambda s, k=k: function(x + s * np.eye(len(x))[k]), step)
+                     for k in range(len(x))])
+
+
+def along(function, step=1e-3):
+    """Differentiate a function of one number at 0, to the sixth power of the step."""
+    difference = [(function(k * step) - function(-k * step)) / (2 * k * step) for k in (1, 2, 3)]
+    return 1.5 * difference[0] - 0.6 * difference[1] + 0.1 * difference[2]
+
+
+class Piece:
+    """One segment of a flexible link: its shapes, and a dense quadrature over it."""
+
+    def __init__(self, beam, link, columns, shortens):
+        self.beam, self.data, self.columns, self.shortens = beam, link.beam, columns, shortens
+        self.length = link.beam.length / link.beam.segments
+        self.breaks = np.linspace(0.0, self.length, max(link.beam.elements, 1) + 1)
+        self.x, self.weights = gauss(self.breaks)
+        self.Phi, self.Theta = beam.shape(self.x), beam.turn(self.x)
+        self.H = np.array([self.shortening(x) for x in self.x])
+        self.stations = {}
+
+    def shortening(self, x):
+        """Integral of v'^T v' + w'^T w' from the root to x."""
+        inside = self.breaks[self.breaks < x]
+        stations, weights = gauss(np.append(inside, x))
+        slopes = self.beam.turn(stations)[:, 1:]
+        return np.einsum('g,gai,gaj->ij', weights, slopes, slopes) * self.shortens
+
+    def axis(self, q):
+        """Points of the deflected axis at the quadrature stations, (g, 3)."""
+        e = q[self.columns]
+        points = np.einsum('gai,i->ga', self.Phi, e)
+        points[:, 0] += self.x - np.einsum('gij,i,j->g', self.H, e, e) / 2
+        return points
+
+    def section(self, q, x):
+        """Pose of the section at x in the frame of the root."""
+        if x not in self.stations:
+            self.stations[x] = self.beam.shape(x), self.beam.turn(x), self.shortening(x)
+        Phi, Theta, H = self.stations[x]
+        e = q[self.columns]
+        return turn(Theta @ e), Phi @ e + np.array([1.0, 0.0, 0.0]) * (x - e @ H @ e / 2)
+
+    def strain_energy(self, q):
+        """Integral of the squared strains."""
+        stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
+        strains = self.beam.strain(self.x) @ q[self.columns]
+        return np.einsum('g,a,ga->', self.weights, stiffness, strains**2) / 2
+
+
+class Reference:
+    """The arm of an ArmModel, by first principles; gravity is in the base frame, (3,) [m/s2]."""
+
+    def __init__(self, arm, gravity=(0.0, 0.0, -9.81)):
+        self.description, self.names = arm.description, arm.coordinate_names
+        self.gravity, self.size = np.array(gravity), len(arm.coordinate_names)
+        self.pieces = {}
+        for link in arm.description.links:
+            if link.beam is not None:
+                for k, body in enumerate(arm.segments[link.name]):
+                    beam = arm.beams[body]
+                    part = f'{link.name}/' + (f'{k + 1}/' if link.beam.segments > 1 else '')
+                    columns = [self.names.index(part + name) for name in beam.names]
+                    self.pieces[link.name, k] = Piece(beam, link, columns,
+                                                      arm.coupling == 'shortening')
+
+    def place(self, q):
+        """Poses (R, p) of all links, and of the roots of all pieces of flexible links, by name."""
+        links, roots = {}, {}
+        for link, joint in zip(self.description.links, [None, *self.description.joints]):
+            R, p = (np.eye(3), np.zeros(3)) if joint is None else self._moved(
+                joint, *self._seat(joint, links, roots, q), q)
+            links[link.name] = R, p
+            if link.beam is not None:
+                R = R @ link.beam.axes
+                for k in range(link.beam.segments):
+                    roots[link.name, k] = R, p
+                    piece = self.pieces[link.name, k]
+                    turned, moved = piece.section(q, piece.length)
+                    R, p = R @ turned, R @ moved + p
+        return links, roots
+
+    def _seat(self, joint, links, roots, q):
+        """Pose of the frame of a joint while its coordinate is zero."""
+        beam = self.description.link(joint.parent).beam
+        R, p = links[joint.parent]
+        if beam is None:
+            return R @ joint.rotation, R @ joint.position + p
+        x = min(max(beam.axes[:, 0] @ joint.position, 0.0), beam.length)
+        beside = beam.axes.T @ joint.position - [x, 0.0, 0.0]
+        size = beam.length / beam.segments
+        k = min(int(x / size), beam.segments - 1)
+        R, p = roots[joint.parent, k]
+        turned, moved = self.pieces[joint.parent, k].section(q, x - k * size)
+        return R @ turned @ beam.axes.T @ joint.rotation, R @ (moved + turned @ beside) + p
+
+    def _moved(self, joint, R, p, q):
+        if joint.kind == 'fixed':
+            return R, p
+        value = joint.held_at if joint.held_at is not None else q[self.names.index(joint.name)]
+        if joint.kind == 'prismatic':
+            return R, p + R @ joint.axis * value
+        return R @ turn_about(joint.axis, value), p
+
+    def motion(self, q, qd, only=None):
+        """
+        Return all that moves, as two lists.
+
+        :param only: names of the links that count; None: all.
+        :returns: points [(mass, position, velocity)] with arrays (g,), (g, 3), (g, 3), and spins
+            [(R, inertia, omega)] in body axes, where omega is (g, 3) at quadrature stations.
+        """
+        links, roots = self.place(q + STEP * 1j * qd)
+        points, spins = [], []
+        for link in self.description.links:
+            counts = only is None or link.name in only
+            if counts and link.beam is None and link.inertial is not None:
+                R, p = links[link.name]
+                centre = (R @ link.inertial.centre + p)[None]
+                points.append((np.array([link.inertial.mass]), centre.real, centre.imag / STEP))
+                spins.append((R.real, link.inertial.inertia[None], spin_of(R)[None]))
+        for key, piece in self.pieces.items():
+            if only is not None and key[0] not in only:
+                continue
+            R, p = roots[key]
+            axis = piece.axis(q + STEP * 1j * qd) @ R.T + p
+            mass = piece.data.mass_per_length * piece.weights
+            points.append((mass, axis.real, axis.imag / STEP))
+            inertia = piece.weights[:, None, None] * np.diag(piece.data.section_inertia)
+            spins.append((R.real, inertia, spin_of(R) + piece.Theta @ qd[piece.columns]))
+        return points, spins
+
+    def kinetic_energy(self, q, qd, other=None):
+        """T; or with other rates on one side, the bilinear form that T is the square of."""
+        points, spins = self.motion(q, qd)
+        points2, spins2 = (points, spins) if other is None else self.motion(q, other)
+        total = sum(np.einsum('g,ga,ga->', m, v, w)
+                    for (m, _, v), (_, _, w) in zip(points, points2))
+        total += sum(np.einsum('gab,ga,gb->', inertia, v, w)
+                     for (_, inertia, v), (_, _, w) in zip(spins, spins2))
+        other = qd if other is None else other
+        for joint, name in self._rotors():
+            k = self.names.index(name)
+            total += joint.rotor_inertia * joint.gear_ratio**2 * qd[k] * other[k]
+        return total / 2
+
+    def _rotors(self):
+        """Joints that move, each with the coordinate of its rotor."""
+        return [(joint, joint.name if np.isinf(joint.stiffness) else f'{joint.name}/motor')
+                for joint in self.description.joints if joint.moves]
+
+    def mass_matrix(self, q):
+        """Second derivative of T by the rates: T is quadratic in them, so the form itself."""
+        columns = [self.motion(q, unit) for unit in np.eye(self.size)]
+        M = np.zeros((self.size, self.size))
+        for part in zip(*(points for points, _ in columns)):
+            v = np.array([velocity for _, _, velocity in part])
+            M += np.einsum('g,iga,jga->ij', part[0][0], v, v, optimize=True)
+        for part in zip(*(spins for _, spins in columns)):
+            v = np.array([omega for _, _, omega in part])
+            M += np.einsum('gab,iga,jgb->ij', part[0][1], v, v, optimize=True)
+        for joint, name in self._rotors():
+            k = self.names.index(name)
+            M[k, k] += joint.rotor_inertia * joint.gear_ratio**2
+        return M
+
+    def gravity_energy(self, q):
+        """Return minus the sum of mass times gravity times position."""
+        links, roots = self.place(q)
+        total = 0.0
+        for link in self.description.links:
+            if link.beam is None and link.inertial is not None:
+                R, p = links[link.name]
+                total -= link.inertial.mass * self.gravity @ (R @ link.inertial.centre + p)
+        for key, piece in self.pieces.items():
+            R, p = roots[key]
+            axis = piece.axis(q) @ R.T + p
+            total -= piece.data.mass_per_length * piece.weights @ (axis @ self.gravity)
+        return total
+
+    def spring_energy(self, q):
+        """Strain of the beams and of the gears."""
+        total = sum(piece.strain_energy(q) for piece in self.pieces.values())
+        for joint, name in self._rotors():
+            if np.isfinite(joint.stiffness):
+                wound = q[self.names.index(name)] - q[self.names.index(joint.name)]
+                total += joint.stiffness * wound**2 / 2
+        return total
+
+    def potential_force(self, energy, q):
+        """Force -dV/dq on every coordinate, by complex steps."""
+        return np.array([-energy(q + STEP * 1j * unit).imag / STEP for unit in np.eye(self.size)])
+
+    def bias(self, q, qd):
+        """Lagrange's equations without accelerations and springs: (dM/dt) qd - dT/dq + dV/dq."""
+        changing = along(lambda t: self.mass_matrix(q + t * qd) @ qd)
+        return (changing - gradient(lambda x: self.kinetic_energy(x, qd), q)
+                - self.potential_force(self.gravity_energy, q))
+
+    def beyond(self, link):
+        """Names of a link and of all that it carries."""
+        names = {link}
+        for joint in self.description.joints:
+            if joint.parent in names:
+                names.add(joint.child)
+        return names
+
+    def momentum(self, q, qd, only=None):
+        """Angular and linear momentum of links about the origin of the base, (6,)."""
+        points, spins = self.motion(q, qd, only)
+        total = np.zeros(6)
+        for mass, position, velocity in points:
+            total += np.concatenate([mass @ np.cross(position, velocity), mass @ velocity])
+        for R, inertia, omega in spins:
+            total[:3] += R @ np.einsum('gab,gb->a', inertia, omega)
+        return total
+
+    def weight(self, q, only=None):
+        """Moment about the origin of the base, and force, that gravity has on links, (6,)."""
+        points, _ = self.motion(q, np.zeros(self.size), only)
+        total = np.zeros(6)
+        for mass, position, _ in points:
+            pull = mass[:, None] * self.gravity
+            total += np.concatenate([np.cross(position, pull).sum(axis=0), pull.sum(axis=0)])
+        return total
+
+    def jacobian(self, q, link):
+        """Twist of a link, (angular, linear) in its own frame, by rates, (6, n)."""
+        columns = []
+        for unit in np.eye(self.size):
+            R, p = self.place(q + STEP * 1j * unit)[0][link]
+            columns.append(np.concatenate([spin_of(R), R.real.T @ p.imag / STEP]))
+        return np.array(columns).T
+
+
+def spin_of(R):
+    """Angular velocity in the body, from the rotation of a pose that took a complex step."""
+    W = R.real.T @ R.imag / STEP
+    return np.array([W[2, 1], W[0, 2], W[1, 0]])
