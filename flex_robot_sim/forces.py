@@ -25,6 +25,13 @@ def set_forces(arm, q, qd, effort, h, guess, work):
     """
     for j in range(arm.motor.size):
         link_force, slope, rate = limit_force(arm, j, q[j], qd[j])
+        if h > 0.0 and slope > 0.0:
+            work.touching[j] = rate if q[j] > arm.upper[j] else -rate
+        elif h > 0.0 and work.touching[j] != 0.0:
+            # a stop touched in this step holds on to its end, or iterations go in and out for ever
+            slope, rate = arm.stop_stiffness[j], abs(work.touching[j])
+            end = arm.upper[j] if work.touching[j] > 0.0 else arm.lower[j]
+            link_force = -slope * (q[j] - end) - rate * qd[j]
         m = arm.motor[j]
         driven = j if m < 0 else m
         pull, pull_slope, pull_rate = motor_force(effort[j], j, q[driven], qd[driven], work)

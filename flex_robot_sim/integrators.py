@@ -78,6 +78,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, stage, wo
     has it; springs and dampers are solved for, so that their frequencies do not matter (T40).
     """
     middle, rate, guess = stage[2], stage[3], stage[4]
+    work.touching[:] = 0.0
     for _ in range(iterations):
         for k in range(q.size):
             guess[k] = qdd[k]

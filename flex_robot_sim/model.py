@@ -86,6 +86,7 @@ class Workspace(NamedTuple):
     applied: np.ndarray         # (j,)       by the motors, servo included                 [N m, N]
     effort_limit: np.ndarray    # (j,)       of the motors                                 [N m, N]
     target: np.ndarray          # (j,)       of the servo                                  [rad, m]
+    touching: np.ndarray        # (j,)       damping of a stop touched in this step, < 0: lower one
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
     child_R: np.ndarray         # (3, 3) and so on: inside one function
@@ -146,8 +147,8 @@ def make_workspace(arm):
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'u': (i,), 'implicit': (i, n, n),
         'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'U': (s, 6), 'beta': (s, 6),
         'force': (total,), 'added': (total,), 'coupling': (j,), 'applied': (j,),
-        'effort_limit': (j,), 'target': (j,), 'servo_stiffness': (j,), 'servo_damping': (j,),
-        'child_R': (3, 3), 'child_p': (3,),
+        'effort_limit': (j,), 'target': (j,), 'touching': (j,), 'servo_stiffness': (j,),
+        'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
         'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
         'J': (3, 3), 'dJ': (3, 3), 'G': (3, 3), 'h': (n,), 'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
     work = Workspace(*(np.zeros(shapes.get(name, (i, 6))) for name in Workspace._fields))

@@ -38,7 +38,7 @@ class SimulationSettings(Settings):
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
-    iterations: int = setting(2, 'of the implicit scheme in a step', at_least=1)
+    iterations: int = setting(3, 'of the implicit scheme in a step', at_least=1)
     deflection_limit: float = setting(
         0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0)
     turn_rate_limit: float = setting(

@@ -103,7 +103,8 @@ def _longest(scheme, M, D, K):
     zero, D = np.zeros((len(W), len(W))), shapes.T @ D @ shapes
     if scheme == 'semi_implicit_euler':
         # the edge is a state that only changes its sign: 4 x / h^2 = 2 D x / h + omega^2 x
-        return 2 / max(np.linalg.eigvalsh(np.block([[zero, W], [W.T, D]]))[-1], 1e-300)
+        largest = np.linalg.eigvalsh(np.block([[zero, W], [W.T, D]]))[-1]
+        return 2 / largest if largest > 0 else np.inf
     rates = np.linalg.eigvals(np.block([[zero, W], [-W.T, -D]]))
     rates = rates[np.abs(rates) > UNDAMPED * np.abs(rates).max(initial=0.0)]
     if scheme == 'rk4':

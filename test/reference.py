@@ -25,7 +25,7 @@ def turn(phi):
     matrix, power = np.eye(3), np.eye(3)
     for k in range(1, 25):
         power = power @ hat(phi)
-        matrix = matrix + power / factorial(k)
+        matrix = matrix + power / float(factorial(k))
     return matrix
 
 
@@ -201,10 +201,10 @@ class Reference:
         M = np.zeros((self.size, self.size))
         for part in zip(*(points for points, _ in columns)):
             v = np.array([velocity for _, _, velocity in part])
-            M += np.einsum('g,iga,jga->ij', part[0][0], v, v, optimize=True)
+            M += np.einsum('g,iga,jga->ij', part[0][0], v, v)
         for part in zip(*(spins for _, spins in columns)):
             v = np.array([omega for _, _, omega in part])
-            M += np.einsum('gab,iga,jgb->ij', part[0][1], v, v, optimize=True)
+            M += np.einsum('gab,iga,jgb->ij', part[0][1], v, v)
         for joint, name in self._rotors():
             k = self.names.index(name)
             M[k, k] += joint.rotor_inertia * joint.gear_ratio**2

@@ -89,18 +89,18 @@ def _simulate(simulation, arguments, effort, constant):
     h, end = arguments.time_step, arguments.seconds
     block = max(round(1 / (arguments.rate * h)), 1)
     total, done = max(round(end / h), 1), 0
+    simulation.effort = effort(0.5 * h)
     rows, wall, shown = [_row(simulation)], 0.0, time.monotonic()
     largest = dict.fromkeys(simulation.arm.tips, 0.0)
     while done < total:
         steps = min(block, total - done)
         started = time.perf_counter()
         if constant:
-            simulation.effort[:] = effort(0.0)
             simulation.step(steps)
         else:
             for _ in range(steps):
                 # half way, as a motor that holds an effort for a step comes closest to it
-                simulation.effort[:] = effort(simulation.time + 0.5 * h)
+                simulation.effort = effort(simulation.time + 0.5 * h)
                 simulation.step()
         wall += time.perf_counter() - started
         done += steps

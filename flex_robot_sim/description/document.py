@@ -29,7 +29,7 @@ class Document:
         self.source = source
         self.warnings = []
         text = self._decode(content)
-        self._refuse_document_type(text)
+        self._refuse_traps(text)
         parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
                                  load_dtd=False, huge_tree=False, recover=True)
         if not text.strip():
@@ -73,12 +73,19 @@ class Document:
             raise DescriptionError(self.source, line, 'the text is not UTF-8',
                                    'Save the file with UTF-8 encoding') from error
 
-    def _refuse_document_type(self, text):
+    def _refuse_traps(self, text):
         for match in _DOCTYPE.finditer(text):
+            if match[0].endswith(('-->', ']]>', '?>')):
+                continue
+            line = text.count('\n', 0, match.start()) + 1
             if match[0] == '<!DOCTYPE':
                 raise DescriptionError(
-                    self.source, text.count('\n', 0, match.start()) + 1,
-                    'a robot description has no <!DOCTYPE> and no entities', 'Remove it')
+                    self.source, line, 'a robot description has no <!DOCTYPE> and no entities',
+                    'Remove it')
+            # older versions of libxml2 would look for the end for minutes
+            raise DescriptionError(
+                self.source, line, f'this is not well-formed XML: no end of {match[0][:9]}',
+                'Mend or complete the text there')
 
 
 def read_file(path):

@@ -1,0 +1,53 @@
+"""Settings are refused in one line that has their name, bound, meaning and unit."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.settings import SCHEMES, SimulationSettings
+
+
+@pytest.mark.parametrize('values, message', [
+    ({'time_step': 0.0}, 'time_step = 0.0 must be > 0.0: integration step [s]'),
+    ({'time_step': -1e-3}, 'time_step = -0.001 must be > 0.0: integration step [s]'),
+    ({'time_step': float('nan')}, 'time_step = nan must be finite: integration step [s]'),
+    ({'time_step': float('inf')}, 'time_step = inf must be finite: integration step [s]'),
+    ({'time_step': '1e-3'}, "time_step = '1e-3' must be a number: integration step [s]"),
+    ({'time_step': None}, 'time_step = None must be a number: integration step [s]'),
+    ({'time_step': True}, 'time_step = True must be a number: integration step [s]'),
+    ({'iterations': 0}, 'iterations = 0 must be >= 1: of the implicit scheme in a step'),
+    ({'iterations': 1.5},
+     'iterations = 1.5 must be a whole number: of the implicit scheme in a step'),
+    ({'iterations': float('nan')},
+     'iterations = nan must be a whole number: of the implicit scheme in a step'),
+    ({'scheme': 'rk5'}, "scheme = 'rk5' must be one of implicit_midpoint, rk4, "
+                        'semi_implicit_euler, forward_euler: integration scheme'),
+    ({'scheme': 4}, 'scheme = 4 must be one of implicit_midpoint, rk4, semi_implicit_euler, '
+                    'forward_euler: integration scheme'),
+    ({'deflection_limit': 0}, 'deflection_limit = 0 must be > 0.0: tip deflection of a segment '
+                              'over its length, beyond which it is reported'),
+    ({'turn_rate_limit': -0.3}, 'turn_rate_limit = -0.3 must be > 0.0: turn rate over the first '
+                                'natural rate of a link, beyond which it is reported where '
+                                'shortening is left out'),
+])
+def test_a_useless_value_is_refused(values, message):
+    with pytest.raises(SettingError) as caught:
+        SimulationSettings(**values)
+    assert str(caught.value) == message
+
+
+def test_numbers_of_numpy_are_numbers():
+    settings = SimulationSettings(time_step=np.float32(0.5), iterations=np.int64(3))
+    assert (settings.time_step, settings.iterations) == (0.5, 3)
+
+
+@pytest.mark.parametrize('scheme', SCHEMES)
+def test_every_scheme_can_be_chosen(scheme):
+    assert SimulationSettings(scheme=scheme).scheme == scheme
+
+
+def test_settings_do_not_change():
+    with pytest.raises(FrozenInstanceError):
+        SimulationSettings().time_step = 1.0
