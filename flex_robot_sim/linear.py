@@ -14,6 +14,7 @@ from scipy.linalg import eig, eigh
 from flex_robot_sim.deflection import tip_deflection
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.loads import make_loads
+from flex_robot_sim.mass import mass_matrix, refuse_massless
 from flex_robot_sim.model import ArmModel
 from flex_robot_sim.statics import equilibrium
 from flex_robot_sim.tangent import (
@@ -22,7 +23,6 @@ from flex_robot_sim.tangent import (
     difference,
     driven,
     lacking_force,
-    mass_matrix,
     scales,
     tangent,
 )
@@ -94,7 +94,7 @@ def modes(model: ArmModel, position=None, joints='locked', gains=None, velocity=
             matrix[motors, motors] += values
     free = np.setdiff1d(np.arange(model.size), locked)
     part = np.ix_(free, free)
-    rates, vectors = _eigen(mass_matrix(model, q)[part], D[part], K[part])
+    rates, vectors = _eigen(mass_matrix(model.arrays, q)[part], D[part], K[part])
     shapes = np.zeros((model.size, rates.size), vectors.dtype)
     shapes[free] = vectors
     size = np.abs(rates)
@@ -123,7 +123,7 @@ def linearise(model: ArmModel, position=None, velocity=None, effort=None, joints
     moved = [j for j, k in enumerate(motors) if k not in locked]
     n, part = free.size, np.ix_(free, free)
     inputs = (free[:, None] == motors[moved]).astype(float)
-    inverse = np.linalg.inv(mass_matrix(model, q)[part])
+    inverse = np.linalg.inv(mass_matrix(model.arrays, q)[part])
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K[part], -inverse @ D[part]]])
     B = np.vstack([np.zeros_like(inputs), inverse @ inputs])
     names = [model.coordinate_names[k] for k in free]
@@ -148,20 +148,10 @@ def _accelerations(model, loads, q, qd, effort, locked):
     else:
         force[motors] -= effort
     free = np.setdiff1d(np.arange(model.size), locked)
-    M, qdd = _invertible(model, mass_matrix(model, q)), np.zeros(model.size)
+    refuse_massless(model)
+    M, qdd = mass_matrix(model.arrays, q), np.zeros(model.size)
     qdd[free] = np.linalg.solve(M[np.ix_(free, free)], -force[free])
     return qdd, (M @ qdd + force)[motors] if effort is None else effort
-
-
-def _invertible(model, M):
-    """Return the mass matrix M unless something moves without mass."""
-    try:
-        np.linalg.cholesky(M)
-    except np.linalg.LinAlgError as error:
-        lightest = model.coordinate_names[np.argmin(np.diag(M))]
-        raise SettingError(f'"{lightest}" moves no mass. Give what it moves an inertia, or leave '
-                           'it out of the description') from error
-    return M
 
 
 def _eigen(M, D, K):

@@ -17,10 +17,11 @@ from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.integrators import SCHEMES, advance
 from flex_robot_sim.kinematics import set_base_poses
 from flex_robot_sim.loads import Push, make_loads, set_loads
+from flex_robot_sim.mass import refuse_massless
 from flex_robot_sim.model import make_workspace
 from flex_robot_sim.screws import set_body_inertia
 from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.stability import longest_step, refuse_massless, rounded_down
+from flex_robot_sim.stability import longest_step, rounded_down
 from flex_robot_sim.tangent import checked, driven
 from flex_robot_sim.validity import lines_of, make_watch, turn_limits
 

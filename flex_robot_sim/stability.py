@@ -4,13 +4,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from flex_robot_sim.dynamics import inverse_dynamics
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.model import make_workspace
+from flex_robot_sim.mass import mass_matrix
 
 POSES = 4           # beside the zero pose: the highest frequency depends on the pose
 UNDAMPED = 1e-7     # damping ratio that is as good as none
-SMALLEST_SHARE = 1e-13      # of its inertia that a coordinate keeps when the others are free
 
 
 def longest_step(arrays, scheme, stiffness=0.0, damping=0.0):
@@ -68,30 +65,6 @@ def spring_matrices(arrays, stiffness=0.0, damping=0.0):
         K[own, own] += arrays.stiffness[i, :size, :size]
         D[own, own] += arrays.damping[i, :size, :size]
     return K, D
-
-
-def mass_matrix(arrays, q):
-    """Mass matrix (n, n) at the coordinates q (n,)."""
-    arm, work = arrays._replace(rising=np.zeros(6)), make_workspace(arrays)
-    rest, M = np.zeros(q.size), np.zeros((q.size, q.size))
-    for k, unit in enumerate(np.eye(q.size)):
-        inverse_dynamics(arm, q, rest, unit, work, M[k])
-    return M
-
-
-def refuse_massless(arm):
-    """Raise SettingError if some coordinate of an ArmModel, at zero, can move without mass."""
-    M = mass_matrix(arm.arrays, np.zeros(arm.size))
-    inertia = np.diag(M)
-    lightest = np.argmin(inertia)
-    if inertia[lightest] > 0:
-        scale = np.sqrt(inertia)
-        shares, shapes = np.linalg.eigh(M / np.outer(scale, scale))
-        if shares[0] > SMALLEST_SHARE:
-            return
-        lightest = np.argmax(np.abs(shapes[:, 0]))
-    raise SettingError(f'"{arm.coordinate_names[lightest]}" moves no mass. Give what it moves an '
-                       'inertia, or leave it out of the description')
 
 
 def _longest(scheme, M, D, K):

@@ -25,20 +25,6 @@ STEP = 0.03                 # of the differences, over the scale of the coordina
 WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)        # at 1, 2, 3, 4 steps
 
 
-def mass_matrix(model, q):
-    """
-    Inertia (n, n) of all coordinates, rotors included.
-
-    :param q: coordinates, (n,) [rad, m].
-    """
-    q = checked('q', q, model.coordinate_names)
-    n, work = model.size, make_workspace(model.arrays)
-    arm, rest, M = model.arrays._replace(rising=np.zeros(6)), np.zeros(n), np.zeros((n, n))
-    for k, unit in enumerate(np.eye(n)):
-        inverse_dynamics(arm, q, rest, unit, work, M[k])
-    return (M + M.T) / 2
-
-
 def tangent(model, loads, q, qd, qdd):
     """
     Matrices D and K (n, n) of (T50), with all drives free.

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flex_robot_sim.compiled import compiled
-from flex_robot_sim.stability import mass_matrix, spring_matrices
+from flex_robot_sim.mass import mass_matrix
+from flex_robot_sim.stability import spring_matrices
 
 
 class Watch(NamedTuple):

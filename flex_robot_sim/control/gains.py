@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.stability import mass_matrix
+from flex_robot_sim.mass import mass_matrix
 
 
 def fitting_gains(arm, frequency=1.0, ratio=0.7):
