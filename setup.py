@@ -45,7 +45,7 @@ setup(
             'ros-jazzy-visualization-msgs==5.3.6',
         ],
         'view': ['viser>=1.1.1,<1.2'],
-        'benchmark': ['exudyn>=1.9', 'mujoco>=3.2', 'pin>=3.0'],
+        'benchmark': ['exudyn>=1.13', 'mujoco>=3.2', 'pin>=3.0'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'test': ['hypothesis', 'pin>=3.0; python_version >= "3.11"', 'mpmath', 'pytest',
                  'ruff', 'urdf-parser-py'],

@@ -29,6 +29,7 @@ except ImportError:     # Windows
 PACKAGE = Path(__file__).resolve().parent
 FOLDERS_KEPT = 8
 OPTIONS = {
+    'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
     'nogil': True,              # ROS callbacks and the viewer run beside a step
     'error_model': 'numpy',     # 1 / 0 is inf, as in numpy; no hidden branch and no exception
     'fastmath': False,          # tests for nan hold, and exact zeros stay zero; it gained 3 %

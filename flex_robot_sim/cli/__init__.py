@@ -12,6 +12,7 @@ COMMANDS = {
     'check': 'read robots and say what they are',
     'modes': 'natural frequencies of an arm at a pose',
     'simulate': 'drive an arm and write what it did as CSV',
+    'benchmark': 'how fast, against other engines in the same run',
     'demo': 'not there yet: the arm in motion in ROS 2',
 }
 """Each is a module of this package, imported when it is called: some take a while to load."""

@@ -1,0 +1,1 @@
+"""Benchmarks: scripts that print one table each; `flexsim benchmark` runs all of them."""

@@ -1,0 +1,70 @@
+"""
+Six seconds of the dual-screw arm under PD, as in its paper, with the longest step that will do.
+
+`python -m benchmarks.manoeuvre`
+"""
+
+from math import pi
+from time import perf_counter
+
+import numpy as np
+
+import flex_robot_sim as frs
+from benchmarks.precision import TOLERANCE, extrapolated, longest_step
+from flex_robot_sim.control.gains import fitting_gains
+
+SAMPLE = 0.05               # time between two points of the path [s]
+END = 6.0                   # [s]
+START = (0.0, pi / 6, 2 * pi / 3, pi / 6)
+# fmt: off
+TARGETS = (                 # from this time on [s]
+    (0.0, START),
+    (0.5, (0.0,    pi / 3, pi / 3, pi / 3)),
+    (3.0, (pi / 4, pi / 3, pi / 3, pi / 3)),
+)
+# fmt: on
+
+
+def run(arm, time_step, sample=SAMPLE):
+    """
+    Return the path of the tool, (samples + 1, 3) [m], and the wall time [s].
+
+    :param time_step: [s]; sample: time between two points of the path [s].
+    """
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=time_step))
+    simulation.set_state(START)
+    gains, wall, targets = fitting_gains(arm), 0.0, dict(TARGETS)
+    path = [simulation.pose('tool')[:3, 3]]
+    for k in range(round(END / sample)):
+        target = targets.get(round(k * sample, 9))
+        started = perf_counter()
+        if target is not None:
+            simulation.hold(target, *gains)
+        simulation.step(round(sample / time_step))
+        wall += perf_counter() - started
+        path.append(simulation.pose('tool')[:3, 3])
+    return np.array(path), wall
+
+
+def measure(quick=False):
+    """Return the figures of this page."""
+    arm = frs.load('dual_screw_arm')
+    finest = SAMPLE / (128 if quick else 512)
+    reference = extrapolated(run(arm, finest)[0], run(arm, finest / 2)[0])
+    steps, error = longest_step(lambda number: run(arm, SAMPLE / number)[0], reference)
+    step = SAMPLE / steps
+    wall = min(run(arm, step, TARGETS[1][0])[1] for _ in range(5 if quick else 21))
+    return {'manoeuvre_times_real_time': END / wall, 'manoeuvre_step_s': step,
+            'manoeuvre_tip_error': error}
+
+
+def as_text(result):
+    """Lines of the table."""
+    yield ('manoeuvre of 6 s', f'{result["manoeuvre_times_real_time"]:.0f} times real time with '
+           f'steps of {result["manoeuvre_step_s"] * 1e3:.3g} ms, tip error '
+           f'{result["manoeuvre_tip_error"]:.1e} (allowed: {TOLERANCE:g})')
+
+
+if __name__ == '__main__':
+    for what, value in as_text(measure()):
+        print(f'{what:34s} {value}')

@@ -1,0 +1,29 @@
+"""
+Times on a machine that does other things too.
+
+What slows it down lasts for a while. So a time is the least of several, and a ratio is the median
+of ratios of times that were taken next to each other.
+"""
+
+from statistics import median
+from time import perf_counter
+
+
+def seconds(function):
+    """Return how long one call takes [s]."""
+    started = perf_counter()
+    function()
+    return perf_counter() - started
+
+
+def in_turns(functions, rounds):
+    """Return the times of all functions, [[s] per function], in turns after one warm-up."""
+    for function in functions:
+        function()
+    rows = [[seconds(function) for function in functions] for _ in range(rounds)]
+    return [list(times) for times in zip(*rows)]
+
+
+def median_ratio(times, others):
+    """Return the median of the ratios of times that were taken next to each other."""
+    return median(a / b for a, b in zip(times, others))
