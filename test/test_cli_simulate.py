@@ -129,6 +129,14 @@ def test_gains_that_fit_hold_a_pose(swing, capsys):
     assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': 0.3}, abs=1e-2)
 
 
+def test_pd_carries_the_weight_at_the_pose(capsys):
+    summary = figures(capsys, 'simulate', 'two_link', '--to=0.5,0.5,-0.8', '--seconds', '12')
+    # gears give by weight over stiffness, and a bent arm is a little shorter than a straight one
+    assert summary['position']['waist'] == pytest.approx(0.5, abs=1e-4)
+    assert summary['position']['shoulder'] == pytest.approx(0.5, abs=0.02)
+    assert summary['position']['elbow'] == pytest.approx(-0.8, abs=0.02)
+
+
 def test_what_is_printed_for_people(swing, capsys):
     assert main(['simulate', swing, '--seconds', '0.5', '--effort', 'waist=150']) == 0
     out, err = capsys.readouterr()

@@ -8,7 +8,7 @@ import numpy as np
 
 from flex_robot_sim.cli.arguments import add_json, add_robot, numbers, print_result, read_arm
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
-from flex_robot_sim.control.gains import fitting_gains
+from flex_robot_sim.control.gains import carrying_efforts, fitting_gains
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.settings import SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation
@@ -26,7 +26,8 @@ def add_to(commands, about):
                              'times [s] or a frequency [Hz]); once per joint')
     parser.add_argument('--effort-table', metavar='CSV', help='columns time and joints')
     parser.add_argument('--to', type=numbers, metavar='POSE',
-                        help='hold this pose with PD, for instance 0.5,0.3,-0.8 [rad, m]')
+                        help='go to this pose by PD and efforts that carry the weight there, for '
+                             'instance 0.5,0.3,-0.8 [rad, m]; write --to=-1,0 if it begins with -')
     parser.add_argument('--stiffness', type=numbers, help='of PD, one or by joint (default: 1 Hz)')
     parser.add_argument('--damping', type=numbers, help='of PD, one or by joint')
     parser.add_argument('--start', type=numbers, metavar='POSE', help='pose at the start')
@@ -56,11 +57,12 @@ def run(arguments):
     simulation = Simulation(arm, settings)
     if arguments.start is not None:
         simulation.set_state(arguments.start)
-    _set_servo(simulation, arguments)
+    carried = _set_servo(simulation, arguments)
     effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
               else effort_of_words(arguments.effort, arm.joint_names))
     constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
-    rows, wall, largest = _simulate(simulation, arguments, effort, constant)
+    _compile(arm, settings)
+    rows, wall, largest = _simulate(simulation, arguments, lambda t: carried + effort(t), constant)
     if arguments.output:
         _write(arguments.output, arm, rows)
     summary = _summary(simulation, wall, largest)
@@ -68,11 +70,22 @@ def run(arguments):
     return 0
 
 
+def _compile(arm, settings):
+    """Take a step aside, so that the time to compile is not taken for that to simulate."""
+    if sys.stderr.isatty():
+        print('loading the dynamics; the first time this takes half a minute', end='',
+              file=sys.stderr, flush=True)
+    Simulation(arm, settings).step()
+    if sys.stderr.isatty():
+        print('\r' + ' ' * 70 + '\r', end='', file=sys.stderr)
+
+
 def _set_servo(simulation, arguments):
+    """Let the motors hold the pose that is asked for; efforts that carry the weight there."""
     if arguments.to is None:
         if arguments.stiffness is not None or arguments.damping is not None:
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
-        return
+        return np.zeros(len(simulation.arm.joint_names))
     stiffness, damping = fitting_gains(simulation.arm)
     n = len(simulation.arm.joint_names)
     chosen = []
@@ -82,6 +95,7 @@ def _set_servo(simulation, arguments):
             raise UsageError(f'{name} takes 1 or {n} numbers, not {len(given)}.')
         chosen.append(fitting if given is None else np.broadcast_to(given, n))
     simulation.hold(arguments.to, *chosen)
+    return carrying_efforts(simulation.arm, arguments.to)
 
 
 def _simulate(simulation, arguments, effort, constant):

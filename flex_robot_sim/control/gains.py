@@ -1,8 +1,10 @@
-"""PD gains that fit an arm: each joint gets the same speed whatever it carries."""
+"""PD gains that fit an arm, and the efforts that carry its weight."""
 
 import numpy as np
 
+from flex_robot_sim.dynamics import inverse_dynamics
 from flex_robot_sim.mass import mass_matrix
+from flex_robot_sim.model import make_workspace
 
 
 def fitting_gains(arm, frequency=1.0, ratio=0.7):
@@ -20,3 +22,15 @@ def fitting_gains(arm, frequency=1.0, ratio=0.7):
     inertia[geared] += np.diag(M)[arrays.motor[geared]]
     rate = 2 * np.pi * frequency
     return inertia * rate**2, 2 * ratio * inertia * rate
+
+
+def carrying_efforts(arm, position):
+    """
+    Efforts (joints,) [N m, N] that carry the weight of the straight arm at rest in a pose.
+
+    :param position: of the joints, (joints,) [rad, m].
+    """
+    q, rest, force = np.zeros((3, arm.size))
+    q[:len(position)] = position
+    inverse_dynamics(arm.arrays, q, rest, rest, make_workspace(arm.arrays), force)
+    return force[:len(position)]
