@@ -217,11 +217,14 @@ def test_the_midpoint_does_not_drift_in_a_minute():
     arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="1"/>')
     simulation = Simulation(arm, SimulationSettings(iterations=10))
     simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
-    errors, times = [], np.arange(600) * 0.1
+    errors, largest, times = [], 0.0, np.arange(600) * 0.1
     for _ in times:
         simulation.step(100)
-        errors.append(simulation.energy().balance)
+        energy = simulation.energy()
+        errors.append(energy.balance)
+        largest = max(largest, energy.kinetic + energy.strain)
     trend = np.polyfit(times, errors, 1)[0] * 60
     # the error swings to and fro with the motion; what a minute adds is below one such swing
     assert abs(trend) < np.ptp(errors) / 3
-    assert np.ptp(errors) < 5e-3 * simulation.energy().kinetic
+    # the motion is chaotic, so that its energy at one moment, the last one too, is no measure
+    assert np.ptp(errors) < 5e-3 * largest
