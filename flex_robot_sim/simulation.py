@@ -280,7 +280,7 @@ class Simulation:
         kinetic, strain, gravity = self._energies()
         done, taken = self._flow
         balance = kinetic + strain + gravity + taken - done - self._start_energy
-        return Energy(kinetic, strain, gravity, done, taken, balance)
+        return Energy(*map(float, (kinetic, strain, gravity, done, taken, balance)))
 
     def _energies(self):
         out = np.zeros(3)
