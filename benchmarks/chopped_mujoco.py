@@ -26,7 +26,7 @@ def build(pieces, frames):
         parent = bodies[piece.parent] if piece.parent >= 0 else spec.worldbody
         body = parent.add_body(pos=piece.p, quat=_quaternion(piece.R))
         lump = merged(piece.lumps)
-        I = lump.inertia                                                        # noqa: E741
+        I = lump.inertia
         body.explicitinertial, body.mass, body.ipos = True, lump.mass, lump.centre
         body.fullinertia = I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
         for axis, stiffness, damping, rest in zip(piece.axes, piece.stiffness, piece.damping,

@@ -28,6 +28,7 @@ from flex_robot_sim.screws import (
     add_product,
     add_scaled,
     add_to_parent,
+    add_turning_wrench,
     dot,
     set_in_child,
     set_product,
@@ -123,25 +124,6 @@ def set_bodies(arm, q, qd, work):
         add_turning_wrench(arm.inertia[i], work.V[i], p)
         if arm.modes[i] > 0:
             add_beam(arm, i, q, qd, work)
-
-
-@compiled
-def add_turning_wrench(G, V, out):
-    """Wrench that a rigid body of inertia G needs at constant V: -ad_V^T G V (8.40)."""
-    P0 = P1 = P2 = P3 = P4 = P5 = 0.0                       # momentum G V
-    for j in range(6):
-        P0 += G[0, j] * V[j]
-        P1 += G[1, j] * V[j]
-        P2 += G[2, j] * V[j]
-        P3 += G[3, j] * V[j]
-        P4 += G[4, j] * V[j]
-        P5 += G[5, j] * V[j]
-    out[0] += V[1] * P2 - V[2] * P1 + V[4] * P5 - V[5] * P4
-    out[1] += V[2] * P0 - V[0] * P2 + V[5] * P3 - V[3] * P5
-    out[2] += V[0] * P1 - V[1] * P0 + V[3] * P4 - V[4] * P3
-    out[3] += V[1] * P5 - V[2] * P4
-    out[4] += V[2] * P3 - V[0] * P5
-    out[5] += V[0] * P4 - V[1] * P3
 
 
 @inlined

@@ -202,8 +202,8 @@ def add_wrench_bracket(factor, V, F, out):
 
 
 @compiled
-def add_body_wrench(G, V, dV, out):
-    """Wrench that moves a rigid body of inertia G: G dV - ad_V^T G V (8.40)."""
+def add_turning_wrench(G, V, out):
+    """Wrench that a rigid body of inertia G needs at constant V: -ad_V^T G V (8.40)."""
     P0 = P1 = P2 = P3 = P4 = P5 = 0.0                       # momentum G V
     for j in range(6):
         P0 += G[0, j] * V[j]
@@ -212,17 +212,19 @@ def add_body_wrench(G, V, dV, out):
         P3 += G[3, j] * V[j]
         P4 += G[4, j] * V[j]
         P5 += G[5, j] * V[j]
-    for i in range(6):
-        total = 0.0
-        for j in range(6):
-            total += G[i, j] * dV[j]
-        out[i] += total
     out[0] += V[1] * P2 - V[2] * P1 + V[4] * P5 - V[5] * P4
     out[1] += V[2] * P0 - V[0] * P2 + V[5] * P3 - V[3] * P5
     out[2] += V[0] * P1 - V[1] * P0 + V[3] * P4 - V[4] * P3
     out[3] += V[1] * P5 - V[2] * P4
     out[4] += V[2] * P3 - V[0] * P5
     out[5] += V[0] * P4 - V[1] * P3
+
+
+@compiled
+def add_body_wrench(G, V, dV, out):
+    """Wrench that moves a rigid body of inertia G: G dV - ad_V^T G V (8.40)."""
+    add_product(G, dV, out)
+    add_turning_wrench(G, V, out)
 
 
 @compiled

@@ -46,7 +46,7 @@ class SimulationSettings(Settings):
         'shortening is left out', above=0.0)
 
 
-def _check(name, value, kind, *, help, unit, above, at_least, choices):   # noqa: A002
+def _check(name, value, kind, *, help, unit, above, at_least, choices):
     number = kind in (int, float)
     about = f'{help} [{unit}]' if unit else help
     if number and (isinstance(value, bool) or not isinstance(value, numbers.Real)):

@@ -48,7 +48,7 @@ def test_mass_matrix_is_that_of_the_kinetic_energy(case):
 
 
 def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
-    k, d, friction, I, J = 8.0, 0.3, 0.1, 0.5, 0.02 * 2**2     # noqa: E741
+    k, d, friction, I, J = 8.0, 0.3, 0.1, 0.5, 0.02 * 2**2
     system = linearise(drive())
     np.testing.assert_allclose(system.A, [
         [0, 0, 1, 0], [0, 0, 0, 1],
