@@ -33,7 +33,8 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
     ],
-    install_requires=['lxml>=4.8', 'numba>=0.55', 'numpy>=1.21', 'scipy>=1.8', 'xacro>=2.0'],
+    install_requires=['lxml>=4.8', 'matplotlib>=3.5', 'numba>=0.55', 'numpy>=1.21',
+                      'pyserial>=3.5', 'PyYAML>=5.4', 'scipy>=1.8', 'xacro>=2.0'],
     extras_require={
         'ros': [
             'ros-jazzy-rclpy[fastrtps]==7.1.6',

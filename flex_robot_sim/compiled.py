@@ -3,8 +3,10 @@
 
 Machine code is kept on disk between runs. Numba alone would keep running old machine code after an
 edit in another file, because callees are inlined and only the caller's file is watched. So the
-folder is named after a hash of every source file of the package: an edit anywhere starts an empty
-one, and code that nobody has used for long is removed.
+folder is named after a hash of all modules that lie directly in the package, where all machine code
+comes from: an edit in any of them starts an empty one, and code that nobody has used for long is
+removed. Modules in folders of the package (beams, nodes and the like) are left out, so that work
+on them does not wait for the compiler.
 """
 
 import contextlib
@@ -41,7 +43,8 @@ def compiled(function=None, *, allocates=False, inline='never'):
     Compile a function to machine code at its first call; release the GIL while it runs.
 
     With NUMBA_DISABLE_JIT=1 it stays plain Python, for debugging and coverage. Functions of other
-    packages are compiled too, but not kept on disk: their sources are unknown.
+    packages, and of folders in this one, are compiled too, but not kept on disk: what they depend
+    on is not watched.
 
     :param allocates: whether it may make arrays. Without that right, numba refuses to compile
         `np.empty`, `a + b` of arrays and the like, and views cost a fifth less time, because
@@ -50,8 +53,8 @@ def compiled(function=None, *, allocates=False, inline='never'):
     if function is None:
         return functools.partial(compiled, allocates=allocates, inline=inline)
     result = numba.njit(_nrt=allocates, inline=inline, **OPTIONS)(function)
-    in_package = PACKAGE in Path(function.__code__.co_filename).resolve().parents
-    if CACHE_FOLDER is not None and in_package and result is not function:
+    is_watched = PACKAGE == Path(function.__code__.co_filename).resolve().parent
+    if CACHE_FOLDER is not None and is_watched and result is not function:
         with _cache_directory(CACHE_FOLDER):
             result._cache = _PackageCache(function)
     return result
@@ -110,9 +113,9 @@ def _fingerprint(package):
                       if item[0].startswith('NUMBA_') and item[0] != 'NUMBA_CACHE_DIR')
     versions = sys.version, numba.__version__, np.__version__
     digest = hashlib.sha256(repr((versions, settings, sorted(OPTIONS.items()))).encode())
-    for path in sorted(package.rglob('*.py')):
+    for path in sorted(package.glob('*.py')):
         source = path.read_bytes()
-        digest.update(f'{path.relative_to(package)} {len(source)}\n'.encode())
+        digest.update(f'{path.name} {len(source)}\n'.encode())
         digest.update(source)
     return digest.hexdigest()[:16]
 

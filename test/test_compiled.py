@@ -153,6 +153,28 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path):
     assert fingerprint(a='x', b='y') in seen
 
 
+def test_the_fingerprint_leaves_out_folders_which_no_compiled_module_imports(tmp_path):
+    before = compiled_module._fingerprint(tmp_path)
+    (tmp_path / 'nodes').mkdir()
+    (tmp_path / 'nodes' / 'new.py').write_text('x = 1')
+    assert compiled_module._fingerprint(tmp_path) == before
+    folders = [path.name for path in compiled_module.PACKAGE.iterdir() if path.is_dir()]
+    for path in compiled_module.PACKAGE.glob('*.py'):
+        source = path.read_text(encoding='utf-8')
+        if 'flex_robot_sim.compiled import' in source:
+            assert not [name for name in folders if f'flex_robot_sim.{name}' in source], path
+
+
+@needs_numba
+def test_a_function_in_a_folder_of_the_package_is_not_kept_on_disk(package):
+    (package / 'inner').mkdir()
+    (package / 'caller.py').rename(package / 'inner' / 'caller.py')
+    program = CALL_AND_COUNT.replace('small.caller', 'small.inner.caller')
+    for _ in range(2):
+        out, err = start(package, program).communicate(timeout=120)
+        assert (out, err) == ('30.0\n0 1\n', '')
+
+
 def test_it_works_without_compiling(package):
     out, err = start(package, CALL, NUMBA_DISABLE_JIT='1').communicate(timeout=120)
     assert (out, err) == ('30.0\n', '')
