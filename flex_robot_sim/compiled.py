@@ -3,10 +3,10 @@
 
 Machine code is kept on disk between runs. Numba alone would keep running old machine code after an
 edit in another file, because callees are inlined and only the caller's file is watched. So the
-folder is named after a hash of all modules that lie directly in the package, where all machine code
-comes from: an edit in any of them starts an empty one, and code that nobody has used for long is
-removed. Modules in folders of the package (beams, nodes and the like) are left out, so that work
-on them does not wait for the compiler.
+folder is named after a hash of all modules that lie directly in the package, where all machine
+code comes from: an edit in any of them starts an empty one, and code that nobody has used for long
+is removed. Modules in folders of the package (beams, nodes and the like) are left out, so that
+work on them does not wait for the compiler.
 """
 
 import contextlib
