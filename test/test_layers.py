@@ -18,7 +18,7 @@ LAYERS = (
     {'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces', 'formulations',
      'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
-    {'display', 'rig', 'viewer', 'recording', 'plots'},
+    {'display', 'realtime', 'rig', 'viewer', 'recording', 'plots'},
     {'cli', 'nodes', '__main__'},
 )
 ANYBODY = ''
