@@ -16,7 +16,8 @@ LAYERS = (
     {'settings', 'description', 'beams'},
     {'assembly', 'model'},
     {'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces', 'formulations',
-     'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent', 'validity'},
+     'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent',
+     'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
     {'display', 'realtime', 'rig', 'viewer', 'recording', 'plots'},
     {'cli', 'nodes', '__main__'},
