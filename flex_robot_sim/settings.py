@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 
 from flex_robot_sim.exceptions import SettingError
 
-SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
+SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler', 'reference')
 
 
 def setting(default, about, unit='', above=None, at_least=None, choices=(), of=None,

@@ -15,9 +15,9 @@ LAYERS = (
     {'exceptions', 'compiled', 'exponential', 'screws', 'share'},
     {'settings', 'description', 'beams'},
     {'assembly', 'model'},
-    {'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces', 'formulations',
-     'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent',
-     'validity'},
+    {'adaptive', 'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces',
+     'formulations', 'integrators', 'jacobians', 'kinematics', 'linear', 'loads', 'mass',
+     'stability', 'statics', 'tangent', 'twists', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
     {'display', 'realtime', 'rig', 'viewer', 'recording', 'plots'},
     {'cli', 'nodes', '__main__'},

@@ -58,7 +58,7 @@ def test_efforts_beyond_a_limit_are_cut_and_counted(inbox):
     (['waist', 'elbow'], [1.0, np.nan], 'the effort of "elbow" is not finite'),
     (['waist'], [-np.inf], 'the effort of "waist" is not finite'),
 ])
-def test_an_unusable_command_is_refused_counted_and_changes_nothing(inbox, names, efforts, message):
+def test_an_unusable_command_is_refused_and_changes_nothing(inbox, names, efforts, message):
     inbox.offer(NAMES, [1.0, 2.0, 3.0], now=0.0)
     with pytest.raises(CommandError) as caught:
         inbox.offer(names, efforts, now=0.05)

@@ -20,6 +20,7 @@ class Clock:
     now = 50.0
 
     def __call__(self):
+        """Say what time it is [s]."""
         return self.now
 
 

@@ -28,7 +28,8 @@ class ArmOutputs:
         self._sensors = flex_sensors(arm)
         self._strain = _States(node, 'strain', self._sensors.names, ('position', 'velocity'))
         words = topic_words(arm.tips)
-        self._tips = {link: PosePublisher(node, f'{words[link]}/tip_deflection', f'{link}/undeformed_tip')
+        self._tips = {link: PosePublisher(node, f'{words[link]}/tip_deflection',
+                                          f'{link}/undeformed_tip')
                       for link in arm.tips}
 
     def send_joints(self, stamp, q, qd, effort):

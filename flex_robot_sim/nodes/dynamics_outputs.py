@@ -38,7 +38,7 @@ class DynamicsOutputs:
             self._clock_message = ClockMessage()
             self._clock_publisher = node.create_publisher(ClockMessage, '/clock', CLOCK)
             loop.add_output(settings.clock_rate, self._send_clock)
-        self._display = DisplayOutputs(node, arm, settings)
+        self._display = DisplayOutputs(node, arm, self._tool, settings)
         self._display_output = loop.add_output(settings.display_rate, self._show)
 
     def change(self, settings):

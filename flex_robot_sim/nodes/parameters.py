@@ -1,8 +1,8 @@
 """
 ROS parameters made from settings: names, defaults, help, units and bounds are written there.
 
-A whole number is taken where a real one is asked for, because `ros2 param set ... 2` and YAML files
-say 2 and mean 2.0; everything else that does not fit is refused with the reason.
+A whole number is taken where a real one is asked for, because `ros2 param set ... 2` and YAML
+files say 2 and mean 2.0; everything else that does not fit is refused with the reason.
 """
 
 import math

@@ -29,8 +29,8 @@ class OutputSettings(Settings):
     display_rate: float = setting(30.0, 'rate of bending_markers and display_joint_states', 'Hz',
                                   above=0.0, live=True)
     strain_scale: float = setting(
-        1e-3, 'surface strain at which the colour of bending_markers is full', above=0.0,
-        live=True)
+        0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
+        'link bends by a tenth of its length', at_least=0.0, live=True)
     tool_link: str = setting('', 'link whose pose goes out as tool_pose; empty: "tool", or else '
                                  'the last link')
     wrench_joints: tuple = setting((), 'joints whose wrenches go out', of=str)

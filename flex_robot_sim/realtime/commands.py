@@ -1,8 +1,8 @@
 """
 Efforts that come from elsewhere: the newest one of every joint, and for how long it counts.
 
-Commands arrive in one thread and are used in another: each accepted one makes a new pair of arrays,
-and putting the pair in its place is one assignment, so nobody waits for anybody.
+Commands arrive in one thread and are used in another: each accepted one makes a new pair of
+arrays, and putting the pair in its place is one assignment, so nobody waits for anybody.
 """
 
 import numpy as np
@@ -30,7 +30,8 @@ class CommandInbox:
     def forget(self):
         """Go back to the state without any command."""
         size = len(self._index)
-        self._newest = np.zeros(size), np.full(size, np.inf)    # efforts, and until when they count
+        # efforts, and until when each counts
+        self._newest = np.zeros(size), np.full(size, np.inf)
         self.is_stale = False
 
     def offer(self, names, efforts, now):

@@ -165,7 +165,7 @@ class SimulationLoop:
         self._payload_link = link
 
     def warm_up(self):
-        """Load or compile all machine code, so that the first period takes no longer than others."""
+        """Load or compile all machine code, so that the first period is not longer than others."""
         twin = type(self.simulation)(self.simulation.arm, self.simulation.settings)
         twin.step()
         twin.energy()
