@@ -110,4 +110,4 @@ class DisplayOutputs:
             set_vector(marker.scale, scale)
             colour.r, colour.g, colour.b, colour.a = rgba
         set_stamp(path.header.stamp, stamp)
-        path.points = [Point(x=x, y=y, z=z) for x, y, z in self._path.points().tolist()]
+        path.points = [Point(x=x, y=y, z=z) for x, y, z in self._path.points.tolist()]
