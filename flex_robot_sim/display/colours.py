@@ -1,10 +1,10 @@
 """
 The colours of strain: pale where nothing bends, by way of orange to dark red.
 
-Lightness falls from end to end in steps that look alike, so that more strain looks like more strain to everybody, in
-grey print and to eyes that see no red or no green, too; the pale end shows on a dark background.
-Colours are mixed in Oklab, where equal distances look about equal (B. Ottosson, A perceptual color
-space for image processing, 2020), and given in sRGB.
+Lightness falls from end to end in steps that look alike, so that more strain looks like more to
+everybody, in grey print and to eyes that see no red or no green, too; both ends show on the dark
+background of rviz. Colours are mixed in Oklab, where equal distances look about equal (B.
+Ottosson, A perceptual color space for image processing, 2020), and given in sRGB.
 """
 
 import numpy as np
