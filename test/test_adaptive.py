@@ -5,9 +5,8 @@ from math import asin, sin, sqrt
 import numpy as np
 import pytest
 from arms import joint, link, robot
-from moving_arms import WEIGHTLESS, clamped_arm, swinging_arm
+from moving_arms import ROD, WEIGHTLESS, clamped_arm, rigid_arm, swinging_arm
 from scipy.special import ellipj, ellipk
-from test_simulation import ROD, rigid
 
 from flex_robot_sim import read_description
 from flex_robot_sim.assembly import build_arm
@@ -36,7 +35,7 @@ def started(simulation):
 @pytest.mark.parametrize('step', [1e-3, 0.05, 1.0])
 def test_a_pendulum_swings_as_the_elliptic_functions_do(step):
     # let go 2 rad beside its rest: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
-    arm, start, rate = rigid(gravity=(9.81, 0.0, 0.0)), 2.0, sqrt(2.0 * 9.81 * 0.5 / ROD)
+    arm, start, rate = rigid_arm(gravity=(9.81, 0.0, 0.0)), 2.0, sqrt(2.0 * 9.81 * 0.5 / ROD)
     simulation = referenced(arm, step)
     simulation.set_state(position=[start])
     simulation.advance_to(3.0)
