@@ -8,7 +8,7 @@ from arms import joint, link, robot
 from moving_arms import ROD, WEIGHTLESS, clamped_arm, rigid_arm, swinging_arm
 from scipy.special import ellipj, ellipk
 
-from flex_robot_sim import read_description
+from flex_robot_sim import adaptive, read_description
 from flex_robot_sim.assembly import build_arm
 from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.settings import SimulationSettings
@@ -113,6 +113,25 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
         runs[1].step()
     np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
     assert runs[0].energy() == runs[1].energy()
+
+
+def test_an_interrupted_run_is_where_its_time_says(monkeypatch):
+    simulation, fresh = started(referenced(swinging_arm())), started(referenced(swinging_arm()))
+    whole, calls = adaptive.set_slopes, iter(range(1000))
+
+    def interrupted(*arguments):
+        if next(calls) == 500:
+            raise KeyboardInterrupt
+        whole(*arguments)
+
+    monkeypatch.setattr(adaptive, 'set_slopes', interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulation.step(200)
+    monkeypatch.undo()
+    assert 0.0 < simulation.time < 0.2
+    fresh.advance_to(simulation.time)
+    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    assert simulation.energy() == fresh.energy()
 
 
 def test_no_step_is_too_long():
