@@ -60,7 +60,8 @@ class Observer:
             # the service of a process that was killed is still there for a while, and mute
             future = client.call_async(request or kind.Request())
             asked = time.monotonic()
-            self.spin_until(lambda: future.done() or time.monotonic() > asked + 5.0)
+            self.spin_until(
+                lambda future=future, asked=asked: future.done() or time.monotonic() > asked + 5.0)
             if future.done():
                 return future.result()
             assert time.monotonic() < end, f'no answer of {name}'
