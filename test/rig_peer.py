@@ -4,6 +4,7 @@ import os
 import threading
 import time
 import tty
+from contextlib import suppress
 
 from flex_robot_sim.rig.frames import FrameReader, encode
 from flex_robot_sim.rig.protocol import (
@@ -83,6 +84,7 @@ class Peer:
             self.state, self._rate, self._sequence = State.DISARMED, 0, 0
 
     def close(self):
+        """End the board and its port."""
         self._closing.set()
         self._thread.join()
         if self.master is not None:
@@ -90,6 +92,7 @@ class Peer:
 
     @property
     def clock(self):
+        """Ticks of the board [us]."""
         return round((time.monotonic() - self._started) * 1e6 + self._clock_start) % 2**32
 
     def send(self, message, session=None):
@@ -111,10 +114,8 @@ class Peer:
             return
         data = encode(message, self.session if session is None else session, self._sequence)
         self._sequence = (self._sequence + 1) % 65536
-        try:
+        with suppress(BlockingIOError):         # nobody reads
             os.write(self.master, data)
-        except BlockingIOError:
-            pass                        # nobody reads
 
     def _run(self):
         due = time.monotonic()

@@ -24,11 +24,13 @@ class Sink:
         self.data, self.changed = b'', threading.Condition()
 
     def __call__(self, data):
+        """Take what the port has read."""
         with self.changed:
             self.data += data
             self.changed.notify_all()
 
     def wait_for(self, data):
+        """Wait until `data` has come."""
         with self.changed:
             return self.changed.wait_for(lambda: data in self.data, PATIENCE)
 
@@ -41,11 +43,13 @@ class Terminal:
         self.plug()
 
     def plug(self):
+        """Make the port appear."""
         self.master, self.slave = pty.openpty()
         tty.setraw(self.slave)
         os.symlink(os.ttyname(self.slave), self.name)
 
     def unplug(self):
+        """Make the port vanish."""
         os.unlink(self.name)
         os.close(self.master)
         os.close(self.slave)

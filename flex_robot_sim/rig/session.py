@@ -88,6 +88,7 @@ class Session:
         self.changed = threading.Condition()    # notified after every change
         self._send, self._on_ack = send, on_ack
         self._on_reading, self._on_event = on_reading, on_event
+        self._failed = []               # callbacks
         self._nonce = self._token = 0
         self._heard = self._greeted = self._asked = 0.0     # when last                       [s]
         self._next = None               # sequence number of the board without a gap
@@ -236,4 +237,6 @@ class Session:
             try:
                 function(value)
             except Exception:           # of the caller; the link must outlive it
-                log.exception('a callback of the rig failed')
+                if function not in self._failed:
+                    log.exception('a callback of the rig failed; later failures are not shown')
+                    self._failed.append(function)
