@@ -43,3 +43,7 @@ class SimulationError(FlexRobotSimError):
 
 class UsageError(FlexRobotSimError):
     """A command or a call got an argument that it cannot use."""
+
+
+class CommandError(FlexRobotSimError):
+    """A command from outside is unusable; it is refused, and the arm goes on without it."""
