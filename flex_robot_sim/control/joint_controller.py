@@ -20,6 +20,7 @@ from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.tangent import checked
 
 NEVER = -math.inf
+LARGEST = 1e9           # position or velocity that is still believed              [rad, m, per s]
 NO_PROFILE = ProfileSettings()
 
 
@@ -118,7 +119,7 @@ class JointController:
         measured, rate = position, velocity
         if self._by_motor and motor_position is not None:
             measured, rate = motor_position, motor_velocity
-        if not math.isfinite(position.dot(position) + measured.dot(measured) + rate.dot(rate)):
+        if not math.hypot(*position, *measured, *rate) < LARGEST:       # nan is not less either
             return self._refuse_state(now)
         self._measured[:] = position if self._leads else measured
         if self._is_late(now):
@@ -296,7 +297,7 @@ class JointController:
         self.refused += 1
         if not self._is_blind:
             self._is_blind = True
-            self.reports.append('a joint state is not finite: it is refused')
+            self.reports.append('a joint state is not finite, or beyond all reason: it is refused')
         self.is_stale(now)
         return self.effort
 
