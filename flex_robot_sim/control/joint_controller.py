@@ -268,10 +268,19 @@ class JointController:
             self._target_velocity[:] = 0.0
             self._velocity_ends = math.inf
         if self._waiting is not None and now >= self._waiting[1]:
-            trajectory, start = self._waiting
+            self._take_over(*self._waiting, now)
+
+    def _take_over(self, trajectory, start, now):
+        """Follow the trajectory that waited for its start."""
+        try:
             motion = self._motion_along(trajectory, now - start)
-            self._stop()
-            self._motion, self._motion_start = motion, start
+        except SettingError as error:       # shorter than the time between two joint states
+            self.refused += 1
+            self.reports.append(f'trajectory refused: {error}')
+            self._waiting = None
+            return
+        self._stop()
+        self._motion, self._motion_start = motion, start
 
     def _motion_along(self, trajectory, elapsed):
         present = self._reference.reshape(3, -1)
