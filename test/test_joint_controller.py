@@ -8,10 +8,14 @@ from beam_arms import beam_arm, with_elements
 from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, started
 
 import flex_robot_sim as frs
+from flex_robot_sim.assembly import build_arm
+from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.weight import WeightTable
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.share import shipped_robots
 
 
 @pytest.fixture(scope='module')
@@ -91,6 +95,17 @@ def test_gravity_holds_a_rigid_arm_where_it_is(pose):
     simulation.set_state(pose)
     feed(JointController(simulation.arm), simulation, 0.5)
     np.testing.assert_allclose(simulation.position, pose, atol=1e-9)    # rounding of efforts
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_a_table_of_weight_is_exact_everywhere(name):
+    arm = build_arm(frs.read_description(name), gravity=(2.0, -3.0, -9.0))
+    table = WeightTable(arm)
+    for pose in np.random.default_rng(1).uniform(-4.0, 4.0, (20, len(arm.joint_names))):
+        table.update(pose)
+        expected = carrying_efforts(arm, pose)
+        # rounding of hundreds of terms
+        np.testing.assert_allclose(table.effort, expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_sag_brings_the_link_side_of_flexible_joints_to_the_target(two_link):

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from flex_robot_sim.control.weight import MOST_JOINTS, WeightTable
 from flex_robot_sim.dynamics import inverse_dynamics
 from flex_robot_sim.model import make_workspace
 from flex_robot_sim.tangent import scales
@@ -37,6 +38,10 @@ class FeedForward:
         self._position, self._needed = self._q[:n], self._force[:n]     # views
         self._key = b''
         self._is_bent = kind == 'sag'
+        self._table = None
+        if not self._is_bent and n <= MOST_JOINTS:
+            self._table = WeightTable(arm)
+            self.effort = self._table.effort
         elastic = slice(n + int((arrays.motor >= 0).sum()), arm.size)
         self._e, self._pull = self._q[elastic], self._force[elastic]    # views
         self._compliance = np.linalg.inv(_stiffness(arrays)[elastic, elastic])
@@ -55,6 +60,10 @@ class FeedForward:
         else:
             self._key, self.is_settled = key, False
             self._share, self._size = 1.0, np.inf
+        if self._table is not None:
+            self._table.update(target)
+            self.is_settled = True
+            return
         self._position[:] = target
         self._set_efforts()
         self.is_settled = not self._is_bent or not self._e.size or self._bend()

@@ -14,7 +14,7 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import felt_inertia
 from flex_robot_sim.control.limits import effort_limits, refuse_beyond_stops
 from flex_robot_sim.control.profiles import doublet_of_profile, motion_of_profile
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings, ProfileSettings
 from flex_robot_sim.control.trajectory import joint_rows
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.tangent import checked
@@ -42,12 +42,15 @@ class JointController:
         self.saturated = np.zeros(n, int)   # updates in which a joint wanted more than its limit
         self.reports = []                   # lines to be said once
         self._inertia = felt_inertia(arm)
+        # all made at the start, so that a change while it runs takes no time
+        self._feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+        self._told_straight = False
         self._reference = np.zeros(3 * n)
         self._target, self._target_velocity = self._reference[:n], self._reference[n:2 * n]
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
         self._last, self._is_live, self._is_blind = NEVER, False, False
-        self._motion = self._doublet = self._waiting = self._feed = self.settings = None
+        self._motion = self._doublet = self._waiting = None
         self._motion_start, self._velocity_ends = 0.0, math.inf
         self.change(settings or ControllerSettings())
         self._profile = profile or NO_PROFILE
@@ -69,10 +72,7 @@ class JointController:
             damping = 2 * settings.damping_ratio * np.sqrt(stiffness * inertia)
         self._limits = effort_limits(self.arm) if limits is None else limits
         self._stiffness, self._damping, self._lowest = stiffness, damping, -self._limits
-        if self.settings is None or settings.feed_forward != self.settings.feed_forward:
-            self._feed = (None if settings.feed_forward == 'none'
-                          else FeedForward(self.arm, settings.feed_forward))
-            self._told_straight = False
+        self._feed = self._feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
         self._leads = self._by_motor and settings.feed_forward == 'sag'
         self.settings = settings
