@@ -12,7 +12,7 @@ import pytest
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
-    'rig': 'needs the hardware; runs with --rig PORT',
+    'rig': 'needs the hardware; runs with --rig-port PORT',
     'install': 'installs the package several times; runs with --install, as ./run test does',
     'slow': 'takes more than a few seconds; leave out with -m "not slow"',
 }
@@ -33,7 +33,8 @@ collect_ignore = ['nodes'] if NO_ROS else []
 def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
-    group.addoption('--rig', metavar='PORT', help='run the tests marked rig on this serial port')
+    group.addoption('--rig-port', metavar='PORT',
+                    help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
                     help='broken robot descriptions to try (default: %(default)s)')
 
@@ -50,7 +51,7 @@ def pytest_report_header():
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
-        'rig': '' if config.getoption('--rig') else 'give --rig PORT',
+        'rig': '' if config.getoption('--rig-port') else 'give --rig-port PORT',
         'install': '' if config.getoption('--install') else 'give --install',
     }
     for item in items:
