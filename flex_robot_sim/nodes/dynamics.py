@@ -2,7 +2,6 @@
 
 import sys
 
-import numpy as np  # noqa
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -10,6 +9,7 @@ from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.compiled import must_compile
+from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.conversions import effort_command, vector_of
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
@@ -46,7 +46,7 @@ class DynamicsNode(Node):
         if must_compile():
             self.get_logger().info('compiling, once after an installation: half a minute')
         simulation = frs.Simulation(arm, parameters[SimulationSettings])
-        loop = SimulationLoop(simulation, parameters[LoopSettings], limits_of(arm))
+        loop = SimulationLoop(simulation, parameters[LoopSettings], effort_limits(arm))
         loop.warm_up()
         loop.set_payload(parameters[PayloadSettings])
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
@@ -101,9 +101,3 @@ class DynamicsNode(Node):
 def main(args=None):
     """Run the node until a signal."""
     sys.exit(run('dynamics', lambda: [DynamicsNode()], args))
-
-
-def limits_of(arm):
-    """Effort limits (joints,) of the motors, inf where the description has none [N m, N]."""
-    limits = [arm.description.joint(name).effort for name in arm.joint_names]
-    return np.array([limit if limit > 0.0 else np.inf for limit in limits])
