@@ -11,7 +11,7 @@ import numpy as np
 
 from flex_robot_sim.adaptive import advance_adaptively
 from flex_robot_sim.deflection import Deflections
-from flex_robot_sim.dynamics import forward_dynamics, inverse_dynamics
+from flex_robot_sim.dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.energy import set_energies
 from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.integrators import SCHEMES, advance
@@ -220,8 +220,10 @@ class Simulation:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
         checked('effort', self._effort, self.arm.joint_names)
         h, start = float(self.settings.time_step), self.time
-        for first in range(0, steps, STEPS_AT_ONCE):
-            asked = min(STEPS_AT_ONCE, steps - first)
+        # Ctrl-C stops the reference anywhere, and time must keep up with the state
+        at_once = 1 if self.settings.scheme == 'reference' else STEPS_AT_ONCE
+        for first in range(0, steps, at_once):
+            asked = min(at_once, steps - first)
             done = self._advance(h, asked)
             self.time = start + (first + done) * h
             self.reports.extend(lines_of(
@@ -288,7 +290,7 @@ class Simulation:
         """Accelerations of all coordinates (n,) at this instant."""
         qdd = np.zeros(self.arm.size)
         set_loads(self._arrays, self._loads, self._q, self._qd, self._work)
-        forward_dynamics(self._arrays, self._q, self._qd, self._effort, self._work, qdd)
+        implicit_dynamics(self._arrays, self._q, self._qd, self._effort, 0.0, qdd, self._work, qdd)
         return qdd
 
     def _energies(self):

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from compare import CASES, COUPLINGS, arm_of, in_pinocchio, judged
-from moving_arms import WEIGHTLESS, swinging_arm
+from moving_arms import ROD, WEIGHTLESS, rigid_arm, swinging_arm
 from random_arms import random_robot, random_state
 from reference import along
-from test_simulation import ROD, rigid
 
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.jacobians import jacobian, pose, twist, twist_rate
@@ -174,7 +173,7 @@ def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
 
 
 def test_a_turning_rod_pulls_its_end_inwards():
-    simulation = Simulation(rigid(gravity=WEIGHTLESS))
+    simulation = Simulation(rigid_arm(gravity=WEIGHTLESS))
     simulation.set_state(position=[0.3], velocity=[2.0])
     simulation.effort = [ROD * 5.0]
     out = np.array([np.cos(0.3), np.sin(0.3), 0.0])

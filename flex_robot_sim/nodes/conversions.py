@@ -13,8 +13,10 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 
+from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.exceptions import CommandError
 
+SECOND = 1_000_000_000     # [ns]
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
           'error': DiagnosticStatus.ERROR}
 
@@ -73,7 +75,7 @@ class WrenchBuffer:
 
 def set_stamp(time, nanoseconds):
     """Set a Time message."""
-    time.sec, time.nanosec = divmod(nanoseconds, 1_000_000_000)
+    time.sec, time.nanosec = divmod(nanoseconds, SECOND)
 
 
 def time_message(nanoseconds):
@@ -85,7 +87,7 @@ def time_message(nanoseconds):
 
 def stamp_of(header):
     """Stamp of a header [ns]; None where the sender left it empty."""
-    nanoseconds = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+    nanoseconds = header.stamp.sec * SECOND + header.stamp.nanosec
     return nanoseconds or None
 
 
@@ -94,6 +96,24 @@ def effort_command(message):
     if not message.effort and message.name:
         raise CommandError('it has no efforts. Fill the field effort [N m, N]')
     return message.name, message.effort, stamp_of(message.header)
+
+
+def reference_of(message):
+    """Arguments for JointController.set_target from a JointState: names may be left out."""
+    return {'position': message.position, 'velocity': message.velocity or None,
+            'names': message.name or None}
+
+
+def trajectory_of(message):
+    """Trajectory of a JointTrajectory, and when it starts [s]; None: at once."""
+    points = message.points
+    times = [point.time_from_start.sec + point.time_from_start.nanosec / SECOND
+             for point in points]
+    start = stamp_of(message.header)
+    trajectory = Trajectory(message.joint_names, times, *(
+        [getattr(point, name) for point in points]
+        for name in ('positions', 'velocities', 'accelerations')))
+    return trajectory, None if start is None else start / SECOND
 
 
 def set_vector(vector, values):

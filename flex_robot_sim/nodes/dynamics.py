@@ -28,14 +28,15 @@ from flex_robot_sim.settings import SimulationSettings
 class DynamicsNode(Node):
     """Simulate an arm in real time."""
 
-    def __init__(self, when_running=None):
+    def __init__(self, attach_controller=None):
         """
         Load the robot and let it go.
 
-        :param when_running: called with the loop as soon as it is there.
+        :param attach_controller: called with the SimulationLoop before it starts; who controls
+            it then takes the place of commands.
         """
         super().__init__('dynamics')
-        self.loop, self._when_running = None, when_running
+        self.loop, self._attach_controller = None, attach_controller
         self.parameters = Parameters(self, RobotSettings, SimulationSettings, LoopSettings,
                                      PayloadSettings, OutputSettings, NodeSettings)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
@@ -53,13 +54,14 @@ class DynamicsNode(Node):
         self._service_set = DynamicsServices(self, loop)
         self._diagnostics = DynamicsDiagnostics(self, loop)
         parameters.on_change(self._on_change)
-        self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
-        self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
-                                 COMMANDS)
         self.create_subscription(WrenchStamped, 'push', self._on_push, COMMANDS)
         self.loop = loop
-        if self._when_running:
-            self._when_running(loop)
+        if self._attach_controller:
+            self._attach_controller(loop)
+        else:
+            self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
+            self.create_subscription(Float64MultiArray, 'effort_controller/commands',
+                                     self._on_array, COMMANDS)
         loop.start()
         self.get_logger().info(f'{arm.description.name}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')

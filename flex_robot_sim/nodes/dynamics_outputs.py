@@ -11,11 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
-from flex_robot_sim.nodes.conversions import WrenchBuffer, set_stamp
+from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
 from flex_robot_sim.nodes.topics import CLOCK, STATES, topic_words
-
-SECOND = 1_000_000_000
 
 
 class DynamicsOutputs:

@@ -2,7 +2,7 @@
 
 import re
 
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
 STATES = QoSProfile(depth=10)
 """Reliable, the last ten: everybody can listen, and a slow one misses old states only."""
@@ -12,7 +12,7 @@ COMMANDS = QoSProfile(depth=10)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """What is sent once and kept for those who come later, as robot_description is."""
 
-CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+CLOCK = QoSProfile(depth=1)
 
 
 def topic_words(names):

@@ -18,7 +18,7 @@ from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.realtime.timing import Echo, Samples
 
-IDLE = 0.1              # longest wait, and how often a state that stands still is sent again [s]
+IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
 MISSED = 5e-3           # lateness that counts as a missed deadline [s]
 SILENCE = 10.0          # between two lines about dropped time [s]
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 import rclpy
+from node_processes import PATIENCE, NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
-from node_processes import PATIENCE, NodeProcess
 
 
 class Observer:
@@ -17,6 +17,7 @@ class Observer:
         self.node = rclpy.create_node('observer', context=context)
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
+        self._clients, self._heard = {}, []
 
     def spin_until(self, condition, timeout=PATIENCE, what='it'):
         """Handle messages until `condition` holds."""
@@ -28,7 +29,7 @@ class Observer:
     def listen(self, kind, topic, qos=50):
         """Return the list that messages of a topic are added to."""
         heard = []
-        self.node.create_subscription(kind, topic, heard.append, qos)
+        self._heard.append(self.node.create_subscription(kind, topic, heard.append, qos))
         return heard
 
     def hear(self, kind, topic, condition=lambda message: True, qos=50):
@@ -49,12 +50,27 @@ class Observer:
 
     def call(self, kind, name, request=None):
         """Return the response of a service."""
-        client = self.node.create_client(kind, name)
+        # finding a service anew takes seconds
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        client = self._clients[name]
         self.spin_until(client.service_is_ready, what=f'the service {name}')
-        future = client.call_async(request or kind.Request())
-        self.spin_until(future.done, what=f'an answer of {name}')
-        self.node.destroy_client(client)
-        return future.result()
+        end = time.monotonic() + PATIENCE
+        while True:
+            # the service of a process that was killed is still there for a while, and mute
+            future = client.call_async(request or kind.Request())
+            asked = time.monotonic()
+            self.spin_until(
+                lambda future=future, asked=asked: future.done() or time.monotonic() > asked + 5.0)
+            if future.done():
+                return future.result()
+            assert time.monotonic() < end, f'no answer of {name}'
+
+    def forget(self):
+        """Listen to nothing any more."""
+        for subscription in self._heard:
+            self.node.destroy_subscription(subscription)
+        self._heard.clear()
 
     def close(self):
         """Destroy the node."""
@@ -63,18 +79,19 @@ class Observer:
 
 
 @pytest.fixture(scope='session')
-def ros_context():
+def the_observer():
     context = rclpy.Context()
     rclpy.init(context=context)
-    yield context
+    observer = Observer(context)
+    yield observer
+    observer.close()
     rclpy.try_shutdown(context=context)
 
 
 @pytest.fixture
-def observer(ros_context):
-    observer = Observer(ros_context)
-    yield observer
-    observer.close()
+def observer(the_observer):
+    yield the_observer
+    the_observer.forget()
 
 
 @pytest.fixture

@@ -39,11 +39,16 @@ class NodeProcess:
             assert self._news.wait_for(lambda: self.count(part), timeout), self.lines
         return next(line for line in self.lines if part in line)
 
+    def forget_lines(self):
+        """Forget what was printed."""
+        with self._news:
+            self.lines.clear()
+
     def count(self, part):
         """How many lines contain `part`."""
         return sum(part in line for line in self.lines)
 
-    def signal(self, number):
+    def send(self, number):
         """Send a signal."""
         self.process.send_signal(number)
 
@@ -56,7 +61,7 @@ class NodeProcess:
     def stop(self, number=signal.SIGINT, timeout=PATIENCE):
         """Send a signal; return the exit code and how long it took [s]."""
         start = time.monotonic()
-        self.signal(number)
+        self.send(number)
         return self.wait(timeout), time.monotonic() - start
 
     def close(self):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from node_processes import NodeProcess
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from rosgraph_msgs.msg import Clock
@@ -22,9 +23,19 @@ from flex_robot_sim.share import shipped_robots
 JOINTS = ['waist', 'shoulder', 'elbow']
 
 
+@pytest.fixture(scope='module')
+def process():
+    """One node for all tests here; each finds it reset."""
+    process = NodeProcess('dynamics', robot='two_link', publish_clock='true')
+    yield process
+    process.close()
+
+
 @pytest.fixture
-def node(start):
-    return start('dynamics', robot='two_link', publish_clock='true')
+def node(process, observer):
+    assert observer.call(Trigger, '/dynamics/reset').success
+    process.forget_lines()
+    return process
 
 
 def figures(message):
@@ -125,23 +136,28 @@ def test_wrong_commands_are_refused_counted_and_said_and_the_arm_goes_on(node, o
     assert seen['state'] == 'running' and int(seen['commands cut to an effort limit']) == 1
 
 
+def is_other(condition):
+    """Condition for diagnostics of the second node."""
+    return lambda message: message.status[0].name.startswith('/other') and condition(message)
+
+
 def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(start, observer):
     # without effort limits, so that an absurd effort reaches the arm
     text = shipped_robots()['two_link'].read_text().replace('effort="4"', 'effort="0"')
-    node = start('dynamics')
-    observer.publisher(String, 'robot_description', LATCHED).publish(String(data=text))
-    commands = observer.publisher(JointState, 'joint_commands')
-    states = observer.listen(JointState, 'joint_states')
+    node = start('dynamics', '-r', '__ns:=/other')
+    observer.publisher(String, '/other/robot_description', LATCHED).publish(String(data=text))
+    commands = observer.publisher(JointState, '/other/joint_commands')
+    states = observer.listen(JointState, '/other/joint_states')
     observer.spin_until(lambda: states)
     commands.publish(JointState(name=['elbow'], effort=[1e300]))
     node.wait_for_line('is not finite')
     status = observer.hear(DiagnosticArray, '/diagnostics',
-                           lambda message: message.status[0].level == b'\x02').status[0]
+                           is_other(lambda message: message.status[0].level == b'\x02')).status[0]
     assert status.message == 'the state was lost: call reset'
-    assert not observer.call(Trigger, '/dynamics/step').success
-    assert observer.call(Trigger, '/dynamics/reset').success
+    assert not observer.call(Trigger, '/other/dynamics/step').success
+    assert observer.call(Trigger, '/other/dynamics/reset').success
     observer.hear(DiagnosticArray, '/diagnostics',
-                  lambda message: figures(message)['state'] == 'running')
+                  is_other(lambda message: figures(message)['state'] == 'running'))
     assert all(np.isfinite(state.position).all() for state in states)
 
 
@@ -176,34 +192,26 @@ def parameter(name, value):
     ('payload_link', 'tool', ''),
     ('real_time_factor', 'fast', "real_time_factor = 'fast' must be a number: simulated time over "
                                  'real time'),
-    ('command_timeout', -1.0, 'must be > 0'),
+    ('command_timeout', -1.0, 'out of range Min: 0.0'),
+    ('command_timeout', 0.0, 'command_timeout = 0.0 must be > 0.0'),
     ('payload_link', 'hand', 'no link "hand"'),
-    ('payload_mass', float('nan'), 'must be finite'),
+    ('payload_mass', float('nan'), 'out of range Min: 0.0'),
     ('time_step', 1e-4, 'read-only'),
     ('robot', 'rig', 'read-only'),
 ], ids=str)
-def test_parameters_change_or_are_refused_with_the_reason(settled, observer, name, value, reason):
+def test_parameters_change_or_are_refused_with_the_reason(node, observer, name, value, reason):
     request = SetParameters.Request(parameters=[parameter(name, value)])
     result = observer.call(SetParameters, '/dynamics/set_parameters', request).results[0]
     assert result.successful == (not reason) and reason in result.reason
 
 
-def test_parameters_say_what_they_are(settled, observer):
+def test_parameters_say_what_they_are(node, observer):
     request = DescribeParameters.Request(names=['command_timeout'])
     about = observer.call(DescribeParameters, '/dynamics/describe_parameters',
                           request).descriptors[0]
     assert about.description == 'age from which the effort of a joint counts as zero [s]'
     assert about.additional_constraints == 'must be > 0.0' and not about.read_only
     assert about.floating_point_range[0].from_value == 0.0
-
-
-@pytest.fixture(scope='module')
-def settled():
-    """One node for all tests that leave it as it was."""
-    from node_processes import NodeProcess
-    process = NodeProcess('dynamics', robot='two_link')
-    yield process
-    process.close()
 
 
 def test_a_push_pulls_at_a_link_until_it_is_taken_away(node, observer):
