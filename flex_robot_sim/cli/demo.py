@@ -6,13 +6,16 @@ import sys
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_json, xacro_arguments
+from flex_robot_sim.compiled import must_compile
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.network import keep_to_this_machine
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.session import ProgramError, Session
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import lines_of, summary_of
+from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.system import CONTROLLER, DYNAMICS, simulation_system
 
 INTERRUPTED = 130       # exit code, as shells have it
 
@@ -53,15 +56,15 @@ def run(arguments):
 
 def _demonstrate(arguments, stop):
     demo_observer, screen = _import_observer(), Screen()
-    arm = frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro))
+    arm = _load(arguments)
     robot = arm.description.name
     picture = arguments.plot or (None if arguments.json else f'demo_{robot}.png')
     if picture:
-        from flex_robot_sim.plots import check_figure_path      # it takes half a second
+        # matplotlib takes half a second to import
+        from flex_robot_sim.plots import check_figure_path
         check_figure_path(picture)
-    swing, settings = _plan(arm, screen)
+    arm, settings = _plan(arm, arguments, screen)
     domain = keep_to_this_machine()
-    from flex_robot_sim.system import simulation_system
     programs = simulation_system(
         arguments.robot, arguments.xacro, display=False, settings=settings, log_level='warn',
         controller='inside' if arguments.inside else 'process')
@@ -69,7 +72,7 @@ def _demonstrate(arguments, stop):
         screen.say(f'{robot} moves in ROS_DOMAIN_ID={domain}, on this machine only. '
                    'Ctrl-C ends it.')
     record, figures = Session(Children(), stop, screen).run(
-        programs, demo_observer(arm, swing), arguments.seconds)
+        programs, demo_observer(arm), arguments.seconds)
     summary = summary_of(record, figures, robot)
     if picture and stop.asked < 2 and record.joints.time.size:
         _draw(picture, record, arm)
@@ -89,17 +92,27 @@ def _import_observer():
     return demo_observer
 
 
-def _plan(arm, screen):
-    """Return the Swing of an arm, and what the nodes must know beside the robot."""
-    from flex_robot_sim.compiled import must_compile
-    from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
-    from flex_robot_sim.system import CONTROLLER, DYNAMICS
+def _load(arguments, **gravity):
+    return frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro), **gravity)
+
+
+def _plan(arm, arguments, screen):
+    """Return the arm as it can move, and what the nodes must know beside the robot."""
     if must_compile():
         screen.say('compiling, once after an installation: half a minute')
-    if can_carry_itself(arm):
-        return fitting_swing(arm), {}
-    screen.say(f'the motors of {arm.description.name} do not carry its weight on Earth: '
-               'it moves without gravity')
-    weightless = {'gravity': [0.0, 0.0, 0.0]}
-    arm = ...
-    return fitting_swing(arm), {DYNAMICS: weightless, CONTROLLER: weightless}
+    settings = {}
+    if not can_carry_itself(arm):
+        screen.say(f'the motors of {arm.description.name} do not carry its weight: it moves '
+                   'without gravity')
+        settings = {'gravity': [0.0, 0.0, 0.0]}
+        arm = _load(arguments, gravity=settings['gravity'])
+    control = {**settings, **fitting_swing(arm).parameters}
+    return arm, {DYNAMICS: settings, CONTROLLER: control}
+
+
+def _draw(path, record, arm):
+    from flex_robot_sim.demo.picture import panels_of_run
+    from flex_robot_sim.plots import write_figure
+    prismatic = [name for name in arm.joint_names
+                 if arm.description.joint(name).kind == 'prismatic']
+    write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, prismatic))

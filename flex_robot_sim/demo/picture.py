@@ -17,10 +17,9 @@ def panels_of_run(record, prismatic=()):
     turning = [name for name in record.joint_names if name not in prismatic]
     sliding = [name for name in record.joint_names if name in prismatic]
     panels = []
-    for names, what, unit, effort in ((turning, 'angle', 'rad', 'effort [N m]'),
-                                      (sliding, 'position', 'm', 'effort [N]')):
+    for names, label in ((turning, 'joint angle [rad]'), (sliding, 'joint position [m]')):
         if names:
-            panels.append(Panel(f'joint {what} [{unit}]', tuple(_positions(record, names))))
+            panels.append(Panel(label, tuple(_positions(record, names))))
     if record.links:
         panels.append(Panel('tip deflection [mm]', tuple(_tips(record))))
     for names, label in ((turning, 'effort [N m]'), (sliding, 'effort [N]')):

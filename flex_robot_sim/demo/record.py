@@ -17,10 +17,12 @@ class Track:
         """Keep rows of `width` values."""
         self._rows, self._size = np.empty((rows, 1 + width)), 0
         self._merge = np.maximum if keeps_peaks else _later
+        self.newest = 0.0           # when the newest row came   [s]
         self._pending, self._every, self._waiting = None, 1, 0
 
     def add(self, time, values):
         """Note values (width,) at a time [s]."""
+        self.newest = time
         row = np.empty(self._rows.shape[1])
         row[0], row[1:] = time, values
         self._pending = row if self._waiting == 0 else self._merge(self._pending, row)

@@ -37,9 +37,8 @@ class Session:
                 self._children.start(program.executable, command(program))
             with observer as watcher:
                 self._watch(watcher, seconds)
-                if watcher.is_heard_from():
-                    watcher.ask_to_pause()
-                    self._spin_until(watcher, watcher.is_paused, LAST_FIGURES)
+                if watcher.is_heard_from:
+                    self._take_last_figures(watcher)
                 return watcher.record, watcher.figures
         finally:
             self._screen.show('')
@@ -51,23 +50,23 @@ class Session:
         self._screen.show('waiting for the first joint state')
         while not self._stop.asked:
             left = LOOK
-            if seconds is not None and watcher.run_time() is not None:
-                left = min(seconds - watcher.run_time(), LOOK)
+            if seconds is not None and watcher.simulated_time is not None:
+                left = min(seconds - watcher.simulated_time, LOOK)
             if left <= 0.0:
                 return
             watcher.spin(left)
             self._pass_on()
             self._expect_all_alive()
-            if not watcher.is_heard_from():
+            if not watcher.is_heard_from:
                 self._expect_news_within(SILENCE, begin)
                 continue
-            watcher.swing()
-            self._screen.show(status_line(watcher.record.time, watcher.record, watcher.figures,
-                                          self._screen.width))
+            self._screen.show(status_line(watcher.record, watcher.figures))
 
-    def _spin_until(self, watcher, condition, timeout):
-        end = time.monotonic() + timeout
-        while not condition() and time.monotonic() < end and self._stop.asked < 2:
+    def _take_last_figures(self, watcher):
+        """Let the arm stand still, so that the figures of the end come at once."""
+        watcher.ask_to_pause()
+        end = time.monotonic() + LAST_FIGURES
+        while not watcher.is_paused and time.monotonic() < end and self._stop.asked < 2:
             watcher.spin(0.02)
 
     def _expect_all_alive(self):

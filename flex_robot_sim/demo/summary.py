@@ -56,13 +56,9 @@ def lines_of(summary):
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
 
 
-def status_line(time, record, figures, width):
-    """
-    One line about the present, of at most `width` letters.
-
-    :param time: since the first joint state [s].
-    """
-    parts = [f'{time:6.1f} s', _factor(number(figures, 'real-time factor'))]
+def status_line(record, figures):
+    """Return one line about the present."""
+    parts = [f'{record.joints.newest:6.1f} s', _factor(number(figures, 'real-time factor'))]
     parts.append('joints ' + ' '.join(f'{q:+.2f}' for q in record.position))
     if record.links:
         link = max(record.tip, key=record.tip.get)
@@ -70,7 +66,7 @@ def status_line(time, record, figures, width):
     delay = number(figures, 'state to command, median [ms]')
     if delay is not None:
         parts.append(f'latency {delay:.2f} ms')
-    return '  '.join(parts)[:max(width, 1)]
+    return '  '.join(parts)
 
 
 def _factor(factor):

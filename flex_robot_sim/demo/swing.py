@@ -31,27 +31,11 @@ class Swing(NamedTuple):
     duration: float         # of the motion between two of them     [s]
     rest: float             # in each of them                       [s]
 
-
-class SwingTarget:
-    """Where the joints are to be, while a Swing goes on."""
-
-    def __init__(self, swing, start):
-        """Begin in the pose `start` (joints,)."""
-        self._swing, self._count = swing, 0
-        self._from, self._to, self._left_at = start, start, -math.inf
-
-    def next_pose(self, now):
-        """Return the pose to leave for now [s], or None while the last motion goes on."""
-        if now < self._left_at + self._swing.duration + self._swing.rest:
-            return None
-        self._from, self._to = self._to, self._swing.poses[self._count % len(self._swing.poses)]
-        self._count, self._left_at = self._count + 1, now
-        return self._to
-
-    def at(self, now):
-        """Target (joints,) at a time [s]: minimum jerk, then rest."""
-        s = min(max((now - self._left_at) / self._swing.duration, 0.0), 1.0)
-        return self._from + (self._to - self._from) * (s**3 * (10.0 - 15.0 * s + 6.0 * s**2))
+    @property
+    def parameters(self):
+        """Parameters that make the controller node do it."""
+        return {'profile': 'swing', 'profile_poses': self.poses.ravel().tolist(),
+                'profile_duration': self.duration, 'profile_dwell': self.rest}
 
 
 def can_carry_itself(arm):
