@@ -17,6 +17,9 @@ MARKERS = {
     'slow': 'takes more than a few seconds; leave out with -m "not slow"',
 }
 
+# Without machine code these take minutes to an hour each: they ask for thousands of mass matrices.
+SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
+
 # ROS of other people in the same network, or of another test run on this machine, stays outside.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
@@ -48,6 +51,7 @@ def pytest_report_header():
     return f'ROS tests are off: {NO_ROS}' if NO_ROS else 'ROS tests are on'
 
 
+@pytest.hookimpl(tryfirst=True)     # before -m takes its pick
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
@@ -57,6 +61,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if 'nodes' in item.nodeid.split('/'):
             item.add_marker('ros')
+        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and item.path.name in SLOW_UNCOMPILED:
+            item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
