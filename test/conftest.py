@@ -61,7 +61,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if 'nodes' in item.nodeid.split('/'):
             item.add_marker('ros')
-        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and item.path.name in SLOW_UNCOMPILED:
+        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
+                item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)):
             item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
