@@ -12,6 +12,7 @@ import numpy as np
 
 from flex_robot_sim.assembly import load
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.flex_sensors import flex_sensors
 from flex_robot_sim.rig.motors import (
     dc_current,
     dc_force,
@@ -82,7 +83,10 @@ class Bench:
         self.parts = parts or BenchParts()
         self.faults = BenchFaults()
         self.conversions = conversions
-        self.link, self._bend = _bend_of_sensors(self.arm)
+        refuse_other(self.arm)
+        self._curvature = flex_sensors(self.arm).matrix
+        self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
+                                  for sensor in self.arm.description.link(link).beam.sensors])
         self.simulation = Simulation(self.arm, SimulationSettings(time_step=STEP))
         self.simulation.set_state(start)
         self._random = np.random.default_rng(seed)
@@ -102,9 +106,9 @@ class Bench:
         return self.simulation.time
 
     @property
-    def bends(self):
-        """Angle between the ends of each flex sensor, (2,) [rad]."""
-        return self._bend @ self.simulation.coordinates
+    def curvatures(self):
+        """Mean curvature of each flex sensor, (2,) [1/m]."""
+        return self._curvature @ self.simulation.coordinates
 
     @property
     def lost_steps(self):
@@ -180,7 +184,7 @@ class Bench:
         parts, full = self.parts, (1 << self.parts.adc_bits) - 1
         noise = self._random.normal(0.0, parts.adc_noise, (2, self.conversions))
         sums = []
-        for sensor, bend in enumerate(self.bends):
+        for sensor, bend in enumerate(self.curvatures * self._lengths):
             resistance = flex_resistance(parts, bend)
             if sensor in self.faults.open_sensors:
                 resistance = np.inf
@@ -191,19 +195,9 @@ class Bench:
         return tuple(sums)
 
 
-def _bend_of_sensors(arm):
-    """Flexible link with the sensors, and rows (2, n): bend of each by coordinate."""
-    found = [(link, sensor) for link in arm.description.links if link.beam
-             for sensor in link.beam.sensors]
+def refuse_other(arm):
+    """Raise SettingError if `arm` cannot be the bench."""
     kinds = [joint.kind for joint in arm.description.joints if joint.moves]
-    if kinds != ['prismatic', 'revolute'] or len(found) != 2 or found[0][0] is not found[1][0]:
+    if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
         raise SettingError(f'{arm.description.source} is no bench: it needs a prismatic joint, '
-                           'then a revolute one, and two flex sensors on one flexible link')
-    link = found[0][0].name
-    rows = np.zeros((2, arm.size))
-    (body,) = arm.segments[link]
-    beam, first = arm.beams[body], arm.arrays.first[body]
-    for row, (_, sensor) in zip(rows, found):
-        ends = beam.turn(np.array([sensor.start, sensor.end]))
-        row[first:first + beam.size] = (ends[1] - ends[0])[2 if sensor.plane == 'xy' else 1]
-    return link, rows
+                           'then a revolute one, and two flex sensors')
