@@ -113,6 +113,7 @@ def sensors_of(arm, link):
 
 
 def checked_deviations(values, count):
+    """Standard deviations (count,) from one or as many; SettingError unless they are > 0."""
     values = np.broadcast_to(np.asarray(values, float), (count,)).copy()
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise SettingError('standard deviations must be finite and > 0')

@@ -1,8 +1,8 @@
 """
 The Kalman filter that fuses encoders and flex sensors with the arm's own linear model.
 
-Its model is the arm about its rest x0, u0
-in a pose, where a drive may hold its place like a spring, as a stepper does,
+Its model is the arm about its rest x0, u0 in a pose, where a drive may hold its place like a
+spring, as a stepper does,
 
     x' = A (x - x0) + B (u - u0 + w),  x = (joints, elastic coordinates, and their rates)
 
