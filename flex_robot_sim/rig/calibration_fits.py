@@ -31,8 +31,8 @@ def fit_encoder(name, counts, positions, zero_count, expected, ruler):
     if not span > 0:
         raise CalibrationError(f'{name}: all positions are the same. Move the joint between them.')
     if not np.ptp(counts) > 0:
-        raise CalibrationError(f'{name}: the encoder has not counted from {positions.min():.4g} to '
-                               f'{positions.max():.4g}. Check its wires, supply and coupling.')
+        raise CalibrationError(f'{name}: the encoder has not counted from {positions.min():.4g} '
+                               f'to {positions.max():.4g}. Check its wires, supply and coupling.')
     (slope, offset), left = _line(positions, counts)
     deviation = max(_scatter(left, 2), ruler * abs(slope)) / (positions.std()
                                                               * math.sqrt(len(positions)))
