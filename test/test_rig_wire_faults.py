@@ -73,11 +73,11 @@ def test_host_that_comes_and_goes_leaves_the_port_usable(port):
 def test_unread_port_never_blocks_and_keeps_the_newest(port):
     for k in range(3000):
         port.write(b'%08d' % k)
-    assert port.lost > 0
+    assert port.overflows > 0
     host = open_host(port)
-    data = read_all(host, 24000 - port.lost)
+    data = read_all(host, 24000, seconds=0.2)
     assert data.endswith(b'%08d' % 2999)
-    assert len(data) + port.lost == 24000
+    assert len(data) < 24000
     os.close(host)
 
 

@@ -34,7 +34,7 @@ class PtyPort:
     def __init__(self, link=None):
         """Open the terminal and its link; UsageError if another process has that link."""
         self.link = Path(link) if link else default_link()
-        self.lost = 0               # bytes that nobody read in time
+        self.overflows = 0          # times that bytes were thrown away because nobody read
         self._lock = self._locked()
         self._master = self._slave = None
         self.plug()
@@ -104,12 +104,12 @@ class PtyPort:
             try:
                 data = data[os.write(self._master, data):]
             except BlockingIOError:
-                self.lost += _waiting(self._slave)
+                self.overflows += 1
                 termios.tcflush(self._slave, termios.TCIFLUSH)
             except OSError as error:
                 if error.errno != errno.EIO:
                     raise
-                self.lost += len(data)
+                self.overflows += 1
                 return
 
     def wait(self, seconds):
@@ -143,10 +143,3 @@ class PtyPort:
         os.ftruncate(lock, 0)
         os.write(lock, f'{os.getpid()}\n'.encode())
         return lock
-
-
-def _waiting(terminal):
-    """Bytes that wait to be read from a terminal."""
-    out = bytearray(4)
-    fcntl.ioctl(terminal, termios.FIONREAD, out)
-    return int.from_bytes(out, 'little')
