@@ -26,7 +26,8 @@ from flex_robot_sim.rig.parts import SLIDE, TURN, BenchParts
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
-STEP = 5e-4                 # of the simulation: a tenth of the fastest swing of the stepper [s]
+STEP = 1e-3                 # of the simulation, in which the motors are implicit [s]
+DRAWN = 256                 # readings for which noise is drawn at once
 JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
 
@@ -89,7 +90,7 @@ class Bench:
                                   for sensor in self.arm.description.link(link).beam.sensors])
         self.simulation = Simulation(self.arm, SimulationSettings(time_step=STEP))
         self.simulation.set_state(start)
-        self._random = np.random.default_rng(seed)
+        self._random, self._noise = np.random.default_rng(seed), []
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
         self._switches = (joint.lower + self.parts.switch_margin,
                           joint.upper - self.parts.switch_margin)
@@ -149,9 +150,14 @@ class Bench:
         stiffness, damping = np.zeros(2), np.zeros(2)
         self.current = 0.0
         if drive.bridge and powered:
-            voltage = drive.duty * parts.supply
-            self.current = dc_current(parts, voltage, velocity[SLIDE])
-            effort[SLIDE] = dc_force(parts, self.current, velocity[SLIDE])
+            voltage, speed = drive.duty * parts.supply, velocity[SLIDE]
+            self.current = dc_current(parts, voltage, speed)
+            effort[SLIDE] = dc_force(parts, self.current, speed)
+            # its slope with the speed goes to the damping of the servo, which is implicit
+            faster = speed + 1e-6
+            ahead = dc_force(parts, dc_current(parts, voltage, faster), faster)
+            damping[SLIDE] = max(0.0, (effort[SLIDE] - ahead) / 1e-6)
+            effort[SLIDE] += damping[SLIDE] * speed
         if drive.stepper and powered:
             # the servo holds the linear part, implicitly; the effort is what a sine lacks
             share = self.faults.weak_stepper
@@ -167,7 +173,8 @@ class Bench:
         elif self._jam is None:
             self._jam = position[SLIDE]
         if self._jam is not None:
-            target[SLIDE], stiffness[SLIDE], damping[SLIDE] = self._jam, JAM_STIFFNESS, JAM_DAMPING
+            target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
+            damping[SLIDE] += JAM_DAMPING
         simulation.hold(target, stiffness, damping)
         simulation.effort = effort
 
@@ -182,8 +189,10 @@ class Bench:
 
     def _adc(self):
         parts, full = self.parts, (1 << self.parts.adc_bits) - 1
-        noise = self._random.normal(0.0, parts.adc_noise, (2, self.conversions))
-        sums = []
+        if not self._noise:
+            self._noise = list(self._random.normal(0.0, parts.adc_noise,
+                                                   (DRAWN, 2, self.conversions)))
+        noise, sums = self._noise.pop(), []
         for sensor, bend in enumerate(self.curvatures * self._lengths):
             resistance = flex_resistance(parts, bend)
             if sensor in self.faults.open_sensors:
@@ -191,7 +200,7 @@ class Bench:
             elif sensor in self.faults.shorted_sensors:
                 resistance = 0.0
             counts = np.rint(divider_counts(parts, resistance) + noise[sensor])
-            sums.append(int(np.clip(counts, 0, full).sum()))
+            sums.append(int(np.minimum(np.maximum(counts, 0), full).sum()))
         return tuple(sums)
 
 
