@@ -85,6 +85,7 @@ class Bench:
         self.faults = BenchFaults()
         self.conversions = conversions
         refuse_other(self.arm)
+        self._tip = self.arm.description.links[-1].name
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.link(link).beam.sensors])
@@ -129,6 +130,14 @@ class Bench:
             self._set_efforts(drive, powered)
             self.simulation.step()
         self._steps = drive.steps
+
+    def mend(self):
+        """Take all faults away; counts that have jumped stay where they are."""
+        self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
+
+    def push_tip(self, force):
+        """Push the last link along its own y axis [N]."""
+        self.simulation.push(self._tip, force=(0.0, force, 0.0), follows=True)
 
     def read(self):
         """Return the Pins of this instant."""

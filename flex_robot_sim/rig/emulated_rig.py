@@ -65,6 +65,10 @@ class EmulatedRig:
         self.bench.advance(self._drive, STEP_TIME)
         return self.board.take(STEP_TIME)
 
+    def set_clock(self, clock):
+        """Let the clock of the board start at `clock` [us], which a reboot must follow."""
+        self._clock = clock - self.steps * STEP_US
+
     def reboot(self, cause=ResetCause.PIN):
         """Reset the board; the bench goes on."""
         self._sent_before += self.board.steps
