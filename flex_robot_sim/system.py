@@ -7,11 +7,14 @@ started here, and rclpy is not needed.
 
 import json
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from flex_robot_sim.assembly import load
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.settings import Settings, setting
 from flex_robot_sim.share import NAME, share_folder
 
 DYNAMICS, CONTROLLER, BOTH = 'dynamics', 'controller', 'simulation'
@@ -22,12 +25,39 @@ EXECUTABLES = {
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
-CONTROLLERS = ('process', 'inside', 'none')
+CONTROLLERS = {'true': 'process', 'inside': 'inside', 'false': 'none'}
+"""What use_controller says, and where the controller runs then."""
+
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 
-RVIZ_FILE = 'config/simulation.rviz'
 TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
 """As in Nav2: two robots in two namespaces have frames of the same names."""
+
+
+@dataclass(frozen=True)
+class SimulationArguments(Settings):
+    """Arguments of simulation.launch.py."""
+
+    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; empty: what arrives '
+                                     'on robot_description')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting('simulation.yaml', 'YAML file with parameters, or one of config/')
+    use_controller: str = setting(
+        'true', 'whether the controller runs, or runs inside the process of the dynamics',
+        choices=tuple(CONTROLLERS))
+    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
+    rviz_config_file: str = setting('simulation.rviz', 'settings of rviz2, or one of config/')
+    use_sim_time: bool = setting(
+        False, 'whether the dynamics send /clock, and all other nodes live by it')
+    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+
+    def programs(self):
+        """Return the Programs that these arguments ask for."""
+        return simulation_system(
+            self.robot, self.xacro_arguments.split(), self.namespace,
+            CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
+            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file)
 
 
 class Program(NamedTuple):
@@ -46,23 +76,23 @@ class Program(NamedTuple):
 
 def simulation_system(robot, xacro_arguments=(), namespace='', controller='process',
                       use_sim_time=False, params_file='', log_level='info', display=True,
-                      rviz=False, rviz_config_file='', settings=None):
+                      rviz=False, rviz_config_file='simulation.rviz', settings=None):
     """
     Return the Programs that simulate a robot.
 
     :param robot: URDF or xacro file, or a shipped robot; '' waits for the topic robot_description,
         and then the display is left to the one who sends it.
     :param xacro_arguments: 'NAME:=VALUE' for a xacro file.
-    :param controller: in a process of its own, inside that of the dynamics, or none.
+    :param controller: 'process' of its own, 'inside' that of the dynamics, or 'none'.
     :param use_sim_time: whether the dynamics send /clock and everybody else lives by it.
     :param display: whether robot_state_publisher tells TF where the bent robot is.
-    :param rviz: whether rviz2 shows it.
-    :param rviz_config_file: '' for that of the package.
+    :param params_file: YAML file, or one of config/; '' for none.
+    :param rviz: whether rviz2 shows it, with a settings file or one of config/.
     :param settings: {executable: {parameter: value}} beyond those.
     """
-    _check_choice('controller', controller, CONTROLLERS)
-    _check_choice('log_level', log_level, LOG_LEVELS)
+    assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     shared = {'namespace': namespace, 'log_level': log_level}
+    params_file = params_file and config_file('params_file', params_file)
     programs = [
         program._replace(params_file=params_file)
         for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
@@ -87,11 +117,20 @@ def command(program):
     for source, target in program.remappings:
         words += ['-r', f'{source}:={target}']
     if program.params_file:
-        words += ['--params-file', str(program.params_file)]
+        words += ['--params-file', program.params_file]
     for name, value in program.parameters.items():
         # JSON is YAML, and keeps a robot called "1" or "yes" a text
         words += ['-p', f'{name}:={json.dumps(value, ensure_ascii=False)}']
     return words
+
+
+def config_file(setting_name, wish):
+    """Path of a file that a setting names: a path, or a file of config/."""
+    shipped = share_folder() / 'config'
+    for path in (Path(wish), shipped / wish):
+        if path.is_file():
+            return str(path.resolve())
+    raise SettingError(f'{setting_name} = "{wish}" is no file, neither here nor in {shipped}')
 
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
@@ -122,7 +161,7 @@ def _robot_state_publisher(arm, time, shared):
 
 
 def _rviz(base, config, time, shared):
-    arguments = ('-d', str(config or share_folder() / RVIZ_FILE), '-f', base)
+    arguments = ('-d', config_file('rviz_config_file', config), '-f', base)
     return Program('rviz2', time, 'rviz2', remappings=TF_OF_THE_NAMESPACE, arguments=arguments,
                    is_needed=False, **shared)
 
@@ -132,8 +171,3 @@ def _pairs(xacro_arguments):
     if wrong:
         raise SettingError(f'xacro_arguments: "{wrong[0]}" is not NAME:=VALUE')
     return dict(word.split(':=', 1) for word in xacro_arguments)
-
-
-def _check_choice(name, value, choices):
-    if value not in choices:
-        raise SettingError(f'{name} = {value!r} must be one of {", ".join(choices)}')

@@ -26,6 +26,9 @@ ANYBODY = ''
 OWNERS = {
     'numpy': ANYBODY,
     'scipy': ANYBODY,
+    'ament_index_python': 'nodes.launching',
+    'launch': 'nodes.launching',
+    'launch_ros': 'nodes.launching',
     'lxml': 'description.document',
     'matplotlib': 'plots',
     'numba': 'compiled',
