@@ -92,6 +92,16 @@ class JointController:
         return self._limits.copy()
 
     @property
+    def newest(self):
+        """When the newest joint state was measured [s]; -inf without any."""
+        return self._last
+
+    @property
+    def is_live(self):
+        """Whether joint states arrive."""
+        return self._is_live
+
+    @property
     def is_moving(self):
         """Whether a trajectory or a profile is under way, or joints were left to swing freely."""
         return bool(self._motion or self._waiting or self._doublet)

@@ -80,7 +80,8 @@ class ControllerNode(Node):
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         self.create_subscription(JointState, '~/reference', self._on_reference, COMMANDS)
-        self.create_subscription(JointTrajectory, 'joint_trajectory', self._on_trajectory, COMMANDS)
+        self.create_subscription(JointTrajectory, 'joint_trajectory', self._on_trajectory,
+                                 COMMANDS)
         self.create_service(Trigger, '~/hold', self._on_hold)
         self.parameters.on_change(self._on_change)
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread)

@@ -37,6 +37,8 @@ class DynamicsNode(Node):
         """
         super().__init__('dynamics')
         self.loop, self._attach_controller = None, attach_controller
+        if must_compile():
+            self.get_logger().info('compiling, once after an installation: half a minute')
         self.parameters = Parameters(self, RobotSettings, SimulationSettings, LoopSettings,
                                      PayloadSettings, OutputSettings, NodeSettings)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
@@ -44,8 +46,6 @@ class DynamicsNode(Node):
     def _start(self, arm):
         """Simulate `arm`."""
         parameters = self.parameters
-        if must_compile():
-            self.get_logger().info('compiling, once after an installation: half a minute')
         simulation = frs.Simulation(arm, parameters[SimulationSettings])
         loop = SimulationLoop(simulation, parameters[LoopSettings], effort_limits(arm))
         loop.warm_up()

@@ -48,7 +48,7 @@ class DynamicsOutputs:
 
     def _stamp(self, simulation):
         if self._has_own_time:
-            return round(simulation.time * SECOND)
+            return max(1, round(simulation.time * SECOND))      # zero means no stamp
         return self._node_clock.now().nanoseconds
 
     def _send_joints(self, simulation, effort):

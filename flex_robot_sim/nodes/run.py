@@ -18,12 +18,15 @@ class _Stop:
     """Whether somebody asked to stop; asking twice is asking once."""
 
     def __init__(self):
-        self.asked = False
+        self.asked, self.interrupts = False, True
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._ask)
 
     def _ask(self, number, frame):
-        self.asked = True
+        if not self.asked:
+            self.asked = True
+            if self.interrupts:     # to load and to compile may take half a minute
+                raise KeyboardInterrupt
 
 
 def run(name, make_nodes, args=None):
@@ -38,11 +41,12 @@ def run(name, make_nodes, args=None):
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
+        stop.interrupts = False
         _spin(nodes, stop)
     except (FlexRobotSimError, ParameterException) as error:
         print(f'{name}: {error}', file=sys.stderr)
         return 2
-    except ExternalShutdownException:
+    except (ExternalShutdownException, KeyboardInterrupt):
         return 0
     except RuntimeError as error:       # what rclpy makes of wrong --ros-args
         if rclpy.ok():

@@ -18,10 +18,9 @@ class NodeProcess:
         words = list(ros_arguments)
         for key, value in parameters.items():
             words += ['-p', f'{key}:={value}']
-        program = f'from flex_robot_sim.nodes.{name} import main; main()'
         self.lines, self._news = [], threading.Condition()
         self.process = subprocess.Popen(
-            [sys.executable, '-c', program, '--ros-args', *words], text=True,
+            [sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             env={**os.environ, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
         self._reader = threading.Thread(target=self._read, daemon=True)
