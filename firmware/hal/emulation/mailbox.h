@@ -1,0 +1,55 @@
+/*
+ * The mailbox: a piece of RAM through which the host plays the world around the processor.
+ *
+ * rig/qemu.py writes the first block and reads the second over QEMU's qtest socket; the address
+ * is the ELF symbol `mailbox`. Its Python layout is checked against this one by a test.
+ */
+#ifndef FLEX_MAILBOX_H
+#define FLEX_MAILBOX_H
+
+#include <stdint.h>
+
+#define MAILBOX_START 0x5354524Du       /* "MRTS": the host has filled in its block */
+
+enum mailbox_mode {
+    MAILBOX_REAL_TIME = 0,      /* time comes from the processor's timer */
+    MAILBOX_LOCKSTEP = 1,       /* time stands still between requests */
+};
+
+enum mailbox_fault {
+    MAILBOX_STALL = 1 << 0,     /* the processor hangs until the watchdog resets it */
+    MAILBOX_REBOOT = 1 << 1,    /* power goes off and on; the host counts `boots` up */
+    MAILBOX_CRASH = 1 << 2,     /* an invalid instruction */
+};
+
+struct mailbox_in {
+    uint32_t start;             /* MAILBOX_START */
+    uint32_t mode;              /* enum mailbox_mode, read at boot */
+    uint32_t boot_id;
+    uint32_t request;           /* number of the step that is asked for */
+    uint32_t time;              /* board time in this step; in real time: at boot [us] */
+    uint32_t received;          /* bytes that the host has sent since boot; the step waits for them */
+    uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
+    int32_t encoder[2];         /* counts since power-up */
+    uint32_t flex[2];           /* sums of 16 conversions */
+    int32_t current;            /* of the DC motor [mA] */
+    uint32_t inputs;            /* enum hal_input */
+};
+
+struct mailbox_out {
+    uint32_t done;              /* number of the last step that was done */
+    uint32_t sent;              /* bytes sent since boot */
+    uint32_t boots;             /* times that the processor has started */
+    uint32_t reset;             /* enum hal_reset that the next boot shall report */
+    uint32_t enabled;           /* bit 0: bridge, bit 1: stepper */
+    int32_t duty;               /* of the bridge, see HAL_DUTY_FULL */
+    int32_t step_rate;          /* [1e-3 steps/s] */
+    int32_t steps;              /* sent since boot */
+};
+
+struct mailbox {
+    struct mailbox_in in;
+    struct mailbox_out out;
+};
+
+#endif
