@@ -5,27 +5,25 @@
  * reset the processor, which then comes up disarmed and says that software asked for it.
  */
 #include "hal/cortex_m4.h"
+#include "hal/handlers.h"
 #include "hal/hal.h"
 
 extern uint32_t stack_top, data_source, data_begin, data_end, bss_begin, bss_end;
 
 int main(void);
-_Noreturn void reset_handler(void);
-_Noreturn void crash_handler(void);
-
-#define OR_CRASH __attribute__((weak, alias("crash_handler")))
-
-void systick_handler(void) OR_CRASH;
-void stop_button_handler(void) OR_CRASH;
-void bridge_break_handler(void) OR_CRASH;
-void step_pulse_handler(void) OR_CRASH;
-void serial_handler(void) OR_CRASH;
-void serial_sent_handler(void) OR_CRASH;
+/* those that this back end does not define */
+#pragma weak systick_handler = crash_handler
+#pragma weak bridge_break_handler = crash_handler
+#pragma weak step_pulse_handler = crash_handler
+#pragma weak serial_handler = crash_handler
+#pragma weak serial_sent_handler = crash_handler
+#pragma weak stop_button_handler = crash_handler
 
 typedef void (*handler)(void);
 
 /* places behind the stack pointer; numbers of the interrupts: RM0090, table 62 */
-enum { RESET = 0, NMI = 1, SYSTICK = 14, INTERRUPT_0 = 15, LAST = INTERRUPT_0 + 81 };
+enum { RESET, NMI, HARD_FAULT, MEMORY_FAULT, BUS_FAULT, USAGE_FAULT, SYSTICK = 14,
+       INTERRUPT_0 = 15, LAST = INTERRUPT_0 + 81 };
 
 static const struct {
     uint32_t *stack;
@@ -34,7 +32,9 @@ static const struct {
     .stack = &stack_top,
     .handlers = {
         [RESET] = reset_handler,
-        [NMI ... LAST] = crash_handler,
+        /* an interrupt without a handler finds no address here, which is a hard fault */
+        [NMI] = crash_handler, [HARD_FAULT] = crash_handler, [MEMORY_FAULT] = crash_handler,
+        [BUS_FAULT] = crash_handler, [USAGE_FAULT] = crash_handler,
         [SYSTICK] = systick_handler,
         [INTERRUPT_0 + 24] = bridge_break_handler,
         [INTERRUPT_0 + 28] = step_pulse_handler,

@@ -6,6 +6,7 @@
  */
 #include "hal/board/board.h"
 #include "hal/hal.h"
+#include "hal/handlers.h"
 
 enum {
     PWM_PERIOD = 168000000 / 20000,

@@ -7,6 +7,7 @@
  */
 #include "hal/board/board.h"
 #include "hal/hal.h"
+#include "hal/handlers.h"
 
 enum {
     CONVERTED_INPUTS = 3,

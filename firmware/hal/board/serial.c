@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "hal/board/board.h"
 #include "hal/hal.h"
+#include "hal/handlers.h"
 
 enum {
     RECEIVE_SIZE = 2048,            /* 22 ms at full speed */

@@ -12,6 +12,7 @@
 #include "hal/cortex_m4.h"
 #include "hal/emulation/mailbox.h"
 #include "hal/hal.h"
+#include "hal/handlers.h"
 
 #define TIMER_CONTROL REGISTER(0x40000C00)          /* TIM5 */
 #define TIMER_EVENT REGISTER(0x40000C14)
