@@ -1,34 +1,28 @@
 """
 Consistent overhead byte stuffing (Cheshire and Baker, 1999): bytes without a zero.
 
-Zero is then free to mark where a frame starts and ends.
+Zero is then free to mark where a frame starts and ends. Frames of the rig are short, so that the
+blocks of 254 bytes of the paper, which longer data need, do not occur.
 """
 
-LONGEST = 254               # bytes without a zero that one code byte can announce
+TOO_LONG = 254
 
 
 def stuff(data):
-    """Return `data` without zeros, one byte longer for each 254 bytes begun."""
-    out = bytearray()
-    for piece in data.split(b'\0'):
-        while len(piece) >= LONGEST:
-            out += b'\xff' + piece[:LONGEST]
-            piece = piece[LONGEST:]
-        out.append(len(piece) + 1)
-        out += piece
-    return bytes(out)
+    """Return `data` without zeros, one byte longer: each zero becomes the way to the next."""
+    assert len(data) < TOO_LONG
+    return b''.join(bytes([len(piece) + 1]) + piece for piece in data.split(b'\0'))
 
 
 def unstuff(data):
     """Return what was stuffed, or None if `data` cannot have come from `stuff`."""
-    out, at, size = bytearray(), 0, len(data)
-    while at < size:
-        code = data[at]
-        end = at + code
-        if code == 0 or end > size:
+    if not 0 < len(data) <= TOO_LONG or 0 in data:
+        return None
+    pieces, at = [], 0
+    while at < len(data):
+        end = at + data[at]
+        if end > len(data):
             return None
-        out += data[at + 1:end]
+        pieces.append(data[at + 1:end])
         at = end
-        if code <= LONGEST and at < size:
-            out.append(0)
-    return None if b'\0' in data else bytes(out)
+    return b'\0'.join(pieces)

@@ -1,12 +1,24 @@
 """The tables of `docs/rig_protocol.md`, as text; what lies between them is written by hand."""
 
 import re
+from enum import IntFlag
+from functools import partial
 
 from flex_robot_sim.rig import protocol, vocabulary
 from flex_robot_sim.rig.behaviour import ANSWERS, READ_ONLY_REFUSES, STATES
-from flex_robot_sim.rig.frames import wire_length
+from flex_robot_sim.rig.cobs import unstuff
+from flex_robot_sim.rig.frames import SHORTEST, encode, wire_length
 from flex_robot_sim.rig.parameters import PARAMETERS
-from flex_robot_sim.rig.vocabulary import FAULTS, Fault, Result
+from flex_robot_sim.rig.vocabulary import FAULTS, Fault, Input, Mode, Result, State
+
+EXAMPLES = {
+    'hello': (protocol.Hello(1, 0, 0x12345678, 0xDEADBEEF), 0, 0),
+    'setpoint': (protocol.Setpoint(Mode.DRIVE, -0.25, 1600.0, 50), 7, 513),
+    'telemetry': (protocol.Telemetry(
+        12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED,
+        Input.SLIDE_HOMED | Input.TURN_HOMED, Fault(0), 513, -0.417), 7, 258),
+}
+"""Frames that the page shows byte by byte: message, session, sequence number."""
 
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
@@ -19,6 +31,30 @@ def filled(page):
 def _rows(head, rows):
     lines = [head, ['---'] * len(head), *rows]
     return ''.join('| ' + ' | '.join(str(cell) for cell in line) + ' |\n' for line in lines)
+
+
+def _example(message, session, sequence):
+    data = encode(message, session, sequence)
+    body = unstuff(data[1:-1])
+    header = protocol.Header(message.ID, session, sequence)
+    rows, at = [], 0
+    for part in (header, message):
+        for (name, wire), value in zip(part.LAYOUT.fields.items(), part):
+            piece, at = body[at:at + wire.size], at + wire.size
+            rows.append((f'`{piece.hex(" ")}`', f'`{name}`', _shown(name, value, wire)))
+    assert at == len(body) - SHORTEST + header.LAYOUT.size
+    rows.append((f'`{body[at:].hex(" ")}`', 'CRC-32', f'0x{body[:at - 1:-1].hex()}'))
+    return f'```\n{data.hex(" ")}\n```\n\n' + _rows(('bytes', 'field', 'value'), rows)
+
+
+def _shown(name, value, wire):
+    if wire.choices and issubclass(wire.choices, IntFlag):
+        return ', '.join(word.name for word in wire.choices if word & value) or 'none'
+    if wire.choices:
+        return value.name
+    text = f'{value:#010x}' if name in ('schema_crc', 'nonce') else f'{value:g}' if \
+        isinstance(value, float) else str(value)
+    return text if wire.unit in ('', '1') else f'{text} {wire.unit}'
 
 
 def _overview():
@@ -87,5 +123,6 @@ def _cell(answer):
     return ', or '.join([text, *(result.name for result in answer.conditions)])
 
 
-TABLES = {'overview': _overview, 'fields': _fields, 'words': _words, 'constants': _constants,
+TABLES = {name: partial(_example, *example) for name, example in EXAMPLES.items()}
+TABLES |= {'overview': _overview, 'fields': _fields, 'words': _words, 'constants': _constants,
           'parameters': _parameters, 'faults': _faults, 'answers': _answers}
