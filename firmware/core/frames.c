@@ -67,7 +67,9 @@ size_t frame_write(uint8_t *out, struct header header, const void *fields)
     uint8_t body[BODY_LONGEST];
     size_t fields_size = (size_t)frame_fields_size(header.id), crc_at = HEADER_SIZE + fields_size;
     memcpy(body, &header, HEADER_SIZE);
-    memcpy(body + HEADER_SIZE, fields, fields_size);
+    if (fields_size != 0) {
+        memcpy(body + HEADER_SIZE, fields, fields_size);
+    }
     uint32_t crc = crc32_add(0, body, crc_at);
     memcpy(body + crc_at, &crc, CRC_SIZE);
     size_t size = cobs_stuff(out + 1, body, crc_at + CRC_SIZE);

@@ -7,8 +7,11 @@
 #include "hal/cortex_m4.h"
 #include "hal/handlers.h"
 #include "hal/hal.h"
+#include "hal/memory_test.h"
 
-extern uint32_t stack_top, data_source, data_begin, data_end, bss_begin, bss_end;
+extern uint32_t stack_top, data_source, data_begin, data_end, bss_begin, bss_end, ram_end;
+
+bool memory_works;
 
 int main(void);
 /* those that this back end does not define */
@@ -44,8 +47,27 @@ static const struct {
     },
 };
 
+/* Every word beyond the stack keeps both of two complementary patterns, and then its old value. */
+static bool test_memory(void)
+{
+    for (volatile uint32_t *word = &data_begin; word < &ram_end; word++) {
+        uint32_t before = *word;
+        *word = 0x5A5AA5A5;
+        bool works = *word == 0x5A5AA5A5;
+        *word = 0xA5A55A5A;
+        works = works && *word == 0xA5A55A5A;
+        *word = before;
+        if (!works) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void reset_handler(void)
 {
+    bool works = test_memory();
+
     FPU_ACCESS |= 0xFu << 20;
     memory_barrier();
     for (uint32_t *to = &data_begin, *from = &data_source; to < &data_end;) {
@@ -54,6 +76,7 @@ void reset_handler(void)
     for (uint32_t *to = &bss_begin; to < &bss_end;) {
         *to++ = 0;
     }
+    memory_works = works;
     main();
     crash_handler();
 }

@@ -2,6 +2,7 @@
 #include "hal/board/board.h"
 
 #include "hal/hal.h"
+#include "hal/memory_test.h"
 
 #ifndef CRYSTAL_MHZ
 #define CRYSTAL_MHZ 8
@@ -72,16 +73,16 @@ static void timer_of_microseconds_start(void)
     TIM5->control1 = TIMER_ON;
 }
 
-static enum hal_reset reset_cause(void)
+static enum reset_cause reset_cause(void)
 {
     uint32_t status = RCC->status;
     RCC->status |= RCC_STATUS_FORGET;
     /* every cause also sets the pin, and power sets low voltage: ask in this order */
-    return status & RCC_STATUS_WATCHDOG ? HAL_RESET_WATCHDOG
-         : status & RCC_STATUS_SOFTWARE ? HAL_RESET_SOFTWARE
-         : status & RCC_STATUS_POWER ? HAL_RESET_POWER
-         : status & RCC_STATUS_BROWNOUT ? HAL_RESET_LOW_VOLTAGE
-         : status & RCC_STATUS_PIN ? HAL_RESET_PIN : HAL_RESET_UNKNOWN;
+    return status & RCC_STATUS_WATCHDOG ? RESET_CAUSE_INDEPENDENT_WATCHDOG
+         : status & RCC_STATUS_SOFTWARE ? RESET_CAUSE_SOFTWARE
+         : status & RCC_STATUS_POWER ? RESET_CAUSE_POWER
+         : status & RCC_STATUS_BROWNOUT ? RESET_CAUSE_LOW_VOLTAGE
+         : status & RCC_STATUS_PIN ? RESET_CAUSE_PIN : RESET_CAUSE_UNKNOWN;
 }
 
 /* A number that differs from boot to boot; 0 never comes. */
@@ -108,12 +109,12 @@ static void watchdog_start(void)
 
 void hal_start(struct hal_identity *identity)
 {
-    enum hal_reset reset = reset_cause();
+    enum reset_cause reset = reset_cause();
     peripherals_on();
     motors_start();                                 /* off, before anything can take long */
-    identity->crystal = clock_start();
+    bool clock_works = clock_start();
     timer_of_microseconds_start();
-    sensors_start();
+    bool converter_works = sensors_start();
     serial_start();
     for (unsigned word = 0; word < 3; word++) {
         identity->uid[word] = DEVICE_UID(word);
@@ -121,6 +122,7 @@ void hal_start(struct hal_identity *identity)
     identity->boot_id = boot_number();
     identity->reset = reset;
     identity->emulated = false;
+    identity->healthy = memory_works && clock_works && converter_works;
     watchdog_start();
 }
 

@@ -19,7 +19,9 @@ struct pin {
 bool clock_start(void);
 void pins_start(const struct pin *pins, unsigned count);
 void motors_start(void);
-void sensors_start(void);
+/* False: the converter does not convert. */
+bool sensors_start(void);
+
 void serial_start(void);
 
 /* Wait for bits of a register; false if they do not come in time. */

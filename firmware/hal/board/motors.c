@@ -70,8 +70,6 @@ void motors_start(void)
 void hal_outputs_off(void)
 {
     TIM1->break_dead_time &= ~(uint32_t)TIMER_MAIN_OUTPUT;
-    TIM1->compare[0] = 0;
-    TIM1->compare[1] = 0;
     pin_write(GPIO_D, BRIDGE_ON, false);
     pin_write(GPIO_B, STEP_OFF, true);
     TIM2->control1 &= ~(uint32_t)TIMER_ON;
@@ -100,9 +98,11 @@ static void off_if_stopped(void)
 
 void hal_set_bridge(bool enabled, int32_t duty)
 {
-    uint32_t width = (uint32_t)(duty < 0 ? -duty : duty) * PWM_PERIOD / HAL_DUTY_FULL;
-    TIM1->compare[0] = enabled && duty > 0 ? width : 0;
-    TIM1->compare[1] = enabled && duty < 0 ? width : 0;
+    /* one input stays high and the other is low for the duty: drive and brake in turn, so that the
+       mean voltage is duty times supply whichever way the current flows; both high: brake */
+    uint32_t width = (uint32_t)(duty < 0 ? -duty : duty) * PWM_PERIOD / DUTY_ONE;
+    TIM1->compare[0] = duty < 0 ? PWM_PERIOD - width : PWM_PERIOD;
+    TIM1->compare[1] = duty > 0 ? PWM_PERIOD - width : PWM_PERIOD;
     if (enabled) {
         /* the hardware refuses this while the stop button is pressed */
         TIM1->break_dead_time |= TIMER_MAIN_OUTPUT;

@@ -11,6 +11,7 @@
 
 enum {
     CONVERTED_INPUTS = 3,
+    ADC_FULL = 4095,
     MILLIAMPERE_FULL = 2945,            /* 3.3 V over the 1.12 V/A of the DRV8874's monitor */
     EIGHTY_FOUR_CYCLES = 4,
     LINE_OF_STOP_BUTTON = 15,
@@ -27,12 +28,12 @@ static const struct pin PINS[] = {
 };
 
 static const struct { uint8_t line; uint8_t input; } SWITCHES[] = {
-    {7, HAL_SLIDE_LOWER}, {8, HAL_SLIDE_UPPER}, {10, HAL_TURN_LOWER}, {12, HAL_TURN_UPPER},
-    {LINE_OF_STOP_BUTTON, HAL_STOP_BUTTON},
+    {7, INPUT_SLIDE_LOWER}, {8, INPUT_SLIDE_UPPER}, {10, INPUT_TURN_LOWER}, {12, INPUT_TURN_UPPER},
+    {LINE_OF_STOP_BUTTON, INPUT_STOP_BUTTON},
 };
 enum { SWITCH_COUNT = sizeof SWITCHES / sizeof SWITCHES[0] };
 
-static volatile uint16_t conversions[HAL_CONVERSIONS][CONVERTED_INPUTS];
+static volatile uint16_t conversions[ADC_CONVERSIONS][CONVERTED_INPUTS];
 static volatile bool stop_seen;
 
 static void encoder_start(struct timer *timer)
@@ -50,7 +51,7 @@ static void converter_run(void)
     DMA2->low_clear = 0x3D;
     DMA2->stream[0].peripheral = (uint32_t)(uintptr_t)&ADC1->data;
     DMA2->stream[0].memory = (uint32_t)(uintptr_t)conversions;
-    DMA2->stream[0].remaining = HAL_CONVERSIONS * CONVERTED_INPUTS;
+    DMA2->stream[0].remaining = ADC_CONVERSIONS * CONVERTED_INPUTS;
     DMA2->stream[0].control = DMA_CHANNEL(0) | DMA_HALF_WORDS | DMA_NEXT_BYTE | DMA_CIRCULAR | DMA_ON;
     ADC1->status = 0;
     ADC1->control2 = ADC_ON | ADC_CONTINUOUS | ADC_DMA | ADC_DMA_FOREVER;
@@ -82,13 +83,14 @@ static void switches_start(void)
     interrupt_enable(IRQ_STOP_BUTTON, 0);
 }
 
-void sensors_start(void)
+bool sensors_start(void)
 {
     pins_start(PINS, sizeof PINS / sizeof PINS[0]);
     encoder_start(TIM3);
     encoder_start(TIM8);
     converter_start();
     switches_start();
+    return wait_for(&DMA2->low_status, DMA_STREAM_0_DONE, DMA_STREAM_0_DONE);
 }
 
 void stop_button_handler(void)
@@ -98,13 +100,14 @@ void stop_button_handler(void)
     stop_seen = true;
 }
 
-static uint32_t read_switches(void)
+static uint8_t read_switches(void)
 {
     uint32_t edges = EXTI->pending & ~(1u << LINE_OF_STOP_BUTTON);
     EXTI->pending = edges;                          /* writing 1 clears */
     bool stopped = stop_seen;
     stop_seen = false;
-    uint32_t high = GPIO_E->input, pressed = stopped ? HAL_STOP_BUTTON : 0;
+    uint32_t high = GPIO_E->input;
+    uint8_t pressed = stopped ? INPUT_STOP_BUTTON : 0;
     for (unsigned i = 0; i < SWITCH_COUNT; i++) {
         if ((high | edges) & 1u << SWITCHES[i].line) {
             pressed |= SWITCHES[i].input;
@@ -116,7 +119,7 @@ static uint32_t read_switches(void)
 static uint32_t sum_of(unsigned input)
 {
     uint32_t sum = 0;
-    for (unsigned i = 0; i < HAL_CONVERSIONS; i++) {
+    for (unsigned i = 0; i < ADC_CONVERSIONS; i++) {
         sum += conversions[i][input];
     }
     return sum;
@@ -131,6 +134,6 @@ void hal_read_sensors(struct hal_sensors *sensors)
     sensors->encoder[1] = (uint16_t)TIM8->count;
     sensors->flex[0] = sum_of(0);
     sensors->flex[1] = sum_of(1);
-    sensors->current = (int32_t)(sum_of(2) * MILLIAMPERE_FULL / (HAL_CONVERSIONS * HAL_ADC_FULL));
+    sensors->current = (int32_t)(sum_of(2) * MILLIAMPERE_FULL / (ADC_CONVERSIONS * ADC_FULL));
     sensors->inputs = read_switches();
 }

@@ -80,11 +80,13 @@ void serial_sent_handler(void)
     send_next_piece();
 }
 
-bool hal_serial_write(const uint8_t *bytes, size_t size)
+size_t hal_serial_room(void)
 {
-    if (size > SEND_SIZE - (queued_at - sent_at)) {
-        return false;
-    }
+    return SEND_SIZE - (queued_at - sent_at);
+}
+
+void hal_serial_write(const uint8_t *bytes, size_t size)
+{
     uint32_t begin = queued_at % SEND_SIZE, first = SEND_SIZE - begin;
     if (first > size) {
         first = size;
@@ -97,7 +99,6 @@ bool hal_serial_write(const uint8_t *bytes, size_t size)
         send_next_piece();
     }
     interrupts_restore(mask);
-    return true;
 }
 
 size_t hal_serial_read(uint8_t *bytes, size_t size)

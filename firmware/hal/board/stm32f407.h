@@ -91,7 +91,7 @@ struct dma {
 enum {
     DMA_ON = 1 << 0, DMA_DONE_INTERRUPT = 1 << 4, DMA_FROM_MEMORY = 1 << 6, DMA_CIRCULAR = 1 << 8,
     DMA_NEXT_BYTE = 1 << 10, DMA_HALF_WORDS = 1 << 11 | 1 << 13,
-    DMA_STREAM_7_FLAGS = 0x3D << 22,
+    DMA_STREAM_0_DONE = 1 << 5, DMA_STREAM_7_FLAGS = 0x3D << 22,
 };
 #define DMA_CHANNEL(n) ((uint32_t)(n) << 25)
 

@@ -3,9 +3,9 @@
  *
  * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
  * converter, encoder counters, PWM or watchdog, so these pass through the mailbox. In lockstep a
- * request waits until all bytes that the host sent before it have been handled, then time jumps to
- * its value, and it is done when the main loop comes round again: nothing depends on how fast
- * QEMU runs.
+ * request waits until all bytes that the host sent before it are here, then time jumps to its
+ * value, the bytes may be read, and it is done when the main loop comes round again: nothing
+ * depends on how fast QEMU runs.
  */
 #include "core/memory.h"
 #include "hal/emulation/step_count.h"
@@ -13,6 +13,7 @@
 #include "hal/emulation/mailbox.h"
 #include "hal/hal.h"
 #include "hal/handlers.h"
+#include "hal/memory_test.h"
 
 #define TIMER_CONTROL REGISTER(0x40000C00)          /* TIM5 */
 #define TIMER_EVENT REGISTER(0x40000C14)
@@ -89,10 +90,10 @@ void hal_start(struct hal_identity *identity)
 
     memcpy(identity->uid, "EMULATEDBENC", sizeof identity->uid);
     identity->boot_id = mailbox.in.boot_id + mailbox.out.boots;
-    identity->reset = mailbox.out.boots == 0 ? HAL_RESET_POWER
-                    : mailbox.out.reset ? (enum hal_reset)mailbox.out.reset : HAL_RESET_SOFTWARE;
+    identity->reset = mailbox.out.boots == 0 ? RESET_CAUSE_POWER
+                    : mailbox.out.reset ? (enum reset_cause)mailbox.out.reset : RESET_CAUSE_SOFTWARE;
     identity->emulated = true;
-    identity->crystal = true;
+    identity->healthy = memory_works;
 
     hal_outputs_off();
     mailbox.in.faults = 0;
@@ -108,7 +109,7 @@ void hal_start(struct hal_identity *identity)
 }
 
 /* Do what a real processor does when its power or its watchdog says so. */
-static void reset_because(enum hal_reset cause)
+static void reset_because(enum reset_cause cause)
 {
     hal_outputs_off();
     mailbox.out.reset = cause;
@@ -119,7 +120,7 @@ static void obey_faults(void)
 {
     uint32_t faults = mailbox.in.faults;
     if (faults & MAILBOX_REBOOT) {
-        reset_because(HAL_RESET_POWER);
+        reset_because(RESET_CAUSE_POWER);
     }
     if (faults & MAILBOX_CRASH) {
         mailbox.in.faults = 0;
@@ -130,7 +131,7 @@ static void obey_faults(void)
         uint32_t begin = TIMER_COUNT;
         while (TIMER_COUNT - begin < HAL_WATCHDOG_MS * 1000u) {
         }
-        reset_because(HAL_RESET_WATCHDOG);
+        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
     }
 }
 
@@ -151,15 +152,15 @@ static void take_request(void)
         mailbox.out.done = mailbox.in.request;
     }
     bool asked = mailbox.in.request != mailbox.out.done;
-    bool all_handled = taken_count == received_count;
-    if (asked && all_handled && received_count == mailbox.in.received) {
+    bool all_here = received_count + overrun_count == mailbox.in.received;
+    if (asked && all_here) {
         obey_faults();
         step_count_advance(&steps, mailbox.in.time - lockstep_time);
         lockstep_time = mailbox.in.time;
         step_active = true;
         idle_turns = 0;
         if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
-            reset_because(HAL_RESET_WATCHDOG);
+            reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
         }
     } else if (!asked && ++idle_turns > TURNS_BEFORE_SLEEP) {
         wait_for_interrupt();
@@ -202,7 +203,7 @@ void hal_read_sensors(struct hal_sensors *sensors)
         sensors->flex[axis] = mailbox.in.flex[axis];
     }
     sensors->current = mailbox.in.current;
-    sensors->inputs = mailbox.in.inputs;
+    sensors->inputs = (uint8_t)mailbox.in.inputs;
 }
 
 void hal_set_bridge(bool enabled, int32_t duty)
@@ -233,20 +234,25 @@ void hal_outputs_off(void)
 size_t hal_serial_read(uint8_t *bytes, size_t size)
 {
     size_t count = 0;
-    while (count < size && taken_count != received_count) {
+    bool readable = !lockstep || step_active;
+    while (readable && count < size && taken_count != received_count) {
         bytes[count++] = received[taken_count % RECEIVE_SIZE];
         taken_count++;
     }
     return count;
 }
 
-bool hal_serial_write(const uint8_t *bytes, size_t size)
+size_t hal_serial_room(void)
+{
+    return SIZE_MAX;                    /* QEMU takes bytes at once, and its proxy always drains */
+}
+
+void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        SERIAL_DATA = bytes[i];         /* QEMU takes it at once */
+        SERIAL_DATA = bytes[i];
     }
     mailbox.out.sent += size;
-    return true;
 }
 
 void hal_serial_errors(struct hal_serial_errors *errors)

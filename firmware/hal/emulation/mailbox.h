@@ -33,16 +33,16 @@ struct mailbox_in {
     int32_t encoder[2];         /* counts since power-up */
     uint32_t flex[2];           /* sums of 16 conversions */
     int32_t current;            /* of the DC motor [mA] */
-    uint32_t inputs;            /* enum hal_input */
+    uint32_t inputs;            /* enum input */
 };
 
 struct mailbox_out {
     uint32_t done;              /* number of the last step that was done */
     uint32_t sent;              /* bytes sent since boot */
     uint32_t boots;             /* times that the processor has started */
-    uint32_t reset;             /* enum hal_reset that the next boot shall report */
+    uint32_t reset;             /* enum reset_cause that the next boot shall report */
     uint32_t enabled;           /* bit 0: bridge, bit 1: stepper */
-    int32_t duty;               /* of the bridge, see HAL_DUTY_FULL */
+    int32_t duty;               /* of the bridge, see DUTY_ONE */
     int32_t step_rate;          /* [1e-3 steps/s] */
     int32_t steps;              /* sent since boot */
 };
