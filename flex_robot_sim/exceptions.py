@@ -43,3 +43,7 @@ class SimulationError(FlexRobotSimError):
 
 class UsageError(FlexRobotSimError):
     """A command or a call got an argument that it cannot use."""
+
+
+class CalibrationError(FlexRobotSimError):
+    """The measurements do not support a calibration."""

@@ -15,10 +15,10 @@ LAYERS = (
     {'exceptions', 'compiled', 'exponential', 'screws', 'share'},
     {'settings', 'description', 'beams'},
     {'assembly', 'model'},
-    {'beam_inertia', 'deflection', 'dynamics', 'energy', 'forces', 'formulations', 'integrators',
-     'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent', 'validity'},
+    {'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces', 'formulations',
+     'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
-    {'rig', 'viewer', 'recording', 'plots'},
+    {'display', 'rig', 'viewer', 'recording', 'plots'},
     {'cli', 'nodes', '__main__'},
 )
 ANYBODY = ''

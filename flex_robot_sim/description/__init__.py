@@ -47,7 +47,7 @@ def _read(document):
     ordered_links, ordered_joints = order(document, links, joints)
     check_bodies(document, ordered_links, ordered_joints, flexibility is not None)
     return RobotDescription(name, document.source, tuple(ordered_links), tuple(ordered_joints),
-                            tuple(document.warnings))
+                            tuple(document.warnings), document.text)
 
 
 def _document_of(text):

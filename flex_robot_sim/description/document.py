@@ -28,7 +28,7 @@ class Document:
         """Read `content` (bytes), which came from `source`; DescriptionError if it is no XML."""
         self.source = source
         self.warnings = []
-        text = self._decode(content)
+        self.text = text = self._decode(content)
         self._refuse_traps(text)
         parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
                                  load_dtd=False, huge_tree=False, recover=True)
@@ -44,6 +44,10 @@ class Document:
                                        f'this is not well-formed XML: {what}',
                                        'Mend or complete the text there')
         self._lines = _start_lines(text, self.root)
+
+    def changed_text(self):
+        """Text of the elements as they are now, without an XML declaration."""
+        return etree.tostring(self.root.getroottree(), encoding='unicode') + '\n'
 
     def line(self, element):
         """Line on which `element` starts."""

@@ -35,7 +35,7 @@ def read_beam(document, element, values, link):
     if link.inertial is None or not link.inertial.mass > 0:
         raise document.error(element, f'flexible link "{link.name}" has no mass',
                              'Give the link an <inertial> with the mass of the whole beam')
-    stiffness, matter = _read_section(document, element, children, link.name)
+    stiffness, matter, outer = _read_section(document, element, children, link.name)
     discretisation = _read_discretisation(document, element, children, link.name, stiffness)
     if matter is not None:
         _check_mass(document, element, link, matter.mass_per_length * length)
@@ -48,7 +48,7 @@ def read_beam(document, element, values, link):
         end=np.array(values['end']), axes=axes, length=length,
         mass_per_length=link.inertial.mass / length, section_inertia=section_inertia,
         **stiffness, **discretisation, **_read_damping(document, children, link.name),
-        sensors=sensors)
+        sensors=sensors, **outer)
 
 
 def _beam_frame(document, element, link, values):
@@ -75,7 +75,7 @@ def _vector(text):
 
 
 def _read_section(document, element, children, link):
-    """Stiffnesses {EIy, EIz, GJ, EA}, nan where not given, and the Matter or None."""
+    """Stiffnesses {EIy, EIz, GJ, EA}, nan where not given, the Matter or None, and the size."""
     given = [tag for tag in ('section', *_SHAPES) if children[tag]]
     if len(given) > 1:
         raise document.error(children[given[1]][0], f'flexible link "{link}" has a <{given[0]}> '
@@ -94,7 +94,7 @@ def _read_section(document, element, children, link):
             raise document.error(material, f'flexible link "{link}" has a <section> and a '
                                  '<material>', 'Keep one of them: <section> holds stiffnesses')
         return {name: np.nan if values[name] is None else values[name]
-                for name in _STIFFNESSES}, None
+                for name in _STIFFNESSES}, None, {}
     if material is None:
         raise document.error(shape, f'the <{tag}> of "{link}" has no <material>',
                              'Add <material E="..." G="..." density="..."/>')
@@ -111,8 +111,17 @@ def _read_section(document, element, children, link):
     E, density = made_of['E'], made_of['density']
     G = np.nan if made_of['G'] is None else made_of['G']
     stiffness = {'EIy': E * form.Iy, 'EIz': E * form.Iz, 'GJ': G * form.J, 'EA': E * form.area}
-    return stiffness, (None if density is None else
-                       Matter(density * form.area, density * (form.Iy + form.Iz)))
+    matter = None if density is None else Matter(density * form.area,
+                                                 density * (form.Iy + form.Iz))
+    return stiffness, matter, _outer_size(**values)
+
+
+def _outer_size(width=None, height=None, outer=None, wall=None, diameter=None):
+    """Return what ElasticBeam says of the outline, from the attributes of the section."""
+    if width is not None:
+        return {'size': (width, height)}
+    across = outer if diameter is None else diameter
+    return {'size': (across, across), 'is_round': True}
 
 
 def _check_mass(document, element, link, expected):

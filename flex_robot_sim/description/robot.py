@@ -44,6 +44,8 @@ class ElasticBeam:
     damping_ratio: float        # of every mode                                         [-]
     damping_time: float         # damping / stiffness (Kelvin-Voigt)                    [s]
     sensors: tuple = ()         # FlexSensor
+    size: tuple = None          # outer size along y and z; None: only stiffnesses  [m]
+    is_round: bool = False      # a rod or a tube
 
     def stiffness(self, direction):
         """Stiffness that resists motion along `direction` [N m2; stretch: N]."""
@@ -110,6 +112,7 @@ class RobotDescription:
     links: tuple                # Link; the first is the fixed base
     joints: tuple               # Joint; joints[i] carries links[i + 1]
     warnings: tuple = field(default=())     # lines `file:line: what. what to do.`
+    text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
 
     @property
     def joint_names(self):
