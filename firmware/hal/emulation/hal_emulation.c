@@ -89,15 +89,16 @@ void hal_start(struct hal_identity *identity)
     fed_time = hal_time_us();
 
     memcpy(identity->uid, "EMULATEDBENC", sizeof identity->uid);
-    identity->boot_id = mailbox.in.boot_id + mailbox.out.boots;
+    identity->boot_id = mailbox.in.boot_id;
     identity->reset = mailbox.out.boots == 0 ? RESET_CAUSE_POWER
-                    : mailbox.out.reset ? (enum reset_cause)mailbox.out.reset : RESET_CAUSE_SOFTWARE;
+                    : mailbox.out.reset_cause ? (enum reset_cause)mailbox.out.reset_cause
+                    : RESET_CAUSE_SOFTWARE;
     identity->emulated = true;
     identity->healthy = memory_works;
 
     hal_outputs_off();
     mailbox.in.faults = 0;
-    mailbox.out.reset = 0;
+    mailbox.out.reset_cause = 0;
     mailbox.out.sent = 0;
     mailbox.out.steps = 0;
     mailbox.out.boots++;
@@ -112,7 +113,7 @@ void hal_start(struct hal_identity *identity)
 static void reset_because(enum reset_cause cause)
 {
     hal_outputs_off();
-    mailbox.out.reset = cause;
+    mailbox.out.reset_cause = cause;
     processor_reset();
 }
 
@@ -120,13 +121,13 @@ static void obey_faults(void)
 {
     uint32_t faults = mailbox.in.faults;
     if (faults & MAILBOX_REBOOT) {
-        reset_because(RESET_CAUSE_POWER);
+        reset_because((enum reset_cause)mailbox.in.reset_cause);
     }
     if (faults & MAILBOX_CRASH) {
         mailbox.in.faults = 0;
         __asm volatile("udf #0");
     }
-    if (faults & MAILBOX_STALL) {
+    if (faults & MAILBOX_HANG) {
         mailbox.in.faults = 0;
         uint32_t begin = TIMER_COUNT;
         while (TIMER_COUNT - begin < HAL_WATCHDOG_MS * 1000u) {

@@ -17,30 +17,31 @@ enum mailbox_mode {
 };
 
 enum mailbox_fault {
-    MAILBOX_STALL = 1 << 0,     /* the processor hangs until the watchdog resets it */
-    MAILBOX_REBOOT = 1 << 1,    /* power goes off and on; the host counts `boots` up */
+    MAILBOX_REBOOT = 1 << 0,    /* a reset for the reason in `reset_cause` */
+    MAILBOX_HANG = 1 << 1,      /* until the watchdog resets the processor */
     MAILBOX_CRASH = 1 << 2,     /* an invalid instruction */
 };
 
 struct mailbox_in {
-    uint32_t start;             /* MAILBOX_START */
+    uint32_t start;             /* MAILBOX_START: the rest is filled in */
     uint32_t mode;              /* enum mailbox_mode, read at boot */
-    uint32_t boot_id;
-    uint32_t request;           /* number of the step that is asked for */
-    uint32_t time;              /* board time in this step; in real time: at boot [us] */
+    uint32_t boot_id;           /* of the next boot */
+    uint32_t time;              /* board clock in this step; in real time: at boot [us] */
     uint32_t received;          /* bytes that the host has sent since boot; the step waits for them */
     uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
+    uint32_t reset_cause;       /* enum reset_cause of a reboot */
     int32_t encoder[2];         /* counts since power-up */
-    uint32_t flex[2];           /* sums of 16 conversions */
+    uint32_t flex[2];           /* sums of ADC_CONVERSIONS conversions */
     int32_t current;            /* of the DC motor [mA] */
-    uint32_t inputs;            /* enum input */
+    uint32_t inputs;            /* enum input: switches and button */
+    uint32_t request;           /* number of the step that is asked for; written last */
 };
 
 struct mailbox_out {
     uint32_t done;              /* number of the last step that was done */
     uint32_t sent;              /* bytes sent since boot */
     uint32_t boots;             /* times that the processor has started */
-    uint32_t reset;             /* enum reset_cause that the next boot shall report */
+    uint32_t reset_cause;       /* enum reset_cause that the next boot shall report, 0: a crash */
     uint32_t enabled;           /* bit 0: bridge, bit 1: stepper */
     int32_t duty;               /* of the bridge, see DUTY_ONE */
     int32_t step_rate;          /* [1e-3 steps/s] */
