@@ -135,6 +135,15 @@ class Bench:
         """Take all faults away; counts that have jumped stay where they are."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
 
+    def renew(self, start):
+        """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
+        self.faults = BenchFaults()
+        self.simulation.reset()
+        self.simulation.set_state(start)
+        self._start = np.array(start, float)
+        self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
+        self._held = [0, 0]
+
     def push_tip(self, force):
         """Push the last link along its own y axis [N]."""
         self.simulation.push(self._tip, force=(0.0, force, 0.0), follows=True)
