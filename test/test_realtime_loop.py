@@ -295,3 +295,11 @@ def test_what_ends_the_thread_is_kept(arm):
     loop.start()
     loop._thread.join(10.0)
     assert isinstance(loop.crash, ZeroDivisionError)
+
+
+def test_wall_time_and_steps_are_those_of_the_periods(make_loop):
+    loop, clock = make_loop(period=2e-3)
+    assert (loop.wall_time, loop.steps) == (0.0, 0)
+    run_until(loop, clock, 50.5)
+    assert loop.steps == round(loop.simulation.time / 1e-3)
+    assert loop.wall_time == pytest.approx(loop.simulation.time - 2e-3, abs=2e-4)   # 0.1 ms turns

@@ -69,6 +69,7 @@ class SimulationLoop:
         self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
+        self._began = self._carried_out = None
         self._requests, self._wake = queue.SimpleQueue(), threading.Event()
         self._pending, self._handled_stamp, self._sent_at = 0, None, -float('inf')
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
@@ -78,6 +79,16 @@ class SimulationLoop:
         self._payload_link = ''
         self._go_home()
         self.pacer.restart(clock())
+
+    @property
+    def steps(self):
+        """How many steps of the simulation have been taken."""
+        return self.periods * self._steps
+
+    @property
+    def wall_time(self):
+        """From the beginning of the first period to the end of the last one, pauses too [s]."""
+        return 0.0 if self._began is None else self._carried_out - self._began
 
     def add_output(self, rate, function):
         """Return the Output that calls function(simulation, effort) at a rate [Hz]."""
@@ -253,7 +264,10 @@ class SimulationLoop:
             return
         self._effort = effort
         self.periods += 1
-        self.step_times.add(self._clock() - start)
+        self._carried_out = self._clock()
+        if self._began is None:
+            self._began = start
+        self.step_times.add(self._carried_out - start)
         if simulation.reports:
             for line in simulation.reports:
                 self.events.put(('warning', line))
@@ -268,7 +282,7 @@ class SimulationLoop:
 
     def _publish_when_idle(self):
         """Send the state again now and then: nobody may have been there to see it."""
-        if self._clock() - self._sent_at >= IDLE:
+        if self._clock() - self._sent_at >= 0.9 * IDLE:     # it is asked every IDLE, or so
             self._publish(everything=True)
 
     def _serve_requests(self):

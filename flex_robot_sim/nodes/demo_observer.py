@@ -1,0 +1,110 @@
+"""The node that watches the arm of `flexsim demo`, by topics that anybody may listen to."""
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+
+from flex_robot_sim.demo.record import RunRecord
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.nodes.topics import STATES, topic_words
+
+
+@contextmanager
+def demo_observer(arm):
+    """Give a DemoObserver that ends with the block; signals stay with the caller."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    observer = None
+    try:
+        observer = DemoObserver(arm)
+        yield observer
+    finally:
+        if observer is not None:
+            observer.destroy_node()
+        rclpy.try_shutdown()
+
+
+class DemoObserver(Node):
+    """Notes what an arm and its controller do."""
+
+    def __init__(self, arm):
+        """Make the node for an ArmModel; `spin` lets it work."""
+        super().__init__('demo')
+        self.record = RunRecord(arm.joint_names, arm.tips)
+        self.figures, self._figures_at = {}, 0.0    # of the newest diagnostics; when they came
+        self._target = np.full(len(arm.joint_names), np.nan)
+        self._first_stamp = None
+        self._pause = self.create_client(SetBool, 'dynamics/pause')
+        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
+        self.create_subscription(JointState, 'controller/target', self._on_target, STATES)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        for link, word in topic_words(arm.tips).items():
+            self.create_subscription(
+                PoseStamped, f'{word}/tip_deflection',
+                lambda message, link=link: self._on_tip(link, message), STATES)
+        self._executor = make_executor()
+        self._executor.add_node(self)
+
+    def spin(self, seconds):
+        """Deal with messages for a while [s]."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    @property
+    def is_heard_from(self):
+        """Whether joint states have come."""
+        return self._first_stamp is not None
+
+    @property
+    def is_paused(self):
+        """Whether the newest diagnostics say so."""
+        return self.figures.get('state') == 'paused'
+
+    @property
+    def simulated_time(self):
+        """Simulated time of now [s], as far as diagnostics tell; None before there are any."""
+        if not self.figures:
+            return None
+        return float(self.figures['simulated time [s]']) + time.monotonic() - self._figures_at
+
+    def ask_to_pause(self):
+        """Let the arm stand still; its last diagnostics come at once then."""
+        self._pause.call_async(SetBool.Request(data=True))
+
+    def _on_target(self, message):
+        self._target = np.array(message.position)
+
+    def _on_joints(self, message):
+        self.record.add_joints(self._time_of(message.header), np.array(message.position),
+                               self._target, np.array(message.effort))
+
+    def _on_tip(self, link, message):
+        place = message.pose.position
+        self.record.add_tip(self._time_of(message.header), link,
+                            np.array([place.x, place.y, place.z]))
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name.endswith('/dynamics: simulation'):
+                self.figures = {item.key: item.value for item in status.values}
+                self._figures_at = time.monotonic()
+                delays = [1e-3 * float(self.figures[f'state to command, {which} [ms]'])
+                          for which in ('median', '99 %')]
+                if delays[0] == delays[0]:
+                    self.record.add_delays(self._time_of(message.header), *delays)
+
+    def _time_of(self, header):
+        """Time since the first stamp [s]."""
+        stamp = stamp_of(header) or 0
+        if self._first_stamp is None:
+            self._first_stamp = stamp
+        return (stamp - self._first_stamp) / SECOND
