@@ -57,13 +57,16 @@ class EmulatorProcess:
 
 def main(words):
     """Emulate until standard input is closed."""
+    from flex_robot_sim.rig.emulated_rig import EmulatedRig
     from flex_robot_sim.rig.emulator import Emulator
 
     # signals of the terminal are for the parent, which ends this one when it is ready to
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
         try:
-            emulator = Emulator(Path(folder) / 'rig', faults=words)
+            rig = EmulatedRig()
+            rig.step()                  # compiles, before anybody waits for an answer
+            emulator = Emulator(Path(folder) / 'rig', rig, words)
         except FlexRobotSimError as error:
             print(error, file=sys.stderr)
             return 2

@@ -44,6 +44,7 @@ class ExperimentLog:
             # open until `close`
             self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
             self._file.write(f'# {json.dumps(about)}\n{",".join(COLUMNS)}\n')
+            self._file.flush()
         except OSError as error:
             raise UsageError(f'log file {path}: {error.strerror}. Name a new file in a folder '
                              'that exists.') from error
