@@ -51,6 +51,8 @@ class BridgeSettings(Settings):
     setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
     command_timeout: float = setting(
         0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0)
+    log_file: str = setting('', 'new file for all telemetry, 3 MB in a minute, which flexsim rig '
+                                'compare reads; empty: none')
 
 
 class RigState(NamedTuple):
@@ -85,6 +87,7 @@ class RigBridge:
         self.events = deque(maxlen=EVENTS_KEPT)     # (level, line), for whoever logs them
         self._joints = JointTracker(
             calibration, (estimator_settings or EstimatorSettings()).velocity_bandwidth)
+        self.readings = 0                           # that have come
         self._on_state = on_state
         self._ticks = None                          # of the last reading                   [us]
         self._due = self._last = 0.0                # set points, by the clock of the board [s]
@@ -156,6 +159,7 @@ class RigBridge:
         message = reading.message
         duration = 0.0 if self._ticks is None else (message.time - self._ticks) % WRAP * 1e-6
         self._ticks = message.time
+        self.readings += 1
         self._board_time += duration
         self._joints.take(message, duration)
         self._drive(message)
