@@ -40,7 +40,6 @@ class BridgeOutputs:
         """Make the publishers of `node` for the ArmModel of the bench and its Calibration."""
         self._arm, self._clock = arm, node.get_clock()
         self._stamp = 0
-        self._rigid = np.zeros(arm.size), np.zeros(arm.size)
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
         self._tip = _Tip(node, arm, self.shapes.link)
@@ -62,9 +61,7 @@ class BridgeOutputs:
         age = time.monotonic() - state.reading.stamp
         # the map between clocks gets better as it goes, but time must not run back
         self._stamp = max(self._stamp + 1, now - round(age * SECOND))
-        q, qd = self._rigid
-        q[:2], qd[:2] = state.position, state.velocity
-        self._arm_outputs.send_joints(self._stamp, q, qd, state.effort)
+        self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
         self._shape_batches.put((self._stamp, state))
 
     def close(self):
@@ -75,9 +72,10 @@ class BridgeOutputs:
 
     def _estimate(self, items):
         for stamp, state in items:
-            shape = self.shapes.take(state)
+            self.shapes.take(state)
             if self._twin_batches is not None:
-                self._twin_batches.put((stamp, state, shape))
+                self._twin_batches.put((stamp, state, self.shapes.link_state))
+        shape = self.shapes.link_state
         if shape.is_known:
             q = np.concatenate([state.position, shape.elastic])
             qd = np.concatenate([state.velocity, shape.elastic_rate])

@@ -13,8 +13,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.realtime.commands import CommandInbox
@@ -33,6 +31,7 @@ from flex_robot_sim.settings import Settings, setting
 
 WRAP = 1 << 32              # of the clock of the board                                       [us]
 EVENTS_KEPT = 100
+NONE = 0.0, 0.0
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ class RigState(NamedTuple):
     reading: object             # Reading
     duration: float             # since the last reading, by the clock of the board [s]
     is_first: bool              # after a gap, or since the counts have another origin
-    position: np.ndarray        # (2,) [m, rad]
-    velocity: np.ndarray        # (2,) [m/s, rad/s]
-    effort: np.ndarray          # (2,) that the motors make [N, N m]
+    position: tuple             # of slide and turn [m, rad]
+    velocity: tuple             # [m/s, rad/s]
+    effort: tuple               # that the motors make [N, N m]
 
 
 class RigBridge:
@@ -92,7 +91,7 @@ class RigBridge:
         self._ticks = None                          # of the last reading                   [us]
         self._due = self._last = 0.0                # set points, by the clock of the board [s]
         self._board_time = 0.0                      # since the first reading               [s]
-        self._effort = np.zeros(2)
+        self._effort = NONE
         self.link = None
         parameters = parameter_values(self.settings.board_parameters)
         self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
@@ -175,17 +174,17 @@ class RigBridge:
         velocity = self._joints.velocity
         if message.state == State.ARMED:
             wanted = self.drives.set_point(
-                self.commands.efforts(time.monotonic()), velocity, message.step_rate,
+                self.commands.efforts(time.monotonic()).tolist(), velocity, message.step_rate,
                 self._board_time - self._last)
             self._last = self._board_time
             self.link.drive(wanted.duty, wanted.step_rate)
-            self._effort = np.array(wanted.effort)
+            self._effort = wanted.effort
             return
         self.drives.stand()
-        self._effort = np.zeros(2)
+        self._effort = NONE
         self._last = self._board_time
         if message.state in MOVING:
-            self._effort[SLIDE] = self.drives.force(message.duty, velocity[SLIDE])
+            self._effort = self.drives.force(message.duty, velocity[SLIDE]), 0.0
             if self._is_due():
                 self.link.alive()
 

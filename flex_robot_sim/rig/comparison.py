@@ -73,7 +73,8 @@ def compare(experiment, estimator='least_squares') -> Comparison:
     time, rows = 0.0, []
     for state in states_of(experiment):
         time += state.duration
-        shape = shapes.take(state)
+        shapes.take(state)
+        shape = shapes.link_state
         residual = twin.take(state, shape)
         message = state.reading.message
         if message.state in MOVING and residual is not None:
@@ -99,9 +100,9 @@ def states_of(experiment):
     for reading, duration in zip(experiment.readings, durations(experiment.readings)):
         message = reading.message
         tracker.take(message, duration)
-        effort = np.zeros(2)
+        effort = 0.0, 0.0
         if message.state in MOVING:
-            effort[SLIDE] = drives.force(message.duty, tracker.velocity[SLIDE])
+            effort = drives.force(message.duty, tracker.velocity[SLIDE]), 0.0
         yield RigState(reading, duration, tracker.has_restarted, tracker.position,
                        tracker.velocity, effort)
 

@@ -9,57 +9,57 @@ after p' += v' T. What is known about the velocity, the pulses of the stepper, i
 so that only what the pulses do not explain lags behind by about 2 / w.
 """
 
-import numpy as np
+import math
 
 LONGEST = 0.05              # between two readings, beyond which the observer starts anew     [s]
-JUMP = np.array([0.005, 0.2])   # of a position against the observer, likewise           [m, rad]
+JUMPS = (0.005, 0.2)        # of a position against the observer, likewise               [m, rad]
 
 
 class Tracker:
-    """The observer (1) for some positions at once."""
+    """The observer (1) for one value; plain floats, because arrays this short take longer."""
 
-    def __init__(self, bandwidth, jump=np.inf):
+    def __init__(self, bandwidth, jump=math.inf):
         """
         Prepare; the first reading starts it.
 
-        :param bandwidth: w / (2 pi) [Hz]; jump: of a position beyond which it starts anew.
+        :param bandwidth: w / (2 pi) [Hz]; jump: of the value beyond which it starts anew.
         """
-        self._rate, self._jump = 2.0 * np.pi * bandwidth, jump
+        self._rate, self._jump = 2.0 * math.pi * bandwidth, jump
         self._gains = {}
         self.restart()
 
     def restart(self):
         """Forget everything."""
-        self.position = self.velocity = None
+        self.value, self.rate = math.nan, 0.0
         self.has_restarted = True       # with the last reading
 
-    def take(self, position, duration, velocity_change=0.0):
+    def take(self, value, duration, rate_change=0.0):
         """
-        Take positions in.
+        Take a value in; nan if it is not known.
 
-        :param duration: since the last ones [s].
-        :param velocity_change: that is known to have happened since then.
+        :param duration: since the last one [s].
+        :param rate_change: that is known to have happened since then.
         """
-        if self.position is not None:
-            known = self.velocity + velocity_change
-            expected = self.position + 0.5 * (self.velocity + known) * duration
-            error = position - expected
-            if 0.0 < duration <= LONGEST and (np.abs(error) < self._jump).all():
-                place, rate = self._gain(duration)
-                self.position, self.velocity = expected + place * error, known + rate * error
-                self.has_restarted = False
-                return
-        self.position, self.velocity = position, np.zeros_like(position)
-        self.has_restarted = True
+        known = self.rate + rate_change
+        expected = self.value + 0.5 * (self.rate + known) * duration
+        error = value - expected
+        # nothing is true of nan, so the first value and one after nan start it
+        if abs(error) < self._jump and 0.0 < duration <= LONGEST:
+            place, rate = self._gain(duration)
+            self.value, self.rate = expected + place * error, known + rate * error
+            self.has_restarted = False
+        else:
+            self.value, self.rate, self.has_restarted = value, 0.0, True
 
     def _gain(self, duration):
         key = round(duration * 1e6)
-        if key not in self._gains:
+        gain = self._gains.get(key)
+        if gain is None:
             if len(self._gains) > 100:
                 self._gains.clear()
-            z = np.exp(-self._rate * duration)
-            self._gains[key] = 1.0 - z * z, (1.0 - z)**2 / duration
-        return self._gains[key]
+            z = math.exp(-self._rate * duration)
+            gain = self._gains[key] = 1.0 - z * z, (1.0 - z)**2 / duration
+        return gain
 
 
 class JointTracker:
@@ -68,19 +68,19 @@ class JointTracker:
     def __init__(self, calibration, bandwidth):
         """Prepare for a Calibration; bandwidth of the velocities [Hz]."""
         self._calibration = calibration
-        self._tracker = Tracker(bandwidth, JUMP)
+        self._slide, self._turn = (Tracker(bandwidth, jump) for jump in JUMPS)
         self._pulses = 0.0
-        self.position = self.velocity = None
-
-    @property
-    def has_restarted(self):
-        """Whether the velocity began anew with the last reading: a gap, or another origin."""
-        return self._tracker.has_restarted
+        self.position = self.velocity = None    # (slide, turn) [m, rad; m/s, rad/s]
+        self.has_restarted = True   # with the last reading: a gap, or counts of another origin
 
     def take(self, message, duration):
         """Take Telemetry in, which came `duration` [s] of the board after the last one."""
-        self.position = self._calibration.positions((message.slide_counts, message.turn_counts))
-        pulses = message.step_rate / self._calibration.steps_per_radian
-        self._tracker.take(self.position, duration, np.array([0.0, pulses - self._pulses]))
+        calibration, slide, turn = self._calibration, self._slide, self._turn
+        self.position = (calibration.slide.position(message.slide_counts),
+                         calibration.turn.position(message.turn_counts))
+        pulses = message.step_rate / calibration.steps_per_radian
+        slide.take(self.position[0], duration)
+        turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses
-        self.velocity = self._tracker.velocity
+        self.velocity = slide.rate, turn.rate
+        self.has_restarted = slide.has_restarted or turn.has_restarted

@@ -5,6 +5,7 @@ By least squares on each reading, or by the Kalman filter that also knows the en
 motion of the stepper. Where a sensor is broken, what it would have told is nan.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,8 +64,9 @@ class ShapeTracker:
         self._calibration = calibration
         self._shape = ShapeEstimator(arm, self.link, calibration.deviations)
         self._maps = {}
-        self._curvature = Tracker(self.settings.rate_bandwidth)
-        self._elastic = Tracker(self.settings.rate_bandwidth)
+        self._calibrations = list(calibration.sensors.values())
+        self._trackers = [Tracker(self.settings.rate_bandwidth) for _ in self.sensors]
+        self._reading = [math.nan] * len(self.sensors)
         self._full = float(CONVERSIONS * ((1 << calibration.parts.adc_bits) - 1))
         self._filter, self._offset = None, 0.0
         if self.settings.estimator == 'kalman':
@@ -75,32 +77,50 @@ class ShapeTracker:
                 filter_settings or FilterSettings())
         self.surprise = 0.0         # of the filter, per reading that it used: 1 on average
 
-    def take(self, state) -> LinkState:
+    def take(self, state):
         """Take a RigState in."""
         if state.is_first:
             self._restart()
-        curvature = self.curvatures(state.reading.message)
-        self._curvature.take(curvature, state.duration)
-        if self._filter is None:
-            return self._by_least_squares(curvature, state.duration)
-        return self._by_filter(state, curvature)
+        self._reading = self.curvatures(state.reading.message)
+        for tracker, curvature in zip(self._trackers, self._reading):
+            tracker.take(curvature, state.duration)
+        if self._filter is not None:
+            self._follow(state)
+
+    @property
+    def link_state(self) -> LinkState:
+        """The link as it is estimated now."""
+        curvature = np.array(self._reading)
+        curvature_rate = np.array([tracker.rate for tracker in self._trackers])
+        if self._filter is not None:
+            shape, n = self._filter.shape, len(self._filter.state) // 2
+            rates = self._filter.state[n:][self._filter.columns].copy()
+            return LinkState(curvature, curvature_rate, shape.elastic, rates, shape.tip,
+                             shape.tip_deviation)
+        seen = np.isfinite(curvature)
+        to_elastic, to_tip, deviation = self._map(seen)
+        curvature_seen = np.where(seen, curvature, 0.0)
+        return LinkState(curvature, curvature_rate, to_elastic @ curvature_seen,
+                         to_elastic @ curvature_rate, to_tip @ curvature_seen, deviation)
 
     def curvatures(self, message):
-        """Curvatures (k,) [1/m] in Telemetry; nan where the sensor is off or shorted."""
-        shares = np.array([message.adc_root, message.adc_tip]) / self._full
-        curvature = self._calibration.curvatures(shares)
-        curvature[(shares < LOWEST_SHARE) | (shares > HIGHEST_SHARE)] = np.nan
-        return curvature
+        """Curvature of each sensor [1/m] in Telemetry; nan where it is off or shorted."""
+        found = []
+        for count, sensor in zip((message.adc_root, message.adc_tip), self._calibrations):
+            share = count / self._full
+            known = LOWEST_SHARE <= share <= HIGHEST_SHARE
+            found.append(sensor.curvature(share) if known else math.nan)
+        return found
 
     def _restart(self):
-        self._curvature.restart()
-        self._elastic.restart()
+        for tracker in self._trackers:
+            tracker.restart()
         if self._filter is not None:
             self._filter.state = self._filter.covariance = None
 
-    def _by_least_squares(self, curvature, duration):
+    def _map(self, seen):
+        """Elastic coordinates and tip by curvature, deviation of the tip, for some sensors."""
         # the estimate is linear in the readings, so it is asked for once per set of sensors
-        seen = np.isfinite(curvature)
         key = seen.tobytes()
         if key not in self._maps:
             shapes = [self._shape.estimate(np.where(seen, unit, np.nan))
@@ -108,15 +128,10 @@ class ShapeTracker:
             self._maps[key] = (np.array([shape.elastic for shape in shapes]).T,
                                np.array([shape.tip for shape in shapes]).T,
                                shapes[0].tip_deviation)
-        to_elastic, to_tip, deviation = self._maps[key]
-        readings = np.where(seen, curvature, 0.0)
-        elastic = to_elastic @ readings
-        self._elastic.take(elastic, duration)
-        return LinkState(curvature, self._curvature.velocity, elastic, self._elastic.velocity,
-                         to_tip @ readings, deviation)
+        return self._maps[key]
 
-    def _by_filter(self, state, curvature):
-        message, position = state.reading.message, state.position
+    def _follow(self, state):
+        message, position = state.reading.message, np.array(state.position)
         turn = message.step_position / self._calibration.steps_per_radian
         is_on, rate = message.state in MOVING, [0.0, 0.0]
         if is_on:
@@ -125,13 +140,9 @@ class ShapeTracker:
             self._offset = position[TURN] - turn    # where the field will take hold
         target = [0.0, turn + self._offset]
         self._filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
-        self._filter.correct(position, curvature)
-        used = len(position) + np.isfinite(curvature).sum()
+        self._filter.correct(position, self._reading)
+        used = len(position) + np.isfinite(self._reading).sum()
         self.surprise += 0.01 * (self._filter.surprise / used - self.surprise)
-        shape, n = self._filter.shape, len(self._filter.state) // 2
-        rates = self._filter.state[n:][self._filter.columns].copy()
-        return LinkState(curvature, self._curvature.velocity, shape.elastic, rates, shape.tip,
-                         shape.tip_deviation)
 
 
 def sensor_names(arm, calibration):
