@@ -6,6 +6,7 @@ from importlib import import_module
 COMMANDS = {
     'setup': 'ports of this machine, and what to do once so that they may be used',
     'info': 'greet a board and print what it says',
+    'compare': 'an experiment against the simulation of it',
 }
 """Each is a module `rig_<name>` beside this one, imported when it is called."""
 

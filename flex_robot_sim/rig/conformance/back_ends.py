@@ -1,0 +1,87 @@
+"""What the suite can speak to, in lockstep or through a port."""
+
+import time
+
+from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.emulated_rig import EmulatedRig, near_wrap
+from flex_robot_sim.rig.vocabulary import CONSTANTS
+
+
+class Lockstep:
+    """A board whose time goes on only when it is told to; its bench can be broken at will."""
+
+    moves = True                # the motors may be switched on
+    can_reboot = True
+
+    def __init__(self, name, rig):
+        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us)."""
+        self.name, self.rig = name, rig
+
+    @property
+    def bench(self):
+        """The Bench, to break it."""
+        return self.rig.bench
+
+    def exchange(self, data, milliseconds):
+        """Send bytes and return what comes in so many control steps."""
+        out = b''
+        for _ in range(milliseconds):
+            out += self.rig.step(data)
+            data = b''
+        return out
+
+    def reset(self, start=(0.15, 0.0)):
+        """Put a new bench in the place of the old one, and reboot."""
+        self.bench.renew(start)
+        self.reboot()
+
+    def reboot(self):
+        """Reset the board, and wait until it listens."""
+        self.rig.reboot()
+        self.exchange(b'', 40)
+
+    def reboot_before_wrap(self, seconds):
+        """Reset the board, its clock wraps after this time [s]."""
+        self.rig.set_clock(near_wrap(seconds))
+        self.reboot()
+
+    def close(self):
+        """Nothing is open."""
+
+
+def emulator(arm=None):
+    """Return the board in Python as a back end."""
+    bench = Bench(arm, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
+    return Lockstep('emulator', EmulatedRig(bench))
+
+
+class Port:
+    """A board behind a serial port; nothing of it can be broken from here."""
+
+    bench = None
+    can_reboot = False
+
+    def __init__(self, stream, name, moves=False):
+        """
+        Speak through an open port.
+
+        :param stream: read_available() -> bytes, write(bytes), close().
+        :param moves: whether the motors may be switched on.
+        """
+        self.name, self.moves = name, moves
+        self._stream = stream
+
+    def exchange(self, data, milliseconds):
+        """Send bytes, and return what comes within about so many milliseconds."""
+        if data:
+            self._stream.write(data)
+        time.sleep(milliseconds * 1e-3)
+        return self._stream.read_available()
+
+    def reset(self, start=None):
+        """Throw away what waits."""
+        self.exchange(b'', 20)
+
+    def close(self):
+        """Close the port."""
+        self._stream.close()

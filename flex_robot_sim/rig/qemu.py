@@ -1,0 +1,235 @@
+"""
+The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
+
+In lockstep time stands still until `step`; what a step does depends on nothing else than what it
+was given. In real time (`RealTimePort`) the serial port is a pseudo terminal like any other.
+"""
+
+import contextlib
+import socket
+import struct
+import subprocess
+import time
+from typing import NamedTuple
+
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
+
+PROGRAM = 'qemu-system-arm'
+PACKAGES = {PROGRAM: 'qemu-system-arm'}
+MACHINE = 'netduinoplus2'           # an STM32F405
+PATIENCE = 20.0                     # for one step, or for a boot                       [s]
+
+# firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
+START = 0x5354524D
+REAL_TIME, LOCKSTEP = 0, 1
+REBOOT, HANG, CRASH = 1, 2, 4
+HEAD = struct.Struct('<4x2I')       # mode, boot id
+WORLD = struct.Struct('<4I2i2IiI')  # time, received, faults, cause; encoders, ADC, current, inputs
+WORD = struct.Struct('<I')
+OUT = struct.Struct('<5I3i')        # done, sent, boots, cause, enabled; duty, step rate, steps
+WORLD_AT = HEAD.size
+REQUEST_AT = WORLD_AT + WORLD.size
+OUT_AT = REQUEST_AT + WORD.size
+SIZE = OUT_AT + OUT.size
+
+# Kills QEMU as soon as its standard input ends, however the process that held it came to its end.
+SUPERVISOR = '"$@" </dev/null & child=$!; read -r _; kill -9 "$child" 2>/dev/null; wait "$child"'
+
+
+class World(NamedTuple):
+    """What the pins of the processor are given."""
+
+    encoders: tuple = (0, 0)        # since power-up                                [counts]
+    adc: tuple = (32760, 32760)     # sums of ADC_CONVERSIONS conversions           [counts]
+    current: float = 0.0            # of the DC motor                               [A]
+    inputs: int = 0                 # protocol.Input: switches and button
+
+
+class Outputs(NamedTuple):
+    """What the firmware puts on its pins."""
+
+    duty: int                       # of the bridge                                 [1/DUTY_ONE]
+    step_rate: int                  # of the pulses                                 [1e-3 steps/s]
+    steps: int                      # pulses sent since boot
+    bridge: bool                    # the motor sees the duty; off: no current
+    stepper: bool                   # the driver holds the rotor
+
+
+class QemuMachine:
+    """
+    QEMU with the firmware in it. Close it, or use it in a `with`.
+
+    However this process ends, QEMU ends with it.
+    """
+
+    def __init__(self, image=None, lockstep=True, boot_id=1, clock=0, world=None):
+        """
+        Power up.
+
+        :param image: ELF file of the firmware; default: built from the sources.
+        :param clock: of the board at power-up [us].
+        """
+        problem = missing_tools(PACKAGES)
+        if problem:
+            raise RigError(problem)
+        image = build() if image is None else image
+        self._mailbox = symbol_address(image, 'mailbox')
+        self.outputs, self.boots = None, 0
+        self._request = self._received = self._sent = 0
+        self._world = world or World()
+        self._answers = b''
+        self._qtest, self.serial, self._process = self._started(str(image))
+        try:
+            self._write(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
+                        + self._packed_world(clock, 0, 0))
+            self._write(REQUEST_AT, bytes(SIZE - REQUEST_AT))
+            self._write(0, WORD.pack(START))
+            self._take(self._wait_until(lambda out: out[2] == 1, 'does not boot'))
+        except BaseException:
+            self.close()
+            raise
+
+    def step(self, world, clock, data=b''):
+        """
+        Go on to a board time [us] after sending bytes; return what the firmware has sent.
+
+        At most one control step is done, whatever the distance.
+        """
+        return self._asked_for(world, clock, data, 0)
+
+    def reboot(self, clock, boot_id, cause):
+        """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
+        self._write(0, WORD.pack(START) + HEAD.pack(LOCKSTEP, boot_id)[4:])
+        self._asked_for(self._world, clock, b'', REBOOT, int(cause))
+
+    def hang(self, clock):
+        """Let the firmware hang until its watchdog resets the processor."""
+        self._asked_for(self._world, clock, b'', HANG)
+
+    def crash(self, clock):
+        """Let the firmware meet an instruction that does not exist."""
+        self._asked_for(self._world, clock, b'', CRASH)
+
+    def set_world(self, world):
+        """In real time: what the pins are given from now on."""
+        self._world = world
+        self._write(WORLD_AT + 16, self._packed_world(0, 0, 0)[16:])
+
+    def read_outputs(self):
+        """Return the present Outputs; in lockstep those of the last step are in `outputs`."""
+        self._take(OUT.unpack(self._read(OUT_AT, OUT.size)))
+        return self.outputs
+
+    def close(self):
+        """End QEMU."""
+        self._qtest.close()
+        self.serial.close()
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _started(self, image):
+        ours, theirs = zip(socket.socketpair(), socket.socketpair())
+        command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
+                   '-monitor', 'none', '-no-user-config', '-qtest-log', 'none']
+        for name, end in zip(('qtest', 'serial'), theirs):
+            command += ['-chardev', f'socket,id={name},fd={end.fileno()}',
+                        f'-{name}', f'chardev:{name}']
+        # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
+        process = subprocess.Popen(
+            ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+            pass_fds=[end.fileno() for end in theirs])
+        for end in theirs:
+            end.close()
+        for end in ours:
+            end.settimeout(PATIENCE)
+        return (*ours, process)
+
+    def _packed_world(self, clock, faults, cause):
+        world = self._world
+        return WORLD.pack(clock % 2**32, self._received, faults, cause, *world.encoders,
+                          *world.adc, round(world.current * 1000), world.inputs)
+
+    def _asked_for(self, world, clock, data, faults, cause=0):
+        self._world = world
+        self._request = (self._request + 1) % 2**32
+        self._received = (self._received + len(data)) % 2**32
+        if data:
+            self.serial.sendall(data)
+        packed = self._packed_world(clock, faults, cause)
+        self._write(WORLD_AT, packed, REQUEST_AT, WORD.pack(self._request))
+        out = self._wait_until(lambda out: out[0] == self._request, 'does not finish its step')
+        before = self._sent
+        if out[2] != self.boots:
+            before = self._received = 0
+        self._take(out)
+        return self._drained((self._sent - before) % 2**32)
+
+    def _take(self, out):
+        _, self._sent, self.boots, _, enabled, duty, step_rate, steps = out
+        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+
+    def _wait_until(self, true, problem):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            out = OUT.unpack(self._read(OUT_AT, OUT.size))
+            if true(out):
+                return out
+            if time.monotonic() > deadline:
+                raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+
+    def _drained(self, count):
+        data = b''
+        while len(data) < count:
+            with self._named_errors():
+                piece = self.serial.recv(count - len(data))
+                if not piece:
+                    raise ConnectionError
+            data += piece
+        return data
+
+    def _write(self, *places_and_data):
+        """Write blocks at offsets in the mailbox, in this order."""
+        pairs = list(zip(places_and_data[::2], places_and_data[1::2]))
+        lines = ''.join(f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
+                        for at, data in pairs)
+        self._ask(lines, len(pairs))
+
+    def _read(self, at, size):
+        answer = self._ask(f'read {self._mailbox + at:#x} {size:#x}\n', 1)
+        return bytes.fromhex(answer.split()[1][2:].decode())
+
+    def _ask(self, lines, count):
+        """Send lines of the qtest protocol, and return the last of the answers."""
+        with self._named_errors():
+            self._qtest.sendall(lines.encode())
+            while self._answers.count(b'\n') < count:
+                piece = self._qtest.recv(4096)
+                if not piece:
+                    raise ConnectionError
+                self._answers += piece
+        *answers, self._answers = self._answers.split(b'\n')
+        assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
+        return answers[-1]
+
+    @contextlib.contextmanager
+    def _named_errors(self):
+        try:
+            yield
+        except OSError as error:
+            said = ''
+            if not isinstance(error, TimeoutError):
+                # QEMU is gone: let the supervisor end too, so that its words are complete
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+                said = self._process.stderr.read().decode(errors='replace').strip()
+            reason = said.splitlines()[0] if said else 'it does not answer'
+            raise RigError(f'QEMU has failed: {reason}') from error
