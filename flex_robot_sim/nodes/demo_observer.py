@@ -13,8 +13,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
 from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES, topic_words
 
 
@@ -38,10 +39,11 @@ class DemoObserver(Node):
     def __init__(self, arm):
         """Make the node for an ArmModel; `spin` lets it work."""
         super().__init__('demo')
-        self.record = RunRecord(arm.joint_names, arm.tips)
+        self.record = RunRecord(arm.joint_names, arm.tips,
+                                OutputSettings().joint_state_rate)
         self.figures, self._figures_at = {}, 0.0    # of the newest diagnostics; when they came
         self._target = np.full(len(arm.joint_names), np.nan)
-        self._first_stamp = None
+        self._first_stamp, self._is_noting = None, True
         self._pause = self.create_client(SetBool, 'dynamics/pause')
         self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
         self.create_subscription(JointState, 'controller/target', self._on_target, STATES)
@@ -50,7 +52,7 @@ class DemoObserver(Node):
             self.create_subscription(
                 PoseStamped, f'{word}/tip_deflection',
                 lambda message, link=link: self._on_tip(link, message), STATES)
-        self._executor = make_executor()
+        self._executor = make_executor('auto')
         self._executor.add_node(self)
 
     def spin(self, seconds):
@@ -65,6 +67,11 @@ class DemoObserver(Node):
         return self._first_stamp is not None
 
     @property
+    def is_awaited(self):
+        """Whether somebody else waits for joint states."""
+        return self.count_subscribers('joint_states') > 1
+
+    @property
     def is_paused(self):
         """Whether the newest diagnostics say so."""
         return self.figures.get('state') == 'paused'
@@ -77,20 +84,22 @@ class DemoObserver(Node):
         return float(self.figures['simulated time [s]']) + time.monotonic() - self._figures_at
 
     def ask_to_pause(self):
-        """Let the arm stand still; its last diagnostics come at once then."""
+        """Let the arm stand still, and note no more of it; its last diagnostics come at once."""
+        self._is_noting = False
         self._pause.call_async(SetBool.Request(data=True))
 
     def _on_target(self, message):
         self._target = np.array(message.position)
 
     def _on_joints(self, message):
-        self.record.add_joints(self._time_of(message.header), np.array(message.position),
-                               self._target, np.array(message.effort))
+        if self._is_noting:
+            self.record.add_joints(self._time_of(message.header), np.array(message.position),
+                                   self._target, np.array(message.effort))
 
     def _on_tip(self, link, message):
-        place = message.pose.position
-        self.record.add_tip(self._time_of(message.header), link,
-                            np.array([place.x, place.y, place.z]))
+        if self._is_noting:
+            self.record.add_tip(self._time_of(message.header), link,
+                                np.array(vector_of(message.pose.position)))
 
     def _on_diagnostics(self, message):
         for status in message.status:
