@@ -10,6 +10,8 @@ LOOK = 0.1              # between two looks at programs, signals and the clock  
 SILENCE = 60.0          # wait for a program                                                 [s]
 LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
 
+DONE = object()
+
 
 class ProgramError(FlexRobotSimError):
     """A program of the demo has ended, or says nothing."""
@@ -30,7 +32,9 @@ class Session:
         """
         Start Programs and watch them for a simulated time [s], or None until asked to stop.
 
-        :param observer: context manager of a DemoObserver. Return its record and last figures.
+        Return what the observer has noted: a record, the last figures and the first ones.
+
+        :param observer: context manager of a DemoObserver.
         """
         try:
             # the controller first: an arm that nobody holds falls
@@ -41,11 +45,12 @@ class Session:
                     self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
                 for program in others:
                     self._start(program)
-                self._wait(watcher, lambda: watcher.is_heard_from, 'the first joint state')
-                self._watch(watcher, seconds)
-                if watcher.is_heard_from:
+                steps = watcher.lead_in()
+                self._wait(watcher, lambda: next(steps, DONE) is DONE, 'the first joint states')
+                if watcher.has_begun:
+                    self._watch(watcher, seconds)
                     self._take_last_figures(watcher)
-                return watcher.record, watcher.figures
+                return watcher.record, watcher.figures, watcher.first_figures
         finally:
             self._screen.show('')
             self._pass_on()
@@ -60,7 +65,7 @@ class Session:
         self._screen.show(f'waiting for {what}')
         end = time.monotonic() + SILENCE
         while not condition() and not self._stop.asked:
-            self._look(watcher, LOOK / 5)
+            self._look(watcher, LOOK / 5, is_quiet=True)
             if time.monotonic() > end:
                 raise ProgramError(
                     f'{what} did not come within {SILENCE:g} s. Does a firewall keep UDP from the '
@@ -70,16 +75,16 @@ class Session:
         """Look on for a simulated time [s], or until somebody asks to stop."""
         while not self._stop.asked:
             left = LOOK
-            if seconds is not None and watcher.simulated_time is not None:
+            if seconds is not None:
                 left = min(seconds - watcher.simulated_time, LOOK)
             if left <= 0.0:
                 return
             self._look(watcher, left)
             self._screen.show(status_line(watcher.record, watcher.figures))
 
-    def _look(self, watcher, seconds):
+    def _look(self, watcher, seconds, is_quiet=False):
         watcher.spin(seconds)
-        self._pass_on()
+        self._pass_on(is_quiet)
         obituary = self._children.obituary()
         # a signal to a whole group of processes reaches them first
         if obituary and not self._stop.asked:
@@ -92,9 +97,10 @@ class Session:
         while not watcher.is_paused and time.monotonic() < end and self._stop.asked < 2:
             watcher.spin(0.02)
 
-    def _pass_on(self):
-        """Say what the programs have printed."""
+    def _pass_on(self, is_quiet=False):
+        """Say what the programs have printed, or not, while they miss each other."""
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            self._screen.say(f'{name}: {line}')
+            if not is_quiet:
+                self._screen.say(f'{name}: {line}')

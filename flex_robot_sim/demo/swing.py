@@ -29,7 +29,7 @@ RINGING = 8                     # periods of the first mode that a rest lasts, a
 SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
 STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
-SLOWEST, ENOUGH = 0.15, 0.5     # frequency of a closed joint that is of any use        [Hz]
+SLOWEST, ENOUGH = 0.15, 0.3     # frequency of a closed joint that is of any use        [Hz]
 WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
 SAMPLE = 3e-3                   # between two commands that arrive, some being late      [s]
 
@@ -45,8 +45,8 @@ class Swing(NamedTuple):
 
     @property
     def parameters(self):
-        """Parameters that make the controller node do it."""
-        return {'profile': 'swing', 'profile_poses': self.poses.ravel().tolist(),
+        """Parameters of the controller node, for its profile `swing`."""
+        return {'profile_poses': self.poses.ravel().tolist(),
                 'profile_duration': self.duration, 'profile_dwell': self.rest,
                 'position_gain': self.stiffness.tolist(),
                 'velocity_gain': self.damping.tolist()}
@@ -83,9 +83,9 @@ def fitting_swing(arm):
                          distance / max(times))
     if servo is None:
         raise UsageError(
-            f'no PD controller at the other end of a network holds {arm.description.name}: its drives are '
-            'too light for its links, which shake. Give its joints rotor_inertia, or take another '
-            'robot; `flexsim simulate` holds it by ideal servos')
+            f'no PD controller at the other end of a network holds {arm.description.name}: its '
+            'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
+            'take another robot; `flexsim simulate` holds this one by ideal servos')
     times.append(0.7 / servo[0])        # a softer joint comes too late
     return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
 
