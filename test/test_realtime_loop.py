@@ -289,7 +289,8 @@ def test_what_ends_the_thread_is_kept(arm):
     loop = SimulationLoop(frs.Simulation(arm), LoopSettings(realtime_priority=0), LIMITS)
 
     def fail(simulation, effort):
-        raise ZeroDivisionError
+        if threading.current_thread().name == 'simulation':
+            raise ZeroDivisionError
 
     loop.add_output(1000.0, fail)
     loop.start()

@@ -73,7 +73,7 @@ def _spin(nodes, stop):
         executor.spin_once(timeout_sec=0.1)
 
 
-def make_executor(choice):
+def make_executor(choice='auto'):
     """Return the executor of NodeSettings; that of events takes a third of the time of others."""
     if choice == 'single_threaded':
         return SingleThreadedExecutor()

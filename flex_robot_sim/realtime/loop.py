@@ -181,6 +181,7 @@ class SimulationLoop:
 
     def start(self):
         """Run in a thread until `stop`."""
+        self._publish(everything=True)      # the first message of a kind takes long
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)

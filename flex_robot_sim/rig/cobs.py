@@ -1,0 +1,28 @@
+"""
+Consistent overhead byte stuffing (Cheshire and Baker, 1999): bytes without a zero.
+
+Zero is then free to mark where a frame starts and ends. Frames of the rig are short, so that the
+blocks of 254 bytes of the paper, which longer data need, do not occur.
+"""
+
+TOO_LONG = 254
+
+
+def stuff(data):
+    """Return `data` without zeros, one byte longer: each zero becomes the way to the next."""
+    assert len(data) < TOO_LONG
+    return b''.join(bytes([len(piece) + 1]) + piece for piece in data.split(b'\0'))
+
+
+def unstuff(data):
+    """Return what was stuffed, or None if `data` cannot have come from `stuff`."""
+    if not 0 < len(data) <= TOO_LONG or 0 in data:
+        return None
+    pieces, at = [], 0
+    while at < len(data):
+        end = at + data[at]
+        if end > len(data):
+            return None
+        pieces.append(data[at + 1:end])
+        at = end
+    return b'\0'.join(pieces)
