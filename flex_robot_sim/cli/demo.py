@@ -71,9 +71,9 @@ def _demonstrate(arguments, stop):
     if not arguments.json:
         screen.say(f'{robot} moves in ROS_DOMAIN_ID={domain}, on this machine only. '
                    'Ctrl-C ends it.')
-    record, figures = Session(Children(), stop, screen).run(
-        programs, demo_observer(arm), arguments.seconds)
-    summary = summary_of(record, figures, robot)
+    record, *figures = Session(Children(), stop, screen).run(
+        programs, demo_observer(arm, not arguments.inside), arguments.seconds)
+    summary = summary_of(record, *figures, robot)
     if picture and stop.asked < 2 and record.joints.time.size:
         _draw(picture, record, arm)
         summary['plot'] = picture

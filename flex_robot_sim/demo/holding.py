@@ -14,7 +14,8 @@ from scipy.linalg import expm
 from flex_robot_sim.linear import linearise
 from flex_robot_sim.mass import mass_matrix
 
-RATIO = 0.7             # damping of a closed joint if the arm were rigid
+RATIOS = (0.7, 0.3, 0.1)    # damping of a closed joint if the arm were rigid; that which must
+                            # not act late is the less, the lower it is
 RESERVE = 1.2           # factor by which the frequency could be higher still
 GROWTH = 0.1            # of what an undamped mode may grow by rounding and the like        [1/s]
 FINER = 0.8             # from one frequency that is tried to the next
@@ -32,35 +33,48 @@ def rigid_inertia(arm, position):
     return moves.T @ mass_matrix(arm.arrays, q) @ moves
 
 
-def gains(inertia, frequency):
-    """Stiffness and damping (joints,) for inertias (joints,) and a frequency [Hz]."""
+def gains(inertia, frequency, ratio):
+    """Stiffness and damping (joints,) for inertias (joints,), a frequency [Hz] and a ratio."""
     rate = 2 * math.pi * frequency
-    return inertia * rate**2, 2 * RATIO * inertia * rate
+    return inertia * rate**2, 2 * ratio * inertia * rate
 
 
-def highest_frequency(arm, poses, inertia, wish, lowest, period):
+def stable_servo(arm, poses, inertia, range_, period, velocity):
     """
-    Frequency of closed joints [Hz], up to `wish`, that is stable in all poses; None if none is.
+    Frequency [Hz] and damping ratio of closed joints that are stable in all poses, or None.
 
-    :param inertia: of each joint, (joints,); lowest: frequency to try [Hz].
+    The best damped one of enough frequency, or else that of the highest frequency.
+
+    :param inertia: of each joint, (joints,).
+    :param range_: lowest frequency of use, one that is enough, and the highest of use [Hz].
     :param period: of the samples [s].
+    :param velocity: of the joints (joints,): friction, which holds at rest, does not in motion.
     """
-    loops = [_SampledLoop(arm, pose, period) for pose in poses]
-    frequency = wish
-    while frequency >= lowest:
-        # too soft is no better: an arm that stands upright falls over
-        if all(loop.is_stable(*gains(inertia, reserve * frequency))
-               for loop in loops for reserve in (1.0, RESERVE)):
-            return frequency
-        frequency *= FINER
-    return None
+    loops = [_SampledLoop(arm, pose, period, velocity) for pose in poses]
+    lowest, enough, highest = range_
+    best = None
+    for ratio in RATIOS:
+        frequency = highest
+        while frequency >= lowest and not _is_stable(loops, inertia, frequency, ratio):
+            frequency *= FINER
+        if frequency >= max(lowest, best[0] if best else 0.0):
+            best = frequency, ratio
+        if frequency >= enough:
+            break
+    return best
+
+
+def _is_stable(loops, inertia, frequency, ratio):
+    # too soft is no better than too stiff: an arm that stands upright falls over
+    return all(loop.is_stable(*gains(inertia, reserve * frequency, ratio))
+               for loop in loops for reserve in (1.0, RESERVE))
 
 
 class _SampledLoop:
     """An arm near a pose, from one sample to the next."""
 
-    def __init__(self, arm, pose, period):
-        linear = linearise(arm, pose)
+    def __init__(self, arm, pose, period, velocity):
+        linear = linearise(arm, pose, velocity=velocity)
         n, joints = linear.B.shape
         exact = np.zeros((n + joints, n + joints))
         exact[:n, :n], exact[:n, n:] = linear.A, linear.B

@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.demo.holding import gains, highest_frequency, rigid_inertia
+from flex_robot_sim.demo.holding import gains, rigid_inertia, stable_servo
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.linear import frequencies
 
@@ -29,8 +29,9 @@ RINGING = 8                     # periods of the first mode that a rest lasts, a
 SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
 STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
-SLOWEST, WISH, FASTEST = 0.1, 2.5, 8.0     # frequency of a closed joint               [Hz]
-SAMPLE = 2e-3                   # between two joint states                              [s]
+SLOWEST, ENOUGH = 0.15, 0.3     # frequency of a closed joint that is of any use        [Hz]
+WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
+SAMPLE = 3e-3                   # between two commands that arrive, some being late      [s]
 
 
 class Swing(NamedTuple):
@@ -44,8 +45,8 @@ class Swing(NamedTuple):
 
     @property
     def parameters(self):
-        """Parameters that make the controller node do it."""
-        return {'profile': 'swing', 'profile_poses': self.poses.ravel().tolist(),
+        """Parameters of the controller node, for its profile `swing`."""
+        return {'profile_poses': self.poses.ravel().tolist(),
                 'profile_duration': self.duration, 'profile_dwell': self.rest,
                 'position_gain': self.stiffness.tolist(),
                 'velocity_gain': self.damping.tolist()}
@@ -78,13 +79,15 @@ def fitting_swing(arm):
 
     inertia = np.max([np.diag(M) for M in inertias], axis=0)
     wish = min(max(STIFFNESS * first, WISH), FASTEST)
-    frequency = highest_frequency(arm, (middle, *poses), inertia, wish, SLOWEST, SAMPLE)
-    if frequency is None:
+    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, ENOUGH, wish), SAMPLE,
+                         distance / max(times))
+    if servo is None:
         raise UsageError(
-            f'no PD controller at {1 / SAMPLE:g} Hz holds {arm.description.name}: its drives are '
-            'too light for its links, which shake. Give its joints rotor_inertia, or take another '
-            'robot; `flexsim simulate` holds it by ideal servos')
-    return Swing(poses, float(max(times)), float(rest), *gains(inertia, frequency))
+            f'no PD controller at the other end of a network holds {arm.description.name}: its '
+            'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
+            'take another robot; `flexsim simulate` holds this one by ideal servos')
+    times.append(0.7 / servo[0])        # a softer joint comes too late
+    return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
 
 
 def _range(joints):

@@ -88,7 +88,7 @@ class SimulationLoop:
 
     @property
     def wall_time(self):
-        """From the beginning of the first period to the end of the last one, pauses too [s]."""
+        """From the first period to the end of the last one, without pauses [s]."""
         return 0.0 if self._began is None else self._carried_out - self._began
 
     def add_output(self, rate, function):
@@ -140,8 +140,8 @@ class SimulationLoop:
     def resume(self):
         """Go on, from now: nothing is made up for."""
         self._expect_a_good_state()
-        self.state, self._waits = RUNNING, False
-        self.pacer.restart(self._clock())
+        self._waits = False
+        self._go_on()
 
     def step(self):
         """Carry out one period while paused."""
@@ -156,8 +156,7 @@ class SimulationLoop:
         self.commands.forget()
         self._pending = 0
         if self.state == FAILED:
-            self.state = RUNNING
-            self.pacer.restart(self._clock())
+            self._go_on()
         self._publish(everything=True)
 
     def change(self, settings):
@@ -317,6 +316,14 @@ class SimulationLoop:
         home = self.settings.initial_position
         if home:
             self.simulation.set_state(position=home)
+
+    def _go_on(self):
+        """Run, from now."""
+        now = self._clock()
+        if self.state != RUNNING and self._began is not None:
+            self._began += now - self._carried_out
+        self.state = RUNNING
+        self.pacer.restart(now)
 
     def _expect_a_good_state(self):
         if self.state == FAILED:
