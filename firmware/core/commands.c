@@ -44,9 +44,11 @@ static bool drives_in_range(const struct board *board, int32_t duty, int32_t ste
 static enum result arm(struct board *board, const void *fields, int32_t *value)
 {
     (void)fields, (void)value;
+    if (board->state == STATE_DISARMED) {
+        monitor_trust_steps(&board->monitor, board->seen.counts[JOINT_TURN], board->seen.steps);
+    }
     board_enter(board, STATE_ARMED);
     board->setpoint.taken = board->clock.started;
-    monitor_trust_steps(&board->monitor, board->seen.counts[JOINT_TURN], board->seen.steps);
     return RESULT_ACCEPTED;
 }
 
