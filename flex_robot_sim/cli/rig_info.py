@@ -1,0 +1,75 @@
+"""`flexsim rig info`: greet a board and print what it says."""
+
+import time
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.rig.commands import describe_faults
+from flex_robot_sim.rig.link import RigLink
+from flex_robot_sim.rig.vocabulary import Input
+
+LOOK = 1.0                  # at the telemetry, to tell its rate [s]
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'info', help=about, description='Greet a board and print what it says. Nothing moves; '
+                                        'a board that is in motion stops.')
+    parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    stamps = []
+    with RigLink(arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)) \
+            as link:
+        time.sleep(LOOK)
+        print_result(arguments, summary(link.status(), stamps[:]), as_text)
+    return 0
+
+
+def summary(status, stamps):
+    """What the board says, as JSON may hold it."""
+    board, reading = status.board, status.reading
+    ticks = (stamps[-1] - stamps[0]) % (1 << 32) if len(stamps) > 1 else 0
+    return {
+        'link': status.state.name.lower(),
+        'about': status.state.value,
+        'back_end': getattr(board.back_end, 'name', str(board.back_end)).lower(),
+        'protocol': f'{board.major}.{board.minor}',
+        'firmware': '.'.join(str(board.firmware >> shift & 255) for shift in (16, 8, 0)),
+        'uid': board.uid.hex(),
+        'boot_id': board.boot_id,
+        'reset_cause': getattr(board.reset_cause, 'name', str(board.reset_cause)).lower(),
+        'counts_per_turn': board.counts_per_turn,
+        'steps_per_turn': board.steps_per_turn,
+        'state': getattr(reading.message.state, 'name', str(reading.message.state)).lower()
+        if reading else None,
+        'faults': describe_faults(reading.message.faults) if reading else None,
+        'inputs': [word.name.lower() for word in Input if word & reading.message.inputs]
+        if reading else None,
+        'telemetry_rate_Hz': round((len(stamps) - 1) / (ticks * 1e-6), 1) if ticks else 0.0,
+        'gaps': status.gaps,
+        'crc_errors': status.frames.crc_errors,
+        'round_trip_ms': None if status.round_trip is None else round(status.round_trip * 1e3, 3),
+    }
+
+
+def as_text(facts):
+    """Return the lines of `summary` for people."""
+    round_trip = '-' if facts['round_trip_ms'] is None else f'{facts["round_trip_ms"]:.2f} ms'
+    return [
+        f'{facts["about"]}',
+        f'  board      {facts["back_end"]}, firmware {facts["firmware"]}, protocol '
+        f'{facts["protocol"]}, uid {facts["uid"]}',
+        f'  boot       {facts["boot_id"]:08x}, by {facts["reset_cause"]}',
+        f'  scales     {facts["counts_per_turn"]} counts and {facts["steps_per_turn"]} steps in '
+        'a turn',
+        f'  state      {facts["state"] or "unknown"}',
+        f'  faults     {facts["faults"] or "none"}',
+        f'  inputs     {", ".join(facts["inputs"] or []) or "none"}',
+        f'  telemetry  {facts["telemetry_rate_Hz"]:g} Hz, {facts["gaps"]} gaps, '
+        f'{facts["crc_errors"]} CRC errors, round trip {round_trip}',
+    ]

@@ -1,0 +1,67 @@
+"""`flexsim rig setup`: ports of this machine, and what to do once so that they may be used."""
+
+import os
+import shlex
+from pathlib import Path
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.rig.port import owning_group, serial_ports
+from flex_robot_sim.share import share_folder
+
+RULES = Path('/etc/udev/rules.d')
+RULE = '70-flex-robot-rig.rules'
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser('setup', help=about, description='Print the serial ports of this '
+                                 'machine, and what to do once so that they may be used. It '
+                                 'changes nothing.')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    print_result(arguments, summary(share_folder() / 'config' / RULE, RULES / RULE,
+                                    serial_ports()), as_text)
+    return 0
+
+
+def summary(shipped, installed, ports):
+    """What there is and what is to be done, as JSON may hold it."""
+    return {
+        'rule': str(shipped),
+        'installed': str(installed),
+        'rule_state': 'missing' if not installed.is_file() else
+        'current' if installed.read_bytes() == shipped.read_bytes() else 'outdated',
+        'ports': [{'name': name, 'device': device, 'about': about,
+                   'group': owning_group(device),
+                   'usable': os.access(device, os.R_OK | os.W_OK)}
+                  for name, device, about in ports],
+    }
+
+
+def as_text(facts):
+    """Return the lines of `summary` for people."""
+    rule, installed = shlex.quote(facts['rule']), facts['installed']
+    state = {'missing': 'is not installed', 'outdated': 'is installed, but of another version',
+             'current': 'is installed'}[facts['rule_state']]
+    lines = [f'The udev rule {state}: {installed}.']
+    if facts['rule_state'] != 'current':
+        lines += [
+            'It keeps ModemManager away from the port, gives it low latency, a stable name',
+            '/dev/rig-<serial number>, and lets whoever sits at this machine use it:',
+            '',
+            f'  sudo cp {rule} {installed}',
+            '  sudo udevadm control --reload && sudo udevadm trigger',
+            '',
+            'Plug the adapter in again afterwards.']
+    lines += ['', 'Serial ports:' if facts['ports'] else
+              'No serial port. Plug the board in, or try `flexsim rig emulate`.']
+    for port in facts['ports']:
+        lines.append(f'  {port["name"]}  ({port["about"]})')
+        if not port['usable']:
+            group = port['group']
+            lines.append(f'    no permission: sudo usermod -aG {group} $USER, then log in again')
+    return lines

@@ -1,0 +1,263 @@
+"""
+A serial port that comes back: opened by its name, read in bulk by a thread of its own.
+
+Real ports, pseudo terminals and `socket://host:port` are all the same to the caller.
+"""
+
+import errno
+import grp
+import os
+import select
+import socket
+import termios
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import serial
+from serial.tools import list_ports
+
+from flex_robot_sim.rig.errors import RigError
+
+BAUD = 921600
+BULK = 4096                 # bytes that one reading takes at most
+WAKE = 0.2                  # longest sleep of the reader, which bounds how long closing takes [s]
+WRITE_TIMEOUT = 0.1         # after which a port that takes nothing is said to be stuck       [s]
+RETRY = 0.1                 # between two attempts to open the port again                     [s]
+GONE = (OSError, termios.error)     # the second is no OSError, and an unplugged port raises both
+
+
+@dataclass
+class PortCounts:
+    """What went through a port."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    reconnects: int = 0
+    stuck_writes: int = 0       # dropped because the port took no bytes for WRITE_TIMEOUT
+    lost_writes: int = 0        # dropped because there was no port
+
+
+class Port:
+    """Bytes in both directions, for as long as there is a port under this name."""
+
+    def __init__(self, name, on_bytes, on_open=None, on_lost=None, baud=BAUD):
+        """
+        Open the port; RigError says in one line what is in the way.
+
+        :param name: device, symlink or `socket://host:port`; a symlink is followed at each
+            opening, so that a name of /dev/serial/by-id finds the same board again.
+        :param on_bytes: called with what was read, by the reader thread.
+        :param on_open: called after the port was opened again, by the reader thread.
+        :param on_lost: called when it has gone, by the reader thread.
+        """
+        self.name, self.baud = name, baud
+        self._counts = PortCounts()
+        self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
+        self._writing = threading.Lock()
+        self._closing = threading.Event()
+        self._line = self._open()
+        self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
+
+    def start(self):
+        """Begin to read."""
+        self.thread.start()
+        return self
+
+    @property
+    def is_open(self):
+        """Whether there is a port under this name now."""
+        return self._line is not None
+
+    @property
+    def counts(self):
+        """Copy of the counters."""
+        return replace(self._counts)
+
+    def write(self, data):
+        """Send `data`; return whether the port took it. Never waits longer than WRITE_TIMEOUT."""
+        with self._writing:
+            line = self._line
+            if line is None:
+                self._counts.lost_writes += 1
+                return False
+            try:
+                line.write(data)
+            except (serial.SerialTimeoutException, TimeoutError):
+                self._counts.stuck_writes += 1      # the zero that starts the next frame heals it
+                return False
+            except GONE:
+                self._counts.lost_writes += 1       # the reader finds out by itself
+                return False
+            self._counts.bytes_out += len(data)
+            return True
+
+    def close(self):
+        """Let go of the port; may be called twice."""
+        self._closing.set()
+        if self.thread.is_alive() and self.thread is not threading.current_thread():
+            if self._line is not None:
+                self._line.wake()
+            self.thread.join()
+        self._let_go()
+
+    def _open(self):
+        try:
+            if self.name.startswith('socket://'):
+                return _SocketLine(self.name)
+            return _SerialLine(self.name, self.baud)
+        except (*GONE, ValueError) as error:
+            raise RigError(_why_not(self.name, error)) from error
+
+    def _read(self):
+        while not self._closing.is_set():
+            if self._line is None and not self._open_again():
+                self._closing.wait(RETRY)
+                continue
+            try:
+                data = self._line.read()
+            except GONE:
+                self._let_go()
+                if not self._closing.is_set() and self._on_lost:
+                    self._on_lost()
+                continue
+            if data:
+                self._counts.bytes_in += len(data)
+                self._on_bytes(data)
+
+    def _open_again(self):
+        try:
+            line = self._open()
+        except RigError:
+            return False
+        self._line = line
+        self._counts.reconnects += 1
+        if self._on_open:
+            self._on_open()
+        return True
+
+    def _let_go(self):
+        with self._writing:
+            line, self._line = self._line, None
+        if line is not None:
+            with suppress(*GONE):
+                line.close()
+
+
+class _SerialLine:
+    """A device or a pseudo terminal."""
+
+    def __init__(self, name, baud):
+        self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
+                                   exclusive=True)
+        self.wake, self.write = self._port.cancel_read, self._port.write
+        with suppress(ValueError, NotImplementedError, AttributeError):
+            self._port.set_low_latency_mode(True)       # many adapters have none
+        try:
+            self._port.reset_input_buffer()
+        except GONE:
+            self._port.close()
+            raise
+
+    def read(self):
+        """Return what is there, or b'' after WAKE."""
+        data = self._port.read(1)
+        if data:
+            data += self._port.read(min(self._port.in_waiting, BULK))
+        return data
+
+    def close(self):
+        """Give the device back."""
+        self._port.close()
+
+
+class _SocketLine:
+    """A serial port behind a TCP server; the one of pyserial reads byte by byte."""
+
+    def __init__(self, url):
+        place = urlsplit(url)
+        if not place.hostname or not place.port:
+            raise ValueError('write it as socket://host:port')
+        self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(WRITE_TIMEOUT)
+
+    def read(self):
+        """Return what is there, or b'' after WAKE."""
+        if not select.select([self._socket], [], [], WAKE)[0]:
+            return b''
+        data = self._socket.recv(BULK)
+        if not data:
+            raise ConnectionResetError(errno.ECONNRESET, 'the server hung up')
+        return data
+
+    def write(self, data):
+        """Send all of `data`."""
+        self._socket.sendall(data)
+
+    def wake(self):
+        """End a reading that is under way."""
+        with suppress(OSError):         # it may be down already
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        """Hang up."""
+        self._socket.close()
+
+
+def serial_ports():
+    """Serial ports of this machine as (stable name, device, description), by device."""
+    links = {}
+    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):     # the second is kept
+        if os.path.isdir(folder):
+            links.update({os.path.realpath(entry): entry.path for entry in os.scandir(folder)})
+    return [(links.get(port.device, port.device), port.device, port.description)
+            for port in sorted(list_ports.comports())]
+
+
+def owning_group(name):
+    """Name of the group that a device belongs to."""
+    number = os.stat(name).st_gid
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
+
+
+def _why_not(name, error):
+    """Say in one line why a port does not open, and what to do about it."""
+    # pyserial hides some causes in an exception of its own; termios has no errno but a first word
+    causes = [error, error.__context__]
+    number = next((cause.errno if isinstance(cause, OSError) else cause.args[0]
+                   for cause in causes if getattr(cause, 'errno', None)
+                   or isinstance(cause, termios.error)), None)
+    if number == errno.ENOENT:
+        return f'{name}: there is no such port. Plug the board in; `flexsim rig setup` lists ' \
+               'the ports of this machine.'
+    if number in (errno.EACCES, errno.EPERM):
+        group = owning_group(name)
+        return f'{name}: no permission. The port belongs to the group "{group}": run ' \
+               f'`sudo usermod -aG {group} $USER` and log in again.'
+    if number in (errno.EWOULDBLOCK, errno.EBUSY):
+        return f'{name}: another program has the port{_holders(name)}. End it first.'
+    if number == errno.ECONNREFUSED:
+        return f'{name}: nobody listens there. Start the server first.'
+    if number in (errno.ENOTTY, errno.EINVAL, errno.EISDIR):
+        return f'{name}: this is no serial port.'
+    return f'{name}: {" ".join(str(error).split())}.'
+
+
+def _holders(name):
+    """Programs that have a device open, as far as this user may know."""
+    device, found = os.path.realpath(name), []
+    for handle in Path('/proc').glob('[0-9]*/fd/*'):
+        try:
+            if os.readlink(handle) == device:
+                process = handle.parts[2]
+                word = Path('/proc', process, 'comm').read_text().strip()
+                found.append(f'{word} {process}')
+        except OSError:
+            continue                    # gone meanwhile, or of another user
+    return f': {", ".join(sorted(set(found)))}' if found else ''

@@ -1,0 +1,111 @@
+"""`flexsim rig`: what it prints, for people and as JSON."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from rig_peer import Peer
+
+from flex_robot_sim.cli import main, rig_setup
+from flex_robot_sim.share import share_folder
+
+RULE = share_folder() / 'config' / rig_setup.RULE
+PORTS = [('/dev/serial/by-id/usb-x', '/dev/null', 'USB adapter')]
+
+
+@pytest.fixture
+def peer(tmp_path):
+    peer = Peer(tmp_path)
+    yield peer
+    peer.close()
+
+
+def output(capsys, *words):
+    code = main(words)
+    return code, capsys.readouterr()
+
+
+def test_help_lists_the_commands_of_the_bench(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(['rig', '--help'])
+    text = capsys.readouterr().out
+    assert caught.value.code == 0 and 'setup ' in text and 'info ' in text
+
+
+@pytest.mark.parametrize(('words', 'problem'), [
+    (['rig'], 'flexsim rig: the following arguments are required: COMMAND. '
+              'Try flexsim rig --help.\n'),
+    (['rig', 'info'], 'flexsim rig info: the following arguments are required: PORT. '
+                      'Try flexsim rig info --help.\n'),
+])
+def test_a_missing_word_is_one_line_and_exit_code_2(capsys, words, problem):
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert (caught.value.code, capsys.readouterr().err) == (2, problem)
+
+
+def test_info_prints_what_the_board_says(capsys, peer):
+    code, text = output(capsys, 'rig', 'info', peer.name)
+    assert code == 0
+    lines = text.out.splitlines()
+    assert lines[0] == 'connected'
+    assert lines[1] == '  board      python, firmware 1.2.3, protocol 1.0, uid ' + 24 * '0'
+    assert '  state      disarmed' in lines and '  faults     none' in lines
+
+
+def test_info_as_json_is_one_object_and_nothing_else(capsys, peer):
+    code, text = output(capsys, 'rig', 'info', peer.name, '--json')
+    facts = json.loads(text.out)
+    assert code == 0 and text.err == ''
+    assert (facts['link'], facts['back_end'], facts['inputs']) == ('ready', 'python', [])
+    assert facts['telemetry_rate_Hz'] > 0
+
+
+def test_info_about_no_port_is_one_line_and_exit_code_2(capsys, tmp_path):
+    code, text = output(capsys, 'rig', 'info', str(tmp_path / 'none'))
+    assert (code, text.out) == (2, '')
+    assert text.err == (f'flexsim rig: {tmp_path}/none: there is no such port. Plug the board in; '
+                        '`flexsim rig setup` lists the ports of this machine.\n')
+
+
+def test_setup_prints_one_object_as_json(capsys):
+    code, text = output(capsys, 'rig', 'setup', '--json')
+    assert code == 0 and json.loads(text.out)['rule'] == str(RULE)
+
+
+@pytest.mark.parametrize('state', ['missing', 'outdated', 'current'])
+def test_setup_says_what_to_do_with_the_udev_rule(tmp_path, state):
+    installed = tmp_path / 'rules' / RULE.name
+    installed.parent.mkdir()
+    if state != 'missing':
+        shutil.copy(RULE, installed)
+    if state == 'outdated':
+        installed.write_text('# of last year')
+    facts = rig_setup.summary(RULE, installed, PORTS)
+    lines = rig_setup.as_text(facts)
+    assert facts['rule_state'] == state
+    assert (f'  sudo cp {RULE} {installed}' in lines) == (state != 'current')
+    assert '  /dev/serial/by-id/usb-x  (USB adapter)' in lines
+
+
+def test_setup_names_the_group_of_a_port_that_may_not_be_used(tmp_path):
+    facts = rig_setup.summary(RULE, tmp_path / 'none', PORTS)
+    facts['ports'][0].update(usable=False, group='dialout')
+    assert '    no permission: sudo usermod -aG dialout $USER, then log in again' in \
+        rig_setup.as_text(facts)
+
+
+def test_setup_without_ports_says_so(tmp_path):
+    assert rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))[-1].startswith(
+        'No serial port. Plug the board in')
+
+
+def test_udev_finds_nothing_wrong_with_the_rule():
+    if shutil.which('udevadm') is None:
+        pytest.skip('needs udevadm of systemd 254 or later')
+    known = subprocess.run(['udevadm', 'verify', '--help'], capture_output=True)
+    if known.returncode:
+        pytest.skip('udevadm verify came with systemd 254')
+    answer = subprocess.run(['udevadm', 'verify', str(RULE)], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
