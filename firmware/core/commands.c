@@ -166,7 +166,7 @@ static enum result stream(struct board *board, const void *fields, int32_t *valu
     if (frame->rate != 0 && CONTROL_RATE_HZ % frame->rate != 0) {
         return out_of_range(value, 0);
     }
-    board->stream.every = frame->rate ? CONTROL_RATE_HZ / frame->rate : 0;
+    board->stream.every = frame->rate ? (unsigned)CONTROL_RATE_HZ / frame->rate : 0;
     board->stream.wait = 1;
     *value = frame->rate;
     return RESULT_ACCEPTED;
