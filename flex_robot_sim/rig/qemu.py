@@ -2,18 +2,22 @@
 The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
 
 In lockstep time stands still until `step`; what a step does depends on nothing else than what it
-was given. In real time (`RealTimePort`) the serial port is a pseudo terminal like any other.
+was given. In real time `QemuPort` makes the serial port a pseudo terminal like any other.
 """
 
 import contextlib
+import fcntl
+import os
 import socket
 import struct
 import subprocess
+import threading
 import time
 from typing import NamedTuple
 
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
+from flex_robot_sim.rig.pty_port import PtyPort
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
@@ -40,8 +44,16 @@ REQUEST_AT = WORLD_AT + WORLD.size
 OUT_AT = REQUEST_AT + WORD.size
 SIZE = OUT_AT + OUT.size
 
-# Kills QEMU as soon as its standard input ends, however the process that held it came to its end.
-SUPERVISOR = '"$@" </dev/null & child=$!; read -r _; kill -9 "$child" 2>/dev/null; wait "$child"'
+# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
+# and ends itself with QEMU. Descriptor 3 is free: those of the sockets start at FIRST_SOCKET.
+SUPERVISOR = """
+exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+{ read -r _ <&3; kill -9 "$child"; } 2>/dev/null & watcher=$!
+wait "$child"
+kill "$watcher" 2>/dev/null
+"""
+FIRST_SOCKET = 10
 
 
 class World(NamedTuple):
@@ -129,11 +141,11 @@ class QemuMachine:
 
     def close(self):
         """End QEMU."""
-        self._qtest.close()
-        self.serial.close()
         self._process.stdin.close()
         self._process.wait()
         self._process.stderr.close()
+        self._qtest.close()
+        self.serial.close()
 
     def __enter__(self):
         return self
@@ -143,18 +155,19 @@ class QemuMachine:
 
     def _started(self, image):
         ours, theirs = zip(socket.socketpair(), socket.socketpair())
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_SOCKET) for end in theirs]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
                    '-monitor', 'none', '-no-user-config', '-qtest-log', 'none']
-        for name, end in zip(('qtest', 'serial'), theirs):
-            command += ['-chardev', f'socket,id={name},fd={end.fileno()}',
-                        f'-{name}', f'chardev:{name}']
+        for name, number in zip(('qtest', 'serial'), numbers):
+            command += ['-chardev', f'socket,id={name},fd={number}', f'-{name}', f'chardev:{name}']
         # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
         process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-            pass_fds=[end.fileno() for end in theirs])
-        for end in theirs:
+            pass_fds=numbers)
+        for end, number in zip(theirs, numbers):
             end.close()
+            os.close(number)
         for end in ours:
             end.settimeout(PATIENCE)
         return (*ours, process)
@@ -241,3 +254,60 @@ class QemuMachine:
                 said = self._process.stderr.read().decode(errors='replace').strip()
             reason = said.splitlines()[0] if said else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error
+
+
+class QemuPort:
+    """
+    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
+
+    What nobody reads is thrown away, because a port that is not drained would freeze QEMU.
+    """
+
+    def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
+        """
+        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
+
+        :param clock: of the board at power-up [us].
+        """
+        self.port = PtyPort(link)
+        self._ended = threading.Event()
+        try:
+            self.machine = QemuMachine(image, False, boot_id, clock, world)
+        except BaseException:
+            self.port.close()
+            raise
+        self.machine.serial.settimeout(None)
+        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
+                         for work in (self._to_host, self._to_board)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def link(self):
+        """Path of the port."""
+        return str(self.port.link)
+
+    def close(self):
+        """End QEMU and take the port away."""
+        self._ended.set()
+        self.machine.close()
+        for thread in self._threads:
+            thread.join()
+        self.port.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _to_host(self):
+        with contextlib.suppress(OSError):
+            while data := self.machine.serial.recv(4096):
+                self.port.write(data)
+
+    def _to_board(self):
+        with contextlib.suppress(OSError):
+            while not self._ended.is_set():
+                if self.port.wait(0.05):
+                    self.machine.serial.sendall(self.port.read())
