@@ -14,8 +14,9 @@ class Lockstep:
     can_reboot = True
 
     def __init__(self, name, rig):
-        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us)."""
+        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
         self.name, self.rig = name, rig
+        self.steps, self.seconds = 0, 0.0       # made, and what they took
 
     @property
     def bench(self):
@@ -24,15 +25,18 @@ class Lockstep:
 
     def exchange(self, data, milliseconds):
         """Send bytes and return what comes in so many control steps."""
-        out = b''
+        out, started = b'', time.perf_counter()
         for _ in range(milliseconds):
             out += self.rig.step(data)
             data = b''
+        self.seconds += time.perf_counter() - started
+        self.steps += milliseconds
         return out
 
     def reset(self, start=(0.15, 0.0)):
         """Put a new bench in the place of the old one, and reboot."""
         self.bench.renew(start)
+        self.exchange(b'', 1)           # the pins are those of the new bench before the boot
         self.reboot()
 
     def reboot(self):
@@ -46,13 +50,21 @@ class Lockstep:
         self.reboot()
 
     def close(self):
-        """Nothing is open."""
+        """Let go of what the rig holds."""
+        self.rig.close()
 
 
 def emulator(arm=None):
     """Return the board in Python as a back end."""
     bench = Bench(arm, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
     return Lockstep('emulator', EmulatedRig(bench))
+
+
+def qemu():
+    """Return the firmware in QEMU as a back end."""
+    from flex_robot_sim.rig.qemu_rig import QemuRig  # only where it is asked for
+
+    return Lockstep('qemu', QemuRig())
 
 
 class Port:
