@@ -1,10 +1,12 @@
 """What the suite can speak to, in lockstep or through a port."""
 
+import threading
 import time
 
-from flex_robot_sim.rig.bench import Bench
-from flex_robot_sim.rig.emulated_rig import EmulatedRig, near_wrap
-from flex_robot_sim.rig.vocabulary import CONSTANTS
+from flex_robot_sim.rig.emulated_rig import near_wrap
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.port import Port
+from flex_robot_sim.rig.rig_of import rig_of
 
 
 class Lockstep:
@@ -54,10 +56,9 @@ class Lockstep:
         self.rig.close()
 
 
-def emulator(arm=None):
+def emulator():
     """Return the board in Python as a back end."""
-    bench = Bench(arm, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
-    return Lockstep('emulator', EmulatedRig(bench))
+    return Lockstep('emulator', rig_of())
 
 
 def qemu():
@@ -67,33 +68,40 @@ def qemu():
     return Lockstep('qemu', QemuRig())
 
 
-class Port:
+class PortBackEnd:
     """A board behind a serial port; nothing of it can be broken from here."""
 
     bench = None
     can_reboot = False
 
-    def __init__(self, stream, name, moves=False):
+    def __init__(self, name, moves=False):
         """
-        Speak through an open port.
+        Open a port; RigError says what is in the way.
 
-        :param stream: read_available() -> bytes, write(bytes), close().
         :param moves: whether the motors may be switched on.
         """
         self.name, self.moves = name, moves
-        self._stream = stream
+        self._came, self._lock = bytearray(), threading.Lock()
+        self._port = Port(name, self._take).start()
 
     def exchange(self, data, milliseconds):
         """Send bytes, and return what comes within about so many milliseconds."""
-        if data:
-            self._stream.write(data)
+        if data and not self._port.write(data):
+            raise RigError(f'{self.name}: the port does not take bytes any more.')
         time.sleep(milliseconds * 1e-3)
-        return self._stream.read_available()
+        with self._lock:
+            came = bytes(self._came)
+            self._came.clear()
+        return came
 
-    def reset(self, start=None):
+    def reset(self):
         """Throw away what waits."""
         self.exchange(b'', 20)
 
     def close(self):
         """Close the port."""
-        self._stream.close()
+        self._port.close()
+
+    def _take(self, data):
+        with self._lock:
+            self._came += data
