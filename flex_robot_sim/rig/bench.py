@@ -89,7 +89,9 @@ class Bench:
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.link(link).beam.sensors])
-        self.simulation = Simulation(self.arm, SimulationSettings(time_step=STEP))
+        settings = SimulationSettings(time_step=STEP)
+        Simulation(self.arm, settings).step()       # loads machine code, which takes a while
+        self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random, self._noise = np.random.default_rng(seed), []
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
@@ -134,6 +136,15 @@ class Bench:
     def mend(self):
         """Take all faults away; counts that have jumped stay where they are."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
+
+    def renew(self, start):
+        """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
+        self.faults = BenchFaults()
+        self.simulation.reset()
+        self.simulation.set_state(start)
+        self._start = np.array(start, float)
+        self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
+        self._held = [0, 0]
 
     def push_tip(self, force):
         """Push the last link along its own y axis [N]."""
