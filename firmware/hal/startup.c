@@ -17,6 +17,7 @@ int main(void);
 /* those that this back end does not define */
 #pragma weak systick_handler = crash_handler
 #pragma weak bridge_break_handler = crash_handler
+#pragma weak request_handler = crash_handler
 #pragma weak step_pulse_handler = crash_handler
 #pragma weak serial_handler = crash_handler
 #pragma weak serial_sent_handler = crash_handler
@@ -39,6 +40,7 @@ static const struct {
         [NMI] = crash_handler, [HARD_FAULT] = crash_handler, [MEMORY_FAULT] = crash_handler,
         [BUS_FAULT] = crash_handler, [USAGE_FAULT] = crash_handler,
         [SYSTICK] = systick_handler,
+        [INTERRUPT_0 + 6] = request_handler,
         [INTERRUPT_0 + 24] = bridge_break_handler,
         [INTERRUPT_0 + 28] = step_pulse_handler,
         [INTERRUPT_0 + 37] = serial_handler,

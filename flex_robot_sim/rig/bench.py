@@ -89,7 +89,9 @@ class Bench:
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.link(link).beam.sensors])
-        self.simulation = Simulation(self.arm, SimulationSettings(time_step=STEP))
+        settings = SimulationSettings(time_step=STEP)
+        Simulation(self.arm, settings).step()       # loads machine code, which takes a while
+        self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random, self._noise = np.random.default_rng(seed), []
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])

@@ -30,7 +30,7 @@ enum {
     SERIAL_INTERRUPT_NUMBER = 37,
     QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
     RECEIVE_SIZE = 4096,                            /* a power of two */
-    TURNS_BEFORE_SLEEP = 20000,
+    REQUEST_INTERRUPT_NUMBER = 6,                   /* nothing else here uses it */
 };
 
 extern volatile struct mailbox mailbox;
@@ -41,7 +41,7 @@ static uint32_t taken_count;                        /* given to the firmware */
 static volatile uint32_t overrun_count;
 static struct step_count steps;
 static struct { bool bridge, stepper; int32_t duty, rate; } drive;
-static uint32_t lockstep_time, fed_time, timer_offset, idle_turns;
+static uint32_t lockstep_time, fed_time, timer_offset;
 static bool lockstep, step_active;
 
 void serial_handler(void)
@@ -57,7 +57,13 @@ void serial_handler(void)
     }
 }
 
+/* Both only wake the processor: it sleeps while there is nothing to do. The tick is there because
+   an interrupt that comes just before the processor falls asleep does not wake it. */
 void systick_handler(void)
+{
+}
+
+void request_handler(void)
 {
 }
 
@@ -69,16 +75,16 @@ static void start_timer(void)
     TIMER_CONTROL = 1;
 }
 
-static void start_millisecond_interrupt(void)
+static void start_ticks(void)
 {
-    SYSTICK_RELOAD = 168000 - 1;
+    SYSTICK_RELOAD = 168000 / 4 - 1;
     SYSTICK_VALUE = 0;
     SYSTICK_CONTROL = SYSTICK_ON | SYSTICK_INTERRUPT | SYSTICK_CORE_CLOCK;
 }
 
 void hal_start(struct hal_identity *identity)
 {
-    start_millisecond_interrupt();
+    start_ticks();
     while (mailbox.in.start != MAILBOX_START) {
         wait_for_interrupt();
     }
@@ -103,6 +109,7 @@ void hal_start(struct hal_identity *identity)
     mailbox.out.steps = 0;
     mailbox.out.boots++;
     interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
+    interrupt_enable(REQUEST_INTERRUPT_NUMBER, 1);
     SERIAL_CONTROL = SERIAL_ON;
     /* last: the host may send as soon as the request that led here is done */
     memory_barrier();
@@ -159,11 +166,10 @@ static void take_request(void)
         step_count_advance(&steps, mailbox.in.time - lockstep_time);
         lockstep_time = mailbox.in.time;
         step_active = true;
-        idle_turns = 0;
         if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
             reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
         }
-    } else if (!asked && ++idle_turns > TURNS_BEFORE_SLEEP) {
+    } else if (!asked) {
         wait_for_interrupt();
     }
 }
@@ -171,6 +177,7 @@ static void take_request(void)
 static void follow_timer(void)
 {
     static uint32_t last;
+    wait_for_interrupt();
     obey_faults();
     uint32_t now = hal_time_us();
     step_count_advance(&steps, now - last);
