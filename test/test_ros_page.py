@@ -84,9 +84,7 @@ def test_every_link_of_the_page_leads_somewhere():
         assert not anchor or anchor in headings, target
 
 
-def test_parameters_in_backticks_exist():
-    known = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
-             for item in fields(kind)}
-    for line in rows(section('## Topics')):
-        for name in re.findall(r'\(`(\w+)`\)', line):
-            assert name in known, line
+def test_rates_of_topics_are_the_defaults_of_their_parameters():
+    default = {item.name: item.default for kind in DYNAMICS_SETTINGS for item in fields(kind)}
+    found = re.findall(r'\| (\d+) Hz \(`(\w+)`\)', section('## Topics'))
+    assert len(found) == 10 and all(float(rate) == default[name] for rate, name in found)
