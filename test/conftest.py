@@ -1,7 +1,8 @@
 """
 What all tests share: markers, options, and the one place that decides about ROS tests.
 
-Tests that import rclpy live in test/nodes/; a single test elsewhere carries the marker `ros`.
+Tests that import rclpy live in test/nodes/, those that need launch_pytest, too, in test/launch/; a
+single test elsewhere carries the marker `ros`.
 """
 
 import os
@@ -30,7 +31,15 @@ try:
 except ImportError as error:
     NO_ROS = f'rclpy cannot be imported: {error}'
 
-collect_ignore = ['nodes'] if NO_ROS else []
+try:
+    import launch_pytest  # noqa: F401
+    from ament_index_python.packages import get_package_prefix
+    get_package_prefix('flex_robot_sim')
+    NO_LAUNCH = NO_ROS
+except (ImportError, LookupError, OSError) as error:
+    NO_LAUNCH = f'launch tests need launch_pytest and an installation by colcon: {error}'
+
+collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
 
 def pytest_addoption(parser):
@@ -48,7 +57,9 @@ def pytest_configure(config):
 
 
 def pytest_report_header():
-    return f'ROS tests are off: {NO_ROS}' if NO_ROS else 'ROS tests are on'
+    if NO_ROS:
+        return f'ROS tests are off: {NO_ROS}'
+    return f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
 
 
 @pytest.hookimpl(tryfirst=True)     # before -m takes its pick
@@ -59,7 +70,7 @@ def pytest_collection_modifyitems(config, items):
         'install': '' if config.getoption('--install') else 'give --install',
     }
     for item in items:
-        if 'nodes' in item.nodeid.split('/'):
+        if {'nodes', 'launch'} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
         if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
                 item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)):
