@@ -1,6 +1,6 @@
 """Settings that only nodes have, and which settings are the parameters of which node."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from flex_robot_sim.assembly import COUPLINGS, GRAVITY
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
@@ -54,3 +54,7 @@ DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSet
                      OutputSettings, NodeSettings)
 CONTROLLER_SETTINGS = (RobotSettings, ControllerSettings, ProfileSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
+
+KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
+                    for item in fields(kind)}
+"""Of all nodes: they may share a file, and each takes what it knows."""
