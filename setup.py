@@ -58,5 +58,6 @@ setup(
         'dynamics = flex_robot_sim.nodes.dynamics:main',
         'controller = flex_robot_sim.nodes.controller:main',
         'simulation = flex_robot_sim.nodes.simulation:main',
+        'bridge = flex_robot_sim.nodes.bridge:main',
     ]},
 )

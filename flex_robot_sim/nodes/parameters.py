@@ -33,7 +33,7 @@ class Parameters:
         self._settings = {kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
                           for kind in kinds}
         node.add_on_set_parameters_callback(self._on_set)
-        for line in slips(getattr(node, '_parameter_overrides', ())):
+        for line in slips(getattr(node, '_parameter_overrides', ()), self._kinds):
             node.get_logger().warning(line)
 
     def __getitem__(self, kind):
@@ -67,11 +67,12 @@ class Parameters:
         return SetParametersResult(successful=True)
 
 
-def slips(given):
+def slips(given, own):
     """Lines about parameters of a file or a command line that are nearly spelt like ours."""
+    known = {*KNOWN_PARAMETERS, *own}       # nodes may share a file
     for name in given:
-        meant = get_close_matches(name, KNOWN_PARAMETERS, 1, SIMILAR)
-        if meant and name not in KNOWN_PARAMETERS:
+        meant = get_close_matches(name, known, 1, SIMILAR)
+        if meant and name not in known:
             yield f'unknown parameter "{name}" is passed over. Did you mean "{meant[0]}"'
 
 

@@ -57,4 +57,4 @@ CONTROLLER_SETTINGS = (RobotSettings, ControllerSettings, ProfileSettings, NodeS
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
                     for item in fields(kind)}
-"""Of all nodes: they may share a file, and each takes what it knows."""
+"""Of the nodes that share simulation.yaml: each takes what it knows."""

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from flex_robot_sim.system import EXECUTABLES
+
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
@@ -16,8 +18,8 @@ def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize('words, line', [
-    ([], 'name a node: dynamics, controller, simulation'),
-    (['hip'], 'no node "hip". Known: dynamics, controller, simulation'),
+    ([], f'name a node: {", ".join(EXECUTABLES)}'),
+    (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
 ])
 def test_the_package_of_nodes_says_which_there_are(words, line):
     answer = subprocess.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words],
