@@ -60,7 +60,8 @@ class BridgeOutputs:
         age = time.monotonic() - state.reading.stamp
         # the map between clocks gets better as it goes, but time must not run back
         self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
-        self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
+        if not state.is_first:
+            self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
         self._shape_batches.put((self._stamp, state))
 
     def close(self):
@@ -119,7 +120,8 @@ class _Residual:
 
     def __init__(self, node, arm, shapes):
         self._residual = JointStateBuffer(
-            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip'], ('position',))
+            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip_deflection'],
+            ('position',))
         self._residual_publisher = node.create_publisher(JointState, 'twin/residual', STATES)
         self._joints = JointStateBuffer(arm.joint_names, ('position',))
         self._joint_publisher = node.create_publisher(JointState, 'twin/joint_states', STATES)
