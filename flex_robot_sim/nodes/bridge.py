@@ -1,5 +1,6 @@
 """The bench as a node: efforts in, joint states out, as the dynamics node does it for a model."""
 
+import gc
 import sys
 
 from rclpy.node import Node
@@ -67,6 +68,8 @@ class BridgeNode(Node):
         self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
         self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
                                  COMMANDS)
+        gc.collect()
+        gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '
                                'call ~/enable to let commands move it')
 

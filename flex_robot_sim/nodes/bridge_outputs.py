@@ -38,8 +38,7 @@ class BridgeOutputs:
     def __init__(self, node, arm, calibration, settings, estimator_settings, filter_settings,
                  twin_settings):
         """Make the publishers of `node` for the ArmModel of the bench and its Calibration."""
-        self._arm, self._clock = arm, node.get_clock()
-        self._stamp = 0
+        self._arm, self._stamp = arm, 0
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
         self._tip = _Tip(node, arm, self.shapes.link)
@@ -57,11 +56,12 @@ class BridgeOutputs:
 
     def send(self, state):
         """Send a RigState; called by the thread that reads."""
-        now = self._clock.now().nanoseconds
+        # the bench lives in the time of the world; the clock of the node would say the same
         age = time.monotonic() - state.reading.stamp
         # the map between clocks gets better as it goes, but time must not run back
-        self._stamp = max(self._stamp + 1, now - round(age * SECOND))
-        self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
+        self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
+        if not state.is_first:
+            self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
         self._shape_batches.put((self._stamp, state))
 
     def close(self):
@@ -120,7 +120,8 @@ class _Residual:
 
     def __init__(self, node, arm, shapes):
         self._residual = JointStateBuffer(
-            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip'], ('position',))
+            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip_deflection'],
+            ('position',))
         self._residual_publisher = node.create_publisher(JointState, 'twin/residual', STATES)
         self._joints = JointStateBuffer(arm.joint_names, ('position',))
         self._joint_publisher = node.create_publisher(JointState, 'twin/joint_states', STATES)

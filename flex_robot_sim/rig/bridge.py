@@ -5,7 +5,8 @@ Everything hangs on the telemetry: each reading makes a state, and while the boa
 few readings a set point. So without fresh readings there are neither states nor set points, and
 the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
 never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
-and stays so.
+and stays so. It is refused while commands ask for more than a little, because a controller that
+has waited with an old target would throw the arm at the moment of arming.
 """
 
 import time
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import CommandError, SettingError
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.rig.bench import refuse_other
 from flex_robot_sim.rig.calibration import nominal
@@ -29,6 +30,7 @@ from flex_robot_sim.rig.shape_tracker import EstimatorSettings, sensor_names
 from flex_robot_sim.rig.vocabulary import MOVING, EventKind, Fault, Joint, ResetCause, State
 from flex_robot_sim.settings import Settings, setting
 
+ORIGIN_PAUSE = 0.15         # without states after zero, in which controllers let go of targets [s]
 WRAP = 1 << 32              # of the clock of the board                                       [us]
 EVENTS_KEPT = 100
 NONE = 0.0, 0.0
@@ -50,6 +52,9 @@ class BridgeSettings(Settings):
     setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
     command_timeout: float = setting(
         0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0)
+    enable_effort: float = setting(
+        0.25, 'share of its limit that the commanded effort of a joint may have when it is armed',
+        above=0.0)
     log_file: str = setting('', 'new file for all telemetry, 3 MB in a minute, which flexsim rig '
                                 'compare reads; empty: none')
 
@@ -59,7 +64,7 @@ class RigState(NamedTuple):
 
     reading: object             # Reading
     duration: float             # since the last reading, by the clock of the board [s]
-    is_first: bool              # after a gap, or since the counts have another origin
+    is_first: bool              # after a gap, or just after the counts got another origin
     position: tuple             # of slide and turn [m, rad]
     velocity: tuple             # [m/s, rad/s]
     effort: tuple               # that the motors make [N, N m]
@@ -91,6 +96,7 @@ class RigBridge:
         self._ticks = None                          # of the last reading                   [us]
         self._due = self._last = 0.0                # set points, by the clock of the board [s]
         self._board_time = 0.0                      # since the first reading               [s]
+        self._quiet_until = 0.0                     # states are of no use before           [s]
         self._effort = NONE
         self.link = None
         parameters = parameter_values(self.settings.board_parameters)
@@ -123,6 +129,7 @@ class RigBridge:
         if not is_on:
             self.link.disarm()
             return 'disarmed: the motors are off'
+        self._refuse_jerk()
         self.drives.set_board_limits(*board_limits(self.link.read_parameter))
         self.commands.forget()
         self.link.arm()
@@ -133,6 +140,7 @@ class RigBridge:
         encoders = self.calibration.slide, self.calibration.turn
         for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
             self.link.zero(joint, round(place * encoder.scale + encoder.zero))
+        self._quiet_until = self._board_time + ORIGIN_PAUSE
         slide, turn = self.settings.zero_pose
         return f'the joints stand at {slide:g} m and {turn:g} rad'
 
@@ -154,6 +162,14 @@ class RigBridge:
         """Disarm and let go of the port; may be called twice."""
         self.link.close()
 
+    def _refuse_jerk(self):
+        """Raise CommandError if commands would throw the arm at the moment of arming."""
+        efforts = self.commands.efforts(time.monotonic())
+        for name, effort, limit in zip(self.arm.joint_names, efforts, effort_limits(self.arm)):
+            if abs(effort) > self.settings.enable_effort * limit:
+                raise CommandError(f'"{name}" is commanded {effort:.3g} [N, N m] while it stands. '
+                                   'Let the controller hold it where it is, then enable')
+
     def _on_reading(self, reading):
         message = reading.message
         duration = 0.0 if self._ticks is None else (message.time - self._ticks) % WRAP * 1e-6
@@ -163,9 +179,9 @@ class RigBridge:
         self._joints.take(message, duration)
         self._drive(message)
         if self._on_state is not None:
-            self._on_state(RigState(reading, duration, self._joints.has_restarted,
-                                    self._joints.position, self._joints.velocity,
-                                    self._effort))
+            is_first = self._joints.has_restarted or self._board_time < self._quiet_until
+            self._on_state(RigState(reading, duration, is_first, self._joints.position,
+                                    self._joints.velocity, self._effort))
 
     def _drive(self, message):
         """Send a set point where one is due, and note the efforts that the motors make."""

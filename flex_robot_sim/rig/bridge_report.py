@@ -5,6 +5,7 @@ from flex_robot_sim.rig.link import LinkState
 from flex_robot_sim.rig.vocabulary import MOVING, Fault, Input
 
 MILLI = 1e3
+ENOUGH = 0.9                # share of the telemetry that was asked for
 
 
 class BridgeReport:
@@ -22,6 +23,7 @@ class BridgeReport:
         then, readings, setpoints = self._last
         self._last = now, bridge.readings, status.setpoints
         span = max(now - then, 1e-9)
+        rate = (bridge.readings - readings) / span
         message = status.reading.message if status.reading else None
         values = {
             'port': bridge.link.name,
@@ -31,7 +33,7 @@ class BridgeReport:
             else ' '.join(fault.name for fault in Fault if fault & message.faults),
             'inputs': '' if message is None
             else ' '.join(word.name.lower() for word in Input if word & message.inputs),
-            'telemetry [Hz]': (bridge.readings - readings) / span,
+            'telemetry [Hz]': rate,
             'set points [Hz]': (status.setpoints - setpoints) / span,
             'age of the newest reading [ms]': MILLI * status.reading.age
             if status.reading else 'none',
@@ -56,14 +58,17 @@ class BridgeReport:
                for name, count in zip(bridge.arm.joint_names, bridge.drives.clipped)},
             **_health(status.health),
         }
-        return *self._verdict(status, message), values
+        return *self._verdict(status, message, rate), values
 
-    def _verdict(self, status, message):
+    def _verdict(self, status, message, rate):
         clipped, self._clipped = self._clipped, list(self._bridge.drives.clipped)
         if status.state != LinkState.READY:
             return 'error', status.state.value
         if message.faults:
             return 'error', describe_faults(message.faults)
+        asked = self._bridge.link.settings.telemetry_rate
+        if rate < ENOUGH * asked:
+            return 'warning', f'telemetry comes at {rate:.0f} Hz instead of {asked} Hz'
         if message.state not in MOVING:
             return 'ok', 'disarmed: call enable to arm'
         for name, before, after in zip(self._bridge.arm.joint_names, clipped, self._clipped):

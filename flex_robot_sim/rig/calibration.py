@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flex_robot_sim.rig.parts import BenchParts
+from flex_robot_sim.rig.vocabulary import CONSTANTS
 from flex_robot_sim.settings import Settings, setting
 
 
@@ -103,7 +104,9 @@ def nominal(parts, sensors):
 
     :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
     """
-    noise = math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
+    # a reading is the sum of so many conversions
+    noise = (math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
+             / math.sqrt(CONSTANTS['ADC_CONVERSIONS'][0]))
     found = {}
     for name, length in sensors.items():
         share = parts.flat_resistance / (parts.flat_resistance + parts.divider_resistance)

@@ -117,8 +117,11 @@ class Drives:
         :param step_rate: of the pulses at present [steps/s].
         :param duration: since the last set point [s].
         """
-        duty, force = self.duty(effort[SLIDE], velocity[SLIDE])
-        rate, moment = self._rate(effort[TURN], step_rate, min(duration, LONGEST))
+        duration = min(duration, LONGEST)
+        # the speed in the middle of the time for which the duty will stay
+        speed = self.slide.after(velocity[SLIDE], effort[SLIDE], duration / 2)
+        duty, force = self.duty(effort[SLIDE], speed)
+        rate, moment = self._rate(effort[TURN], step_rate, duration)
         return Duties(duty, rate, (force, moment))
 
     def duty(self, force, speed):

@@ -8,6 +8,7 @@ A layout is a NamedTuple whose annotations say all that Python, C and the docume
 
 import struct
 from enum import IntFlag
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from flex_robot_sim.exceptions import UsageError
@@ -74,11 +75,16 @@ class Wire(NamedTuple):
             layout = self.record.LAYOUT
             return tuple(layout.unpack(value[at:at + layout.size])
                          for at in range(0, self.size, layout.size))
-        if self.choices is not None:
-            known = self.choices
-            return known(value) if issubclass(known, IntFlag) \
-                else known._value2member_map_.get(value, value)
-        return value if self.per_unit == 1 else value / self.per_unit
+        if self.choices is None:
+            return value if self.per_unit == 1 else value / self.per_unit
+        return _word(self.choices, value)
+
+
+@lru_cache(maxsize=4096)
+def _word(words, value):
+    """Word of an enumeration; remembered, because making one takes longer than a whole frame."""
+    return words(value) if issubclass(words, IntFlag) \
+        else words._value2member_map_.get(value, value)
 
 
 def _integer(kind):

@@ -152,8 +152,11 @@ class _SerialLine:
     def __init__(self, name, baud):
         self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
                                    exclusive=True)
-        self.write = self._port.write
+        self._device = self._port.fileno()
         self._woken, self._waker = os.pipe()
+        self._ready = select.poll()
+        for readable in (self._device, self._woken):
+            self._ready.register(readable, select.POLLIN)
         with suppress(ValueError, NotImplementedError, AttributeError):
             self._port.set_low_latency_mode(True)       # many adapters have none
         try:
@@ -165,14 +168,22 @@ class _SerialLine:
     def read(self):
         """Return what is there, or b'' after WAKE."""
         # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
-        device = self._port.fileno()
-        ready = select.select([device, self._woken], [], [], WAKE)[0]
-        if device not in ready:
+        ready = dict(self._ready.poll(1e3 * WAKE))
+        if self._device not in ready:
             return b''
-        data = os.read(device, BULK)
+        data = os.read(self._device, BULK)
         if not data:
             raise OSError(errno.EIO, 'the device has gone')
         return data
+
+    def write(self, data):
+        """Send all of `data`, or raise SerialTimeoutException after WRITE_TIMEOUT."""
+        try:
+            sent = os.write(self._device, data)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self._port.write(data[sent:])
 
     def wake(self):
         """End a reading that is under way."""

@@ -1,0 +1,55 @@
+"""An experiment on the emulated bench without threads and clocks: the same rows every time."""
+
+from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.conformance.back_ends import Lockstep
+from flex_robot_sim.rig.conformance.host import Host
+from flex_robot_sim.rig.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.profile import chunks, profile_crc
+from flex_robot_sim.rig.protocol import Arm, Disarm, Joint, ProfileStart, Zero
+from flex_robot_sim.rig.session import Reading
+from flex_robot_sim.rig.vocabulary import CONSTANTS
+
+START = (0.15, 0.0)         # of the bench [m, rad]
+RATE = 500                  # of telemetry [Hz]
+
+
+class Lab:
+    """A host in lockstep with the board, and the truth of the bench beside each telemetry."""
+
+    def __init__(self, arm=None, parts=None):
+        """Power up, with the joints zeroed where they are."""
+        self.bench = Bench(arm, parts, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
+        self.host = Host(Lockstep('emulator', EmulatedRig(self.bench)))
+        self.host.wait(40)
+        self.host.hello()
+        parts = self.bench.parts
+        self.host.accepted(Zero(Joint.SLIDE, round(START[0] * parts.counts_per_metre)))
+        self.host.accepted(Zero(Joint.TURN, round(START[1] * parts.counts_per_radian)))
+        self.host.stream(RATE)
+        self.host.telemetry.clear()
+        self.truth = []             # (coordinates, rates) just after each telemetry
+
+    def play(self, segments, milliseconds, rest=100):
+        """Play a profile, and look on for a while before and after it."""
+        for chunk in chunks(segments):
+            self.host.accepted(chunk)
+        self.wait(rest)
+        self.host.accepted(Arm())
+        self.host.wait(5, self.host.alive())
+        self.host.accepted(ProfileStart(profile_crc(segments)))
+        for _ in range(milliseconds // 20):
+            self.wait(20, self.host.alive())
+        self.host.accepted(Disarm())
+        self.wait(rest)
+
+    def wait(self, milliseconds, data=b''):
+        """Let time go on."""
+        for _ in range(milliseconds):
+            self.host.wait(1, data)
+            data = b''
+
+    @property
+    def readings(self):
+        """Telemetry so far, as the link hands it over."""
+        return [Reading(message, message.time * 1e-6, message.time * 1e-6)
+                for message in self.host.telemetry]

@@ -1,0 +1,134 @@
+"""The model beside the bench: nothing is left where both are the same, and the rest where not."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rig_lockstep import Lab
+
+import flex_robot_sim as frs
+from flex_robot_sim.rig.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.comparison import compare, states_of, summary
+from flex_robot_sim.rig.experiment_log import Experiment
+from flex_robot_sim.rig.profile import segment
+from flex_robot_sim.rig.shape_tracker import ShapeTracker
+from flex_robot_sim.rig.twin import Twin, TwinSettings
+
+RIG = (Path(__file__).resolve().parents[1] / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
+MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]
+COUNT = np.array([1 / 300000, 2 * math.pi / 2400])      # of the encoders [m, rad]
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('rig')
+
+
+def experiment(bench_arm, model):
+    lab = Lab(bench_arm)
+    lab.play(MOVES, 1300)
+    return Experiment(model, calibration_of(BridgeSettings(), model), lab.readings)
+
+
+@pytest.fixture(scope='module')
+def same(arm):
+    return experiment(arm, arm)
+
+
+@pytest.fixture(scope='module')
+def other(arm):
+    """A bench whose slide has four times the friction of the model."""
+    return experiment(frs.load(RIG.replace('damping="40" friction="8"',
+                                           'damping="40" friction="32"')), arm)
+
+
+def residuals(run, **settings):
+    """Positions (k, 2), and the Twin."""
+    shapes = ShapeTracker(run.arm, run.calibration)
+    twin = Twin(run.arm, run.calibration, shapes.link, TwinSettings(twin=True, **settings))
+    rows = []
+    for state in states_of(run):
+        shapes.take(state)
+        rows.append(twin.take(state, shapes.link_state))
+    return np.array([row.position for row in rows]), twin
+
+
+@pytest.mark.parametrize('constant', [0.0, 0.5])
+def test_twin_of_a_perfect_model_stays_with_the_bench(same, constant):
+    position, _ = residuals(same, twin_time_constant=constant)
+    # duty and pulses are known every 2 ms only: by so much the slide may be ahead, at 0.07 m/s.
+    # On the ramp of 63 rad/s2 the field leads the rotor by J a / k = 12 mrad, sooner or later.
+    assert np.abs(position[:, 0]).max() < 2 * COUNT[0] + 2e-3 * 0.07
+    assert np.abs(position[:, 1]).max() < 2 * COUNT[1] + 0.0038 * 63 / 20
+
+
+def test_free_twin_shows_the_friction_that_the_model_lacks(other):
+    position, _ = residuals(other, twin_time_constant=0.0)
+    # 24 N over the 1178 N s/m with which the back-EMF brakes are 20 mm/s, and they take 0.1 s to
+    # come about: 4 mm in 0.3 s, of which half must be seen
+    assert np.abs(position[:, 0]).max() > 0.002
+
+
+def test_twin_is_drawn_towards_the_bench(other):
+    free, _ = residuals(other, twin_time_constant=0.0)
+    drawn, _ = residuals(other, twin_time_constant=0.1)
+    assert np.abs(drawn[:, 0]).max() < 0.7 * np.abs(free[:, 0]).max()
+
+
+def test_twin_starts_anew_after_a_gap(same):
+    run = same._replace(readings=[*same.readings[:300], *same.readings[340:]])
+    position, twin = residuals(run, twin_time_constant=0.0)
+    whole = residuals(same, twin_time_constant=0.0)[1]
+    assert twin.restarts == whole.restarts + 1
+    # the speeds begin at zero after a gap, and are there within 16 ms of 0.07 m/s
+    assert np.abs(position[:, 0]).max() < 0.07 * 0.02 * 2
+
+
+def test_twin_of_a_bench_that_is_off_says_nothing_without_a_sensor(arm):
+    lab = Lab(arm)
+    lab.bench.faults.shorted_sensors.add(0)
+    lab.wait(20)
+    run = Experiment(arm, calibration_of(BridgeSettings(), arm), lab.readings)
+    shapes = ShapeTracker(arm, run.calibration)
+    twin = Twin(arm, run.calibration, shapes.link)
+    for state in states_of(run):
+        shapes.take(state)
+        answer = twin.take(state, shapes.link_state)
+    assert answer is None
+
+
+def test_comparison_with_the_true_model_is_within_the_figure_of_the_paper(same):
+    facts = summary(compare(same))
+    assert facts['runs'] == 1 and facts['duration_s'] == pytest.approx(1.3, abs=0.05)
+    assert list(facts['quantities']) == ['slide', 'turn', 'strip/root', 'strip/tip', 'strip tip']
+    for figures in facts['quantities'].values():
+        assert figures['steady_percent'] < 3.5          # Chu and others, section 4
+    assert facts['quantities']['slide']['rms_percent'] < 1.0
+    # least squares on two sensors tells 4 % too much of a strip that rings
+    assert facts['quantities']['strip tip']['rms_percent'] < 5.0
+
+
+def test_comparison_with_a_wrong_model_says_so(other, same):
+    wrong, right = (summary(compare(run))['quantities']['slide'] for run in (other, same))
+    assert wrong['rms_percent'] > 3.5 > right['rms_percent']
+
+
+def test_comparison_figures_are_those_of_the_definition(same):
+    comparison = compare(same)
+    slide = comparison.quantities[0]
+    figures = slide.figures(comparison.runs)
+    difference = slide.bench - slide.simulation
+    assert figures['range'] == slide.bench.max() - slide.bench.min()
+    assert figures['rms_difference'] == pytest.approx(math.sqrt((difference**2).sum() / len(
+        difference)), rel=1e-12)
+    last = difference[-round(0.1 * len(difference)):]
+    assert figures['steady_percent'] == pytest.approx(100 * abs(last.mean()) / figures['range'])
+
+
+def test_broken_second_run_counts_as_a_run_of_its_own(arm):
+    lab = Lab(arm)
+    for _ in range(2):
+        lab.play([segment(0.2, 0.4, 0.0), segment(0.2, -0.4, 0.0)], 420)
+    run = Experiment(arm, calibration_of(BridgeSettings(), arm), lab.readings)
+    assert summary(compare(run))['runs'] == 2
