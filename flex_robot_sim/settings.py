@@ -58,6 +58,65 @@ class SimulationSettings(Settings):
         'shortening is left out', above=0.0)
 
 
+def settings_from(kind, values, where):
+    """
+    Return settings of class `kind` from a mapping; what is not said keeps its default.
+
+    :param where: file and heading, for the message about a wrong one.
+    """
+    known = {item.name: item for item in fields(kind)}
+    if not isinstance(values, dict):
+        raise SettingError(f'{where}: must be names with values. Known: {", ".join(known)}')
+    for name in values:
+        if name not in known:
+            raise SettingError(f'{where}: no setting "{name}". Known: {", ".join(known)}')
+    try:
+        # YAML takes 1e-3 for a word, and 2 for a whole number
+        return kind(**{name: _number(value) if type(known[name].default) is float else value
+                       for name, value in values.items()})
+    except SettingError as error:
+        raise SettingError(f'{where}: {error}') from error
+
+
+def read_yaml(path):
+    """Return the mapping in a YAML file; SettingError if there is none."""
+    import yaml  # takes a while, and few need it
+
+    try:
+        with open(path, encoding='utf-8') as file:
+            tree = yaml.safe_load(file)
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        mark = getattr(error, 'problem_mark', None)
+        place = f'{path}:{mark.line + 1}' if mark else path
+        raise SettingError(f'{place}: is no YAML: {getattr(error, "problem", None) or "text"}'
+                           ) from error
+    if not isinstance(tree, dict):
+        raise SettingError(f'{path}: must hold names with values')
+    return tree
+
+
+def write_yaml(path, tree, about):
+    """Write a mapping to a YAML file, under a comment of the lines `about`."""
+    import yaml
+
+    try:
+        with open(path, 'w', encoding='utf-8') as file:
+            file.writelines(f'# {line}\n' for line in about)
+            yaml.safe_dump(tree, file, sort_keys=False)
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def _number(value):
+    try:
+        return float(value) if isinstance(value, (int, str)) and not isinstance(value, bool) \
+            else value
+    except ValueError:
+        return value
+
+
 def _checked_tuple(name, value, length, *, of, help, unit, **bounds):
     about = f'{help} [{unit}]' if unit else help
     if isinstance(value, str) or not isinstance(value, Iterable):

@@ -1,4 +1,4 @@
-"""The page docs/ros.md has the arguments and parameters of the code; test/nodes/ has the topics."""
+"""The page docs/ros.md has the arguments and parameters of the code; test/nodes/ asks topics."""
 
 import re
 from dataclasses import fields

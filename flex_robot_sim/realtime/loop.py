@@ -65,7 +65,8 @@ class SimulationLoop:
         self.controller = None          # function(simulation) -> efforts, in place of commands
         self.outputs = []
         self.events = queue.SimpleQueue()       # (level, line): 'info', 'warning', 'error'
-        self.state, self.periods = RUNNING, 0
+        self._waits = settings.wait_for_command and not self.is_lockstep
+        self.state, self.periods = PAUSED if self._waits else RUNNING, 0
         self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
@@ -108,6 +109,8 @@ class SimulationLoop:
         self.commands.offer(names, efforts, now)
         if stamp is not None:
             self.echo.answered(stamp, now)
+        if self._waits:
+            self._wake.set()
         if self.is_lockstep:
             if stamp is not None:
                 if self._handled_stamp is not None and stamp <= self._handled_stamp:
@@ -132,11 +135,12 @@ class SimulationLoop:
     def pause(self):
         """Stand still until `resume` or `step`."""
         self._expect_a_good_state()
-        self.state = PAUSED
+        self.state, self._waits = PAUSED, False
 
     def resume(self):
         """Go on, from now: nothing is made up for."""
         self._expect_a_good_state()
+        self._waits = False
         self._go_on()
 
     def step(self):
@@ -216,6 +220,8 @@ class SimulationLoop:
     def turn(self):
         """Do what is due now; return for how long nothing more is [s]."""
         self._serve_requests()
+        if self._waits and (self.commands.accepted or self.controller is not None):
+            self.resume()
         if self.state == PAUSED:
             self._publish_when_idle()
         if self.state != RUNNING:

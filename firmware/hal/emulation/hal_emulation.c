@@ -1,0 +1,270 @@
+/*
+ * The hardware as QEMU's netduinoplus2 and the mailbox give it.
+ *
+ * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
+ * converter, encoder counters, PWM or watchdog, so these pass through the mailbox. In lockstep a
+ * request waits until all bytes that the host sent before it are here, then time jumps to its
+ * value, the bytes may be read, and it is done when the main loop comes round again: nothing
+ * depends on how fast QEMU runs.
+ */
+#include "core/memory.h"
+#include "hal/emulation/step_count.h"
+#include "hal/cortex_m4.h"
+#include "hal/emulation/mailbox.h"
+#include "hal/hal.h"
+#include "hal/handlers.h"
+#include "hal/memory_test.h"
+
+#define TIMER_CONTROL REGISTER(0x40000C00)          /* TIM5 */
+#define TIMER_EVENT REGISTER(0x40000C14)
+#define TIMER_COUNT REGISTER(0x40000C24)
+#define TIMER_PRESCALER REGISTER(0x40000C28)
+#define TIMER_RELOAD REGISTER(0x40000C2C)
+#define SERIAL_STATUS REGISTER(0x40011000)          /* USART1 */
+#define SERIAL_DATA REGISTER(0x40011004)
+#define SERIAL_CONTROL REGISTER(0x4001100C)
+
+enum {
+    SERIAL_RECEIVED = 1 << 5,
+    SERIAL_ON = 1 << 13 | 1 << 5 | 1 << 3 | 1 << 2, /* port, receive interrupt, sender, receiver */
+    SERIAL_INTERRUPT_NUMBER = 37,
+    QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
+    RECEIVE_SIZE = 4096,                            /* a power of two */
+    REQUEST_INTERRUPT_NUMBER = 6,                   /* nothing else here uses it */
+};
+
+extern volatile struct mailbox mailbox;
+
+static volatile uint8_t received[RECEIVE_SIZE];
+static volatile uint32_t received_count;            /* taken from the port, by the interrupt */
+static uint32_t taken_count;                        /* given to the firmware */
+static volatile uint32_t overrun_count;
+static struct step_count steps;
+static struct { bool bridge, stepper; int32_t duty, rate; } drive;
+static uint32_t lockstep_time, fed_time, timer_offset;
+static bool lockstep, step_active;
+
+void serial_handler(void)
+{
+    while (SERIAL_STATUS & SERIAL_RECEIVED) {
+        uint8_t byte = (uint8_t)SERIAL_DATA;
+        if (received_count - taken_count < RECEIVE_SIZE) {
+            received[received_count % RECEIVE_SIZE] = byte;
+            received_count++;
+        } else {
+            overrun_count++;
+        }
+    }
+}
+
+/* Both only wake the processor: it sleeps while there is nothing to do. The tick is there because
+   an interrupt that comes just before the processor falls asleep does not wake it. */
+void systick_handler(void)
+{
+}
+
+void request_handler(void)
+{
+}
+
+static void start_timer(void)
+{
+    TIMER_PRESCALER = QEMU_TIMER_MHZ - 1;
+    TIMER_RELOAD = 0xFFFFFFFF;
+    TIMER_EVENT = 1;
+    TIMER_CONTROL = 1;
+}
+
+static void start_ticks(void)
+{
+    SYSTICK_RELOAD = 168000 / 4 - 1;
+    SYSTICK_VALUE = 0;
+    SYSTICK_CONTROL = SYSTICK_ON | SYSTICK_INTERRUPT | SYSTICK_CORE_CLOCK;
+}
+
+void hal_start(struct hal_identity *identity)
+{
+    start_ticks();
+    while (mailbox.in.start != MAILBOX_START) {
+        wait_for_interrupt();
+    }
+    start_timer();
+    lockstep = mailbox.in.mode == MAILBOX_LOCKSTEP;
+    lockstep_time = mailbox.in.time;
+    timer_offset = mailbox.in.time - TIMER_COUNT;
+    fed_time = hal_time_us();
+
+    memcpy(identity->uid, "EMULATEDBENC", sizeof identity->uid);
+    identity->boot_id = mailbox.in.boot_id;
+    identity->reset = mailbox.out.boots == 0 ? RESET_CAUSE_POWER
+                    : mailbox.out.reset_cause ? (enum reset_cause)mailbox.out.reset_cause
+                    : RESET_CAUSE_SOFTWARE;
+    identity->emulated = true;
+    identity->healthy = memory_works;
+
+    hal_outputs_off();
+    mailbox.in.faults = 0;
+    mailbox.out.reset_cause = 0;
+    mailbox.out.sent = 0;
+    mailbox.out.steps = 0;
+    mailbox.out.boots++;
+    interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
+    interrupt_enable(REQUEST_INTERRUPT_NUMBER, 1);
+    SERIAL_CONTROL = SERIAL_ON;
+    /* last: the host may send as soon as the request that led here is done */
+    memory_barrier();
+    mailbox.out.done = mailbox.in.request;
+}
+
+/* Do what a real processor does when its power or its watchdog says so. */
+static void reset_because(enum reset_cause cause)
+{
+    hal_outputs_off();
+    mailbox.out.reset_cause = cause;
+    processor_reset();
+}
+
+static void obey_faults(void)
+{
+    uint32_t faults = mailbox.in.faults;
+    if (faults & MAILBOX_REBOOT) {
+        reset_because((enum reset_cause)mailbox.in.reset_cause);
+    }
+    if (faults & MAILBOX_CRASH) {
+        mailbox.in.faults = 0;
+        __asm volatile("udf #0");
+    }
+    if (faults & MAILBOX_HANG) {
+        mailbox.in.faults = 0;
+        uint32_t begin = TIMER_COUNT;
+        while (TIMER_COUNT - begin < HAL_WATCHDOG_MS * 1000u) {
+        }
+        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
+    }
+}
+
+static void report_outputs(void)
+{
+    mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
+    mailbox.out.duty = drive.bridge ? drive.duty : 0;
+    mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
+    mailbox.out.steps = steps.count;
+}
+
+static void take_request(void)
+{
+    if (step_active) {
+        report_outputs();
+        step_active = false;
+        memory_barrier();
+        mailbox.out.done = mailbox.in.request;
+    }
+    bool asked = mailbox.in.request != mailbox.out.done;
+    bool all_here = received_count + overrun_count == mailbox.in.received;
+    if (asked && all_here) {
+        obey_faults();
+        step_count_advance(&steps, mailbox.in.time - lockstep_time);
+        lockstep_time = mailbox.in.time;
+        step_active = true;
+        if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
+            reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
+        }
+    } else if (!asked) {
+        wait_for_interrupt();
+    }
+}
+
+static void follow_timer(void)
+{
+    static uint32_t last;
+    wait_for_interrupt();
+    obey_faults();
+    uint32_t now = hal_time_us();
+    step_count_advance(&steps, now - last);
+    last = now;
+    report_outputs();
+}
+
+void hal_poll(void)
+{
+    if (lockstep) {
+        take_request();
+    } else {
+        follow_timer();
+    }
+}
+
+uint32_t hal_time_us(void)
+{
+    return lockstep ? lockstep_time : TIMER_COUNT + timer_offset;
+}
+
+void hal_feed_watchdog(void)
+{
+    fed_time = hal_time_us();
+}
+
+void hal_read_sensors(struct hal_sensors *sensors)
+{
+    for (int axis = 0; axis < HAL_AXES; axis++) {
+        sensors->encoder[axis] = (uint16_t)mailbox.in.encoder[axis];
+        sensors->flex[axis] = mailbox.in.flex[axis];
+    }
+    sensors->current = mailbox.in.current;
+    sensors->inputs = (uint8_t)mailbox.in.inputs;
+}
+
+void hal_set_bridge(bool enabled, int32_t duty)
+{
+    drive.bridge = enabled;
+    drive.duty = duty;
+}
+
+void hal_set_stepper(bool enabled, int32_t rate)
+{
+    drive.stepper = enabled;
+    drive.rate = rate;
+    step_count_set_rate(&steps, enabled ? rate : 0);
+}
+
+int32_t hal_steps_sent(void)
+{
+    return steps.count;
+}
+
+void hal_outputs_off(void)
+{
+    hal_set_bridge(false, 0);
+    hal_set_stepper(false, 0);
+    report_outputs();
+}
+
+size_t hal_serial_read(uint8_t *bytes, size_t size)
+{
+    size_t count = 0;
+    bool readable = !lockstep || step_active;
+    while (readable && count < size && taken_count != received_count) {
+        bytes[count++] = received[taken_count % RECEIVE_SIZE];
+        taken_count++;
+    }
+    return count;
+}
+
+size_t hal_serial_room(void)
+{
+    return SIZE_MAX;                    /* QEMU takes bytes at once, and its proxy always drains */
+}
+
+void hal_serial_write(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        SERIAL_DATA = bytes[i];
+    }
+    mailbox.out.sent += size;
+}
+
+void hal_serial_errors(struct hal_serial_errors *errors)
+{
+    errors->framing = 0;
+    errors->overrun = overrun_count;
+}

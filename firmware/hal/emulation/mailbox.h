@@ -1,0 +1,56 @@
+/*
+ * The mailbox: a piece of RAM through which the host plays the world around the processor.
+ *
+ * rig/qemu.py writes the first block and reads the second over QEMU's qtest socket; the address
+ * is the ELF symbol `mailbox`. Its Python layout is checked against this one by a test.
+ */
+#ifndef FLEX_MAILBOX_H
+#define FLEX_MAILBOX_H
+
+#include <stdint.h>
+
+#define MAILBOX_START 0x5354524Du       /* "MRTS": the host has filled in its block */
+
+enum mailbox_mode {
+    MAILBOX_REAL_TIME = 0,      /* time comes from the processor's timer */
+    MAILBOX_LOCKSTEP = 1,       /* time stands still between requests */
+};
+
+enum mailbox_fault {
+    MAILBOX_REBOOT = 1 << 0,    /* a reset for the reason in `reset_cause` */
+    MAILBOX_HANG = 1 << 1,      /* until the watchdog resets the processor */
+    MAILBOX_CRASH = 1 << 2,     /* an invalid instruction */
+};
+
+struct mailbox_in {
+    uint32_t start;             /* MAILBOX_START: the rest is filled in */
+    uint32_t mode;              /* enum mailbox_mode, read at boot */
+    uint32_t boot_id;           /* of the next boot */
+    uint32_t time;              /* board clock in this step; in real time: at boot [us] */
+    uint32_t received;          /* bytes that the host has sent since boot; the step waits for them */
+    uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
+    uint32_t reset_cause;       /* enum reset_cause of a reboot */
+    int32_t encoder[2];         /* counts since power-up */
+    uint32_t flex[2];           /* sums of ADC_CONVERSIONS conversions */
+    int32_t current;            /* of the DC motor [mA] */
+    uint32_t inputs;            /* enum input: switches and button */
+    uint32_t request;           /* number of the step that is asked for; written last */
+};
+
+struct mailbox_out {
+    uint32_t done;              /* number of the last step that was done */
+    uint32_t sent;              /* bytes sent since boot */
+    uint32_t boots;             /* times that the processor has started */
+    uint32_t reset_cause;       /* enum reset_cause that the next boot shall report, 0: a crash */
+    uint32_t enabled;           /* bit 0: bridge, bit 1: stepper */
+    int32_t duty;               /* of the bridge, see DUTY_ONE */
+    int32_t step_rate;          /* [1e-3 steps/s] */
+    int32_t steps;              /* sent since boot */
+};
+
+struct mailbox {
+    struct mailbox_in in;
+    struct mailbox_out out;
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* What the vector table calls. A back end defines those that it enables. */
+#ifndef FLEX_HANDLERS_H
+#define FLEX_HANDLERS_H
+
+_Noreturn void reset_handler(void);
+_Noreturn void crash_handler(void);
+
+void systick_handler(void);
+void request_handler(void);
+void bridge_break_handler(void);
+void step_pulse_handler(void);
+void serial_handler(void);
+void serial_sent_handler(void);
+void stop_button_handler(void);
+
+#endif

@@ -1,0 +1,116 @@
+"""
+From raw counts to SI units, by constants that were measured on the very bench.
+
+An encoder counts along a line, position = (count - zero) / scale, where a negative scale turns the
+sign. A flex sensor in its divider reads the share s of the converter's range; its resistance
+R = R_divider s / (1 - s) grows with the mean curvature k as
+
+    R = R_flat (1 + gain k + curve k^2).                                                    (1)
+
+A divider resistance that is wrong by a factor makes R_flat wrong by the same and changes no
+curvature.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flex_robot_sim.rig.parts import BenchParts
+from flex_robot_sim.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class EncoderCalibration(Settings):
+    """What the counts of an encoder mean."""
+
+    scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
+    zero: float = setting(0.0, 'count in the zero pose')
+    deviation: float = setting(0.0, 'of a position that was used for the scale', 'unit',
+                               at_least=0.0)
+
+    def position(self, count):
+        """Position of the joint [m, rad]."""
+        return (count - self.zero) / self.scale
+
+
+@dataclass(frozen=True)
+class SensorCalibration(Settings):
+    """What the counts of a flex sensor mean; see (1)."""
+
+    flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
+    gain: float = setting(0.3, 'growth of the resistance with the curvature', 'm')
+    curve: float = setting(0.0, 'likewise with its square', 'm2')
+    divider_resistance: float = setting(10e3, 'from the sensor to the reference', 'ohm', above=0.0)
+    lowest: float = setting(-10.0, 'curvature that was measured', '1/m')
+    highest: float = setting(10.0, 'likewise', '1/m')
+    deviation: float = setting(1e-3, 'of one reading', '1/m', above=0.0)
+
+    def curvature(self, share):
+        """
+        Mean curvature [1/m]; nan where no curvature gives this reading.
+
+        :param share: of the converter's range, 0 to 1.
+        """
+        if not 0.0 < share < 1.0:
+            return math.nan
+        rise = self.divider_resistance * share / (1.0 - share) / self.flat_resistance - 1.0
+        root = self.gain**2 + 4.0 * self.curve * rise
+        # of the two curvatures with this resistance, the one on the side of zero
+        if root < 0.0:
+            return math.nan
+        return 2.0 * rise / (self.gain + math.copysign(math.sqrt(root), self.gain))
+
+    def covers(self, curvature):
+        """Whether the curvature [1/m] lies within what was measured, or a fifth beyond."""
+        margin = 0.2 * (self.highest - self.lowest)
+        return self.lowest - margin <= curvature <= self.highest + margin
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All constants of one bench."""
+
+    slide: EncoderCalibration
+    turn: EncoderCalibration
+    steps_per_radian: float         # microsteps, negative where the joint turns the other way
+    sensors: dict                   # '<link>/<sensor>' -> SensorCalibration, in order of channels
+    parts: BenchParts = field(default_factory=BenchParts)
+
+    def positions(self, counts):
+        """Positions of slide [m] and turn [rad], (2,)."""
+        return np.array([self.slide.position(counts[0]), self.turn.position(counts[1])])
+
+    def curvatures(self, shares):
+        """Curvatures (k,) [1/m] of shares of the converter's range (k,)."""
+        return np.array([sensor.curvature(share)
+                         for sensor, share in zip(self.sensors.values(), shares)])
+
+    @property
+    def deviations(self):
+        """Standard deviations of the curvatures, (k,) [1/m]."""
+        return np.array([sensor.deviation for sensor in self.sensors.values()])
+
+    @property
+    def encoder_deviations(self):
+        """Standard deviations of positions by the width of a count, (2,) [m, rad]."""
+        return 1 / np.abs([self.slide.scale, self.turn.scale]) / math.sqrt(12)
+
+
+def nominal(parts, sensors):
+    """
+    Calibration from data sheets: good for the emulator, and for a first look at a bench.
+
+    :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
+    """
+    noise = math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
+    found = {}
+    for name, length in sensors.items():
+        share = parts.flat_resistance / (parts.flat_resistance + parts.divider_resistance)
+        gain = parts.bend_gain * length
+        found[name] = SensorCalibration(
+            parts.flat_resistance, gain, parts.bend_curve * length**2, parts.divider_resistance,
+            deviation=noise / (share * (1 - share) * gain))
+    return Calibration(EncoderCalibration(parts.counts_per_metre),
+                       EncoderCalibration(parts.counts_per_radian),
+                       parts.steps_per_turn / (2 * math.pi), found, parts)

@@ -1,0 +1,107 @@
+"""What the suite can speak to, in lockstep or through a port."""
+
+import threading
+import time
+
+from flex_robot_sim.rig.emulated_rig import near_wrap
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.port import Port
+from flex_robot_sim.rig.rig_of import rig_of
+
+
+class Lockstep:
+    """A board whose time goes on only when it is told to; its bench can be broken at will."""
+
+    moves = True                # the motors may be switched on
+    can_reboot = True
+
+    def __init__(self, name, rig):
+        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
+        self.name, self.rig = name, rig
+        self.steps, self.seconds = 0, 0.0       # made, and what they took
+
+    @property
+    def bench(self):
+        """The Bench, to break it."""
+        return self.rig.bench
+
+    def exchange(self, data, milliseconds):
+        """Send bytes and return what comes in so many control steps."""
+        out, started = b'', time.perf_counter()
+        for _ in range(milliseconds):
+            out += self.rig.step(data)
+            data = b''
+        self.seconds += time.perf_counter() - started
+        self.steps += milliseconds
+        return out
+
+    def reset(self, start=(0.15, 0.0)):
+        """Put a new bench in the place of the old one, and reboot."""
+        self.bench.renew(start)
+        self.exchange(b'', 1)           # the pins are those of the new bench before the boot
+        self.reboot()
+
+    def reboot(self):
+        """Reset the board, and wait until it listens."""
+        self.rig.reboot()
+        self.exchange(b'', 40)
+
+    def reboot_before_wrap(self, seconds):
+        """Reset the board, its clock wraps after this time [s]."""
+        self.rig.set_clock(near_wrap(seconds))
+        self.reboot()
+
+    def close(self):
+        """Let go of what the rig holds."""
+        self.rig.close()
+
+
+def emulator():
+    """Return the board in Python as a back end."""
+    return Lockstep('emulator', rig_of())
+
+
+def qemu():
+    """Return the firmware in QEMU as a back end."""
+    from flex_robot_sim.rig.qemu_rig import QemuRig  # only where it is asked for
+
+    return Lockstep('qemu', QemuRig())
+
+
+class PortBackEnd:
+    """A board behind a serial port; nothing of it can be broken from here."""
+
+    bench = None
+    can_reboot = False
+
+    def __init__(self, name, moves=False):
+        """
+        Open a port; RigError says what is in the way.
+
+        :param moves: whether the motors may be switched on.
+        """
+        self.name, self.moves = name, moves
+        self._came, self._lock = bytearray(), threading.Lock()
+        self._port = Port(name, self._take).start()
+
+    def exchange(self, data, milliseconds):
+        """Send bytes, and return what comes within about so many milliseconds."""
+        if data and not self._port.write(data):
+            raise RigError(f'{self.name}: the port does not take bytes any more.')
+        time.sleep(milliseconds * 1e-3)
+        with self._lock:
+            came = bytes(self._came)
+            self._came.clear()
+        return came
+
+    def reset(self):
+        """Throw away what waits."""
+        self.exchange(b'', 20)
+
+    def close(self):
+        """Close the port."""
+        self._port.close()
+
+    def _take(self, data):
+        with self._lock:
+            self._came += data

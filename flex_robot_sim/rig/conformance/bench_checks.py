@@ -1,0 +1,315 @@
+"""What the board notices about its bench: switches, encoders, sensors, motors."""
+
+from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.host import expect, expect_equal
+from flex_robot_sim.rig.conformance.safety_checks import load_profile, play
+from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.parts import SLIDE, TURN
+from flex_robot_sim.rig.protocol import (
+    Arm,
+    Clear,
+    Disarm,
+    Home,
+    Param,
+    ProfileStart,
+    Segment,
+    Zero,
+)
+from flex_robot_sim.rig.vocabulary import (
+    Access,
+    EventKind,
+    Fault,
+    Input,
+    Joint,
+    Mode,
+    Result,
+    State,
+)
+
+
+def latched(host):
+    """Whether the newest telemetry says FAULT."""
+    return host.now.state == State.FAULT
+
+
+def expect_fault(host, fault):
+    """The board is in FAULT with this and nothing else, and its motors are off."""
+    now = host.fresh()
+    expect_equal((now.state, now.faults), (State.FAULT, fault), 'state and faults')
+    expect_equal((now.duty, now.step_rate), (0.0, 0.0), 'outputs')
+
+
+@check(bench=True)
+def homing_finds_the_switch_and_gives_the_origin(host):
+    host.back_end.reset(start=(0.006, -1.45))
+    host.hello()
+    host.stream()
+    host.accepted(Arm())
+    for joint, seconds, home, count in (
+            (Joint.SLIDE, 8, Input.SLIDE_HOMED, Parameter.SLIDE_HOME_COUNTS),
+            (Joint.TURN, 8, Input.TURN_HOMED, Parameter.TURN_HOME_COUNTS)):
+        host.accepted(Home(joint))
+        done = host.keep_alive(seconds * 1000, lambda host: host.now.state != State.HOMING)
+        expect(done, f'{joint.name} is not homed after {seconds} s')
+        expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), joint.name)
+        expect(host.now.inputs & home, f'{joint.name} is not called homed')
+        host.keep_alive(200)
+        expect(host.has_event(EventKind.HOMED, joint), f'no event: {joint.name} homed')
+        seen = host.now.slide_counts if joint == Joint.SLIDE else host.now.turn_counts
+        wanted = PARAMETERS[count].default
+        # it comes to rest a little beyond the edge of the switch: 5 mm, and 0.1 rad of swing
+        expect(abs(seen - wanted) < (1500 if joint == Joint.SLIDE else 40),
+               f'{joint.name} stands at {seen} instead of {wanted}')
+
+
+@check(bench=True)
+def homing_that_finds_nothing_ends_in_a_fault(host):
+    host.stream()
+    host.accepted(Param(Access.WRITE, Parameter.HOME_TIMEOUT, 300))
+    host.accepted(Param(Access.WRITE, Parameter.STALL_TIME, 10_000))
+    host.back_end.bench.faults.jammed = True
+    host.accepted(Arm())
+    host.accepted(Home(Joint.SLIDE))
+    host.keep_alive(400, latched)
+    expect_fault(host, Fault.HOMING)
+
+
+@check(bench=True)
+def joint_without_a_lower_switch_is_not_homed(host):
+    host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)))
+    host.accepted(Arm())
+    ack = host.command(Home(Joint.TURN))
+    expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 0), 'HOME')
+
+
+@check(bench=True)
+def limit_in_motion_latches_and_lets_go_only_away_from_it(host):
+    host.stream()
+    for end, duty, rate, bit, fault in (
+            ('closed_upper', 0.3, 0.0, Input.SLIDE_UPPER, Fault.LIMIT_SLIDE),
+            ('closed_lower', -0.3, 0.0, Input.SLIDE_LOWER, Fault.LIMIT_SLIDE),
+            ('closed_upper', 0.0, 200.0, Input.TURN_UPPER, Fault.LIMIT_TURN),
+            ('closed_lower', 0.0, -200.0, Input.TURN_LOWER, Fault.LIMIT_TURN)):
+        joint = SLIDE if fault == Fault.LIMIT_SLIDE else TURN
+        host.accepted(Arm())
+        host.drive(50, duty, rate)
+        getattr(host.back_end.bench.faults, end).add(joint)
+        host.drive(20, duty, rate, latched)
+        expect_fault(host, fault)
+        expect(host.now.inputs & bit, f'{bit.name} is not shown')
+        host.accepted(Clear())
+        host.accepted(Arm())
+        host.drive(20, duty, rate)
+        expect_equal((host.now.state, host.now.duty, host.now.step_rate),
+                     (State.ARMED, 0.0, 0.0), f'towards {bit.name}')
+        host.drive(20, -duty, -rate)
+        expect(host.now.state == State.ARMED and (host.now.duty or host.now.step_rate),
+               f'no motion away from {bit.name}')
+        host.accepted(Disarm())
+        host.back_end.bench.mend()
+
+
+@check(bench=True)
+def switch_that_is_not_fitted_is_not_seen(host):
+    host.stream()
+    host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, 0))
+    host.back_end.bench.faults.closed_upper.add(SLIDE)
+    host.accepted(Arm())
+    host.drive(30, duty=0.1)
+    expect_equal((host.now.state, host.now.duty, host.now.inputs), (State.ARMED, 0.1, Input(0)),
+                 'state, duty and inputs')
+
+
+@check(bench=True)
+def limit_during_a_profile_ends_it(host):
+    host.stream()
+    play(host, [Segment(500_000, 0.2, 0.0)])
+    host.keep_alive(50)
+    host.back_end.bench.faults.closed_upper.add(SLIDE)
+    host.keep_alive(20, latched)
+    expect_fault(host, Fault.LIMIT_SLIDE)
+
+
+@check(bench=True)
+def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host):
+    host.stream()
+    faults = host.back_end.bench.faults
+    for state in (State.DISARMED, State.ARMED, State.PROFILE):
+        if state == State.PROFILE:
+            play(host, [Segment(500_000, 0.2, 0.0)])
+            host.keep_alive(30)
+        elif state == State.ARMED:
+            host.accepted(Arm())
+            host.drive(30, duty=0.2)
+        expect_equal(host.now.state, state, 'state before')
+        faults.stop_button = True
+        host.wait(3)
+        expect_fault(host, Fault.ESTOP_INPUT)
+        ack = host.command(Clear())
+        expect_equal((ack.result, ack.faults), (Result.CAUSE_PERSISTS, Fault.ESTOP_INPUT), 'CLEAR')
+        faults.stop_button = False
+        host.wait(2)
+        expect_equal(host.fresh().state, State.FAULT, 'state after the release')
+        host.accepted(Clear())
+        expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
+
+
+@check(bench=True)
+def broken_flex_sensor_latches_and_can_be_left_out(host):
+    host.stream()
+    faults = host.back_end.bench.faults
+    for broken in (faults.open_sensors, faults.shorted_sensors):
+        for sensor, fault in ((0, Fault.ADC_ROOT), (1, Fault.ADC_TIP)):
+            broken.add(sensor)
+            host.wait(15)
+            expect_equal(host.now.faults, Fault(0), 'a fault before ADC_TIME')
+            host.wait(10)
+            expect_fault(host, fault)
+            expect_equal(host.command(Clear()).result, Result.CAUSE_PERSISTS, 'CLEAR')
+            broken.clear()
+            host.wait(3)
+            host.accepted(Clear())
+    host.accepted(Param(Access.WRITE, Parameter.ADC_WATCH, 1))
+    faults.open_sensors.add(1)
+    host.wait(60)
+    expect_equal(host.now.faults, Fault(0), 'fault of a sensor that is not watched')
+
+
+@check(bench=True)
+def encoder_jump_latches_and_costs_the_homing(host):
+    host.stream()
+    for joint, fault, bit in ((Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
+                              (Joint.TURN, Fault.ENCODER_TURN, Input.TURN_HOMED)):
+        host.accepted(Zero(joint, 0))
+        host.wait(2)
+        expect(host.fresh().inputs & bit, 'ZERO did not home')
+        host.back_end.bench.faults.encoder_jump[joint] += 1000
+        host.wait(3)
+        expect_fault(host, fault)
+        expect(not host.now.inputs & bit, f'{joint.name} is still homed')
+        host.wait(400)
+        expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+        host.accepted(Clear())
+        expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
+
+
+@check(bench=True)
+def count_wraps_without_a_fault(host):
+    host.stream()
+    host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
+    # a jump takes the homing away, and with it the soft limits, which lie nearer
+    host.back_end.bench.faults.encoder_jump[SLIDE] += 1000
+    host.wait(5)
+    host.accepted(Clear())
+    host.accepted(Arm())
+    wrapped = host.drive(2000, 0.5, until=lambda host: host.now.slide_counts < 0)
+    expect(wrapped, f'the count stands at {host.now.slide_counts}')
+    host.drive(20, 0.0)
+    expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), 'beyond the edge')
+
+
+@check(bench=True)
+def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
+    host.back_end.reset(start=(0.03, 0.0))
+    host.hello()
+    host.stream(100)
+    host.accepted(Arm())
+    start = host.back_end.bench.simulation.position[SLIDE]
+    first = host.now.slide_counts
+    done = host.drive(8000, 1.0, until=lambda host: host.now.slide_counts - first > 70_000)
+    expect(done, f'after 8 s the slide has counted {host.now.slide_counts - first}')
+    host.drive(500)
+    moved = (host.back_end.bench.simulation.position[SLIDE] - start) * 300e3
+    expect(abs(host.now.slide_counts - first - moved) < 30,
+           f'{host.now.slide_counts - first} counts and a way of {moved:.0f}')
+
+
+@check(bench=True)
+def lost_steps_latch(host):
+    host.stream()
+    host.accepted(Arm())
+    host.drive(100, step_rate=100.0)
+    host.back_end.bench.faults.weak_stepper = 0.01
+    host.back_end.bench.push_tip(1.0)
+    host.drive(1000, until=latched)
+    expect_fault(host, Fault.LOST_STEPS)
+
+
+@check(bench=True)
+def stalled_motor_latches_and_moving_one_does_not(host):
+    host.stream()
+    host.accepted(Arm())
+    host.drive(1000, duty=0.5)
+    expect_equal(host.now.state, State.ARMED, 'state in motion')
+    host.back_end.bench.faults.jammed = True
+    host.drive(450, duty=0.5, until=latched)
+    expect_fault(host, Fault.STALL)
+
+
+@check(bench=True)
+def too_much_current_latches(host):
+    host.accepted(Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
+    host.stream()
+    host.accepted(Arm())
+    host.back_end.bench.faults.jammed = True
+    host.drive(100, duty=0.39, until=latched)
+    expect_fault(host, Fault.OVERCURRENT)
+
+
+@check(bench=True, reboot=True)
+def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host):
+    host.stream()
+    host.accepted(Zero(Joint.SLIDE, 45_000))
+    host.accepted(Arm())
+    host.drive(100, duty=0.4, step_rate=200.0)
+    host.back_end.reboot()
+    bench = host.back_end.bench
+    expect_equal(bench.current, 0.0, 'current of the motor')
+    host.hello()
+    host.stream()
+    expect_equal((host.now.state, host.now.duty, host.now.inputs),
+                 (State.DISARMED, 0.0, Input(0)), 'state, duty and inputs')
+    host.drive(30, duty=0.4)
+    expect_equal((host.now.state, host.now.duty), (State.DISARMED, 0.0), 'set points after it')
+
+
+@check(bench=True)
+def set_point_in_a_profile_only_keeps_it_alive(host):
+    host.stream()
+    host.accepted(Zero(Joint.SLIDE, 45_000))
+    host.accepted(Zero(Joint.TURN, 0))
+    crc = load_profile(host, [Segment(100_000, 0.2, 0.0)])
+    host.accepted(Arm())
+    host.accepted(ProfileStart(crc))
+    host.wait(3, host.setpoint(-0.2))
+    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.2), 'DRIVE in a profile')
+    host.wait(3, host.setpoint(mode=Mode.ALIVE))
+    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.2), 'ALIVE in a profile')
+
+
+@check(bench=True)
+def motor_obeys_signs(host):
+    host.stream()
+    host.accepted(Arm())
+    for duty in (0.5, -0.5):
+        before = host.now.slide_counts
+        host.drive(600, duty=duty)
+        expect((host.now.slide_counts - before) * duty > 0, f'duty {duty} moves the wrong way')
+        expect(host.now.current * duty > 0, 'current has the wrong sign')
+    for rate in (200.0, -200.0):
+        host.drive(200)
+        before = host.now.turn_counts
+        host.drive(400, step_rate=rate)
+        expect((host.now.turn_counts - before) * rate > 0, f'rate {rate} turns the wrong way')
+
+
+@check(bench=True)
+def reversed_encoder_is_turned_round(host):
+    host.stream()
+    host.accepted(Param(Access.WRITE, Parameter.SLIDE_REVERSED, 1))
+    host.wait(5)
+    expect_equal(host.now.state, State.DISARMED, 'state after it was told')
+    before = host.now.slide_counts
+    host.accepted(Arm())
+    host.drive(600, duty=0.5)
+    expect(host.now.slide_counts < before, 'the count still grows')

@@ -1,0 +1,211 @@
+"""A host that says what it is told, right or wrong, and keeps all that comes back."""
+
+import random
+
+from flex_robot_sim.rig.board_outbox import CLOCK
+from flex_robot_sim.rig.frames import FrameReader, encode
+from flex_robot_sim.rig.protocol import (
+    MAJOR,
+    MINOR,
+    SCHEMA_CRC,
+    Ack,
+    Event,
+    EventAck,
+    Health,
+    Hello,
+    HelloAck,
+    Mode,
+    Setpoint,
+    Stream,
+    Telemetry,
+    TimeReply,
+)
+from flex_robot_sim.rig.vocabulary import CONSTANTS, Result
+
+VALIDITY = CONSTANTS['VALIDITY_MAX_MS'][0]
+ANSWER_TIME = 50            # in which an answer must come                              [ms]
+PIECE = 5                   # of time, between two of which the host reacts             [ms]
+
+
+class Failed(Exception):
+    """The board does something else than the page says."""
+
+
+def expect(truth, text):
+    """Raise Failed with `text` unless it is true."""
+    if not truth:
+        raise Failed(text)
+
+
+def expect_equal(seen, wanted, what):
+    """Raise Failed unless both are equal."""
+    if seen != wanted:
+        raise Failed(f'{what}: {_named(seen)} instead of {_named(wanted)}')
+
+
+class Host:
+    """One session with a board, step by step."""
+
+    def __init__(self, back_end, seed=0):
+        """Speak through `back_end`: exchange(data, milliseconds) -> bytes; seed None: any."""
+        self.back_end = back_end
+        self.reader = FrameReader(from_board=True)
+        self.random = random.Random(seed)
+        self.session = 0
+        self.identity = None
+        self.sent = bytearray()         # all bytes, since they were cleared
+        self._right = set()             # frames that are right, without their zeros
+        self.telemetry, self.events, self.healths, self.replies = [], [], [], []
+        self.acks, self.frames = [], []
+        self.acknowledges_events = True
+        self._command, self._setpoint = self.random.randrange(65536), self.random.randrange(65536)
+        self._pending = b''             # acknowledgements of events
+        self.metrics = {}
+
+    @property
+    def now(self):
+        """Newest telemetry."""
+        expect(self.telemetry, 'no TELEMETRY came')
+        return self.telemetry[-1]
+
+    def wait(self, milliseconds, data=b''):
+        """Let time go on, after sending bytes; keep what comes, and acknowledge events."""
+        while milliseconds > 0:
+            self._exchange(data, min(milliseconds, PIECE))
+            milliseconds -= PIECE
+            data = b''
+
+    def _exchange(self, data, milliseconds):
+        data, self._pending = self._pending + data, b''
+        self.sent += data
+        for frame in self.reader.feed(self.back_end.exchange(data, milliseconds)):
+            self.frames.append(frame)
+            message = frame.message
+            if isinstance(message, Telemetry):
+                self.telemetry.append(message)
+            elif isinstance(message, Event):
+                self._keep_event(message)
+            elif isinstance(message, (Ack, HelloAck)):
+                self.acks.append(frame)
+            elif isinstance(message, Health):
+                self.healths.append(message)
+            elif isinstance(message, TimeReply):
+                self.replies.append(message)
+
+    def _keep_event(self, event):
+        if not any(event.number == other.number for other in self.events):
+            self.events.append(event)
+        if self.acknowledges_events:
+            self._pending += self.encode(EventAck(event.number), 0)
+
+    def encode(self, message, sequence, session=None):
+        """Bytes of a frame, in the present session by default."""
+        data = encode(message, self.session if session is None else session, sequence)
+        self._right.add(data.strip(b'\0'))
+        return data
+
+    def right_frames_sent(self):
+        """Frames that `sent` holds undamaged: what lies between two zeros is one, or is not."""
+        return sum(chunk in self._right for chunk in bytes(self.sent).split(b'\0'))
+
+    def hello(self, nonce=None, major=MAJOR, minor=MINOR, schema_crc=SCHEMA_CRC):
+        """Say HELLO and return the HelloAck."""
+        nonce = self.random.randrange(1 << 32) if nonce is None else nonce
+        frame = self._answered(Hello(major, minor, schema_crc, nonce), 0, 0,
+                               lambda m: isinstance(m, HelloAck) and m.nonce == nonce)
+        self.session, self.identity = frame.session, frame.message
+        return frame.message
+
+    def command(self, message, sequence=None, session=None):
+        """Send a command once and return its Ack; a new sequence number unless it is given."""
+        if sequence is None:
+            self._command = sequence = (self._command + 1) % 65536
+        return self._answered(
+            message, sequence, session, lambda m: isinstance(m, Ack) and (
+                m.command, m.command_sequence) == (message.ID, sequence)).message
+
+    def accepted(self, message):
+        """Send a command that must be accepted."""
+        ack = self.command(message)
+        expect_equal(ack.result, Result.ACCEPTED, type(message).__name__)
+        return ack
+
+    def _answered(self, message, sequence, session, fits):
+        self.acks.clear()
+        data = self.encode(message, sequence, session)
+        for _ in range(ANSWER_TIME):
+            self.wait(1, data)
+            data = b''
+            for frame in self.acks:
+                if fits(frame.message):
+                    return frame
+        raise Failed(f'no answer to {type(message).__name__} within {ANSWER_TIME} ms')
+
+    @property
+    def last_command(self):
+        """Sequence number of the last command."""
+        return self._command
+
+    @property
+    def last_setpoint(self):
+        """Sequence number of the last set point."""
+        return self._setpoint
+
+    def setpoint(self, duty=0.0, step_rate=0.0, validity=VALIDITY, mode=Mode.DRIVE):
+        """Bytes of the next set point."""
+        self._setpoint = (self._setpoint + 1) % 65536
+        return self.encode(Setpoint(mode, duty, step_rate, validity), self._setpoint)
+
+    def alive(self):
+        """Bytes of a set point that only keeps the watchdog quiet."""
+        return self.setpoint(mode=Mode.ALIVE)
+
+    def drive(self, milliseconds, duty=0.0, step_rate=0.0, until=None):
+        """Send set points for a while, or until `until(host)`; return whether that came."""
+        return self._repeat(milliseconds, lambda: self.setpoint(duty, step_rate), until)
+
+    def keep_alive(self, milliseconds, until=None):
+        """Likewise with set points that ask for nothing."""
+        return self._repeat(milliseconds, self.alive, until)
+
+    def _repeat(self, milliseconds, setpoint, until):
+        for k in range(milliseconds):
+            self.wait(1, setpoint() if k % 10 == 0 else b'')
+            if until is not None and until(self):
+                return True
+        return False
+
+    def stream(self, rate=1000):
+        """Ask for telemetry and wait for the first."""
+        self.accepted(Stream(rate))
+        self.telemetry.clear()
+        self.wait(4)
+        return self.now
+
+    def fresh(self):
+        """Telemetry of a step that starts after this call."""
+        self.wait(2)
+        return self.now
+
+    def health(self):
+        """Return the next HEALTH."""
+        self.healths.clear()
+        for _ in range(300):
+            self.wait(1)
+            if self.healths:
+                return self.healths[-1]
+        raise Failed('no HEALTH within 300 ms')
+
+    def has_event(self, kind, detail=None):
+        """Whether an event has come."""
+        return any(event.kind == kind and detail in (None, event.detail)
+                   for event in self.events)
+
+
+def elapsed(later, earlier):
+    """Board time between two stamps that wrap [us]."""
+    return (later - earlier) % CLOCK
+
+
+def _named(value):
+    return getattr(value, 'name', None) or repr(value)

@@ -1,0 +1,75 @@
+"""Run the checks and say what came of them."""
+
+from typing import NamedTuple
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.rig.conformance import bench_checks, safety_checks, wire_checks
+from flex_robot_sim.rig.conformance.checks import CHECKS
+from flex_robot_sim.rig.conformance.host import Failed, Host
+from flex_robot_sim.rig.protocol import Clear, Disarm
+
+assert bench_checks and safety_checks and wire_checks   # importing them registers the checks
+
+
+class Outcome(NamedTuple):
+    """What came of a check."""
+
+    name: str
+    result: str             # 'passed', 'failed' or 'skipped'
+    detail: str = ''
+
+
+def reason_to_skip(check, back_end):
+    """Why a check cannot be made here, or ''."""
+    if check.bench and back_end.bench is None:
+        return 'nobody can break this bench from here'
+    if check.reboot and not back_end.can_reboot:
+        return 'nobody can reset this board from here'
+    if check.moves and not back_end.moves:
+        return 'it moves the motors'
+    return ''
+
+
+def run_check(check, back_end, metrics=None):
+    """Make one check with a fresh session, and return its Outcome."""
+    reason = reason_to_skip(check, back_end)
+    if reason:
+        return Outcome(check.name, 'skipped', reason)
+    back_end.reset()
+    # a board that was not reset knows the nonces of the checks before
+    host = Host(back_end, seed=None if back_end.bench is None else 0)
+    host.metrics = {} if metrics is None else metrics
+    try:
+        host.hello()
+        if back_end.bench is None:
+            host.command(Disarm())
+            host.command(Clear())
+        check.run(host)
+    except Failed as error:
+        return Outcome(check.name, 'failed', str(error))
+    except FlexRobotSimError as error:      # the port has gone, for instance
+        return Outcome(check.name, 'failed', f'{type(error).__name__}: {error}')
+    finally:
+        leave_quiet(host)
+    return Outcome(check.name, 'passed')
+
+
+def leave_quiet(host):
+    """Switch the motors off, whatever the check has left."""
+    try:
+        host.command(Disarm())
+    except (Failed, FlexRobotSimError):
+        return
+
+
+def run_all(back_end, only='', on_outcome=None):
+    """Make all checks whose name holds `only`; return (outcomes, metrics)."""
+    outcomes, metrics = [], {}
+    for check in CHECKS:
+        if only in check.name:
+            outcomes.append(run_check(check, back_end, metrics))
+            if on_outcome is not None:
+                on_outcome(outcomes[-1])
+    if getattr(back_end, 'steps', 0):
+        metrics['steps_per_second'] = back_end.steps / back_end.seconds
+    return outcomes, metrics

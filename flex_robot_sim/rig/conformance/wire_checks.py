@@ -1,0 +1,326 @@
+"""Sessions, sequence numbers, acknowledgements, noise, clock and telemetry."""
+
+from flex_robot_sim.rig.conformance.checks import check
+from flex_robot_sim.rig.conformance.host import Failed, elapsed, expect, expect_equal
+from flex_robot_sim.rig.frames import encode
+from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.profile import profile_crc
+from flex_robot_sim.rig.protocol import (
+    MAJOR,
+    SCHEMA_CRC,
+    Arm,
+    Clear,
+    Disarm,
+    Estop,
+    EventAck,
+    Hello,
+    Mode,
+    Param,
+    ProfileLoad,
+    Segment,
+    Setpoint,
+    Stream,
+    Time,
+)
+from flex_robot_sim.rig.vocabulary import CONSTANTS, Access, EventKind, Result, State
+
+CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]
+REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0]
+NOISE_SECONDS = 10
+
+
+@check()
+def says_who_it_is(host):
+    who = host.identity
+    expect_equal((who.major, who.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
+    expect_equal(who.control_rate, CONTROL_RATE, 'control rate')
+    expect(host.session != 0, 'session 0 is none')
+    expect(who.counts_per_turn > 0 and who.steps_per_turn > 0, 'scales must be above 0')
+
+
+@check()
+def same_nonce_keeps_the_session_and_another_one_begins_the_next(host):
+    first, session = host.hello(nonce=1), host.session
+    expect_equal(host.hello(nonce=1), first, 'answer to the same HELLO')
+    expect_equal(host.session, session, 'session after the same HELLO')
+    host.hello(nonce=2)
+    expect_equal(host.session, session % 255 + 1, 'session after another HELLO')
+
+
+@check()
+def command_of_another_session_is_refused(host):
+    for session in (0, host.session % 255 + 1):
+        ack = host.command(Stream(0), session=session)
+        expect_equal(ack.result, Result.WRONG_SESSION, f'STREAM in session {session}')
+
+
+@check()
+def repeated_command_is_answered_alike_and_carried_out_once(host):
+    rows = (Segment(1000, 0.0, 0.0),) * 16
+    chunks = [ProfileLoad(first, 16, profile_crc(rows), rows[:8]) for first in (0, 8)]
+    host.accepted(chunks[0])
+    expect_equal(host.accepted(chunks[1]).value, 16, 'segments held')
+    # the second chunk does not fit behind itself: carried out again it would be refused
+    ack = host.command(chunks[1], sequence=host.last_command)
+    expect_equal((ack.result, ack.value), (Result.ACCEPTED, 16), 'repetition')
+
+
+@check()
+def overtaken_command_is_old(host):
+    host.accepted(Stream(0))
+    ack = host.command(Stream(100), sequence=(host.last_command - 1) % 65536)
+    expect_equal(ack.result, Result.OLD, 'STREAM with the number before')
+    ack = host.command(Stream(100), sequence=(host.last_command - 32768) % 65536)
+    expect_equal(ack.result, Result.OLD, 'STREAM half the numbers away')
+    host.wait(30)
+    expect(not host.telemetry, 'an old STREAM was carried out')
+
+
+@check()
+def other_version_may_look_and_not_touch(host):
+    for other in ({'major': MAJOR + 1}, {'schema_crc': SCHEMA_CRC ^ 1}):
+        host.hello(**other)
+        for message in (Arm(), Clear(), Param(Access.WRITE, Parameter.HOME_RATE, 300)):
+            expect_equal(host.command(message).result, Result.READ_ONLY, type(message).__name__)
+        for message in (Stream(0), Disarm(), Param(Access.READ, Parameter.HOME_RATE, 0)):
+            host.accepted(message)
+
+
+@check()
+def parameters_are_read_written_and_kept_in_range(host):
+    for number, text in PARAMETERS.items():
+        value = host.accepted(Param(Access.READ, number, 0)).value
+        expect(text.least <= value <= text.most, f'{text.name} = {value} is out of its range')
+        for wrong in (text.least - 1, text.most + 1):
+            ack = host.command(Param(Access.WRITE, number, wrong))
+            expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 2), f'write {text.name}')
+        expect_equal(host.accepted(Param(Access.READ, number, 0)).value, value, text.name)
+    before = host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value
+    expect_equal(host.accepted(Param(Access.WRITE, Parameter.HOME_RATE, 123)).value, 123,
+                 'HOME_RATE')
+    expect_equal(host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value, 123, 'HOME_RATE')
+    host.accepted(Param(Access.WRITE, Parameter.HOME_RATE, before))
+    expect_equal(host.command(Param(Access.READ, 200, 0)).value, 1, 'place of a parameter')
+    expect_equal(host.command(Param(7, Parameter.HOME_RATE, 0)).value, 0, 'place of an access')
+
+
+@check()
+def telemetry_comes_at_the_rate_that_was_asked_for(host):
+    for rate in (1000, 500, 100):
+        host.stream(rate)
+        host.telemetry.clear()
+        host.wait(1000)
+        steps = [elapsed(b.time, a.time) for a, b in zip(host.telemetry, host.telemetry[1:])]
+        expect(len(steps) > 50, f'{len(steps)} frames at {rate} Hz')
+        mean = sum(steps) / len(steps)
+        # the clock of the board decides, and one late step in a thousand is forgiven
+        expect(abs(mean * rate * 1e-6 - 1) < 0.01, f'{mean:.1f} us between frames at {rate} Hz')
+        late = sum(abs(step - 1e6 / rate) > 500 for step in steps)
+        expect(late <= len(steps) // 100 + 1, f'{late} of {len(steps)} frames off by 0.5 ms')
+    for rate in (3, 999, 1001, 65535):
+        expect_equal(host.command(Stream(rate)).result, Result.OUT_OF_RANGE, f'STREAM {rate}')
+    host.accepted(Stream(0))
+    host.wait(10)
+    host.telemetry.clear()
+    host.wait(50)
+    expect(not host.telemetry, 'telemetry after STREAM 0')
+
+
+@check()
+def frames_of_the_board_are_numbered_without_gaps(host):
+    host.stream(500)
+    host.frames.clear()
+    host.wait(1000)
+    numbers = [frame.sequence for frame in host.frames]
+    gaps = sum((b - a) % 65536 != 1 for a, b in zip(numbers, numbers[1:]))
+    expect_equal(gaps, 0, f'gaps in {len(numbers)} frames')
+
+
+@check()
+def clock_is_told_and_does_not_run_backwards(host):
+    host.stream()
+    for token in (0, 1 << 31, 0xFFFFFFFF):
+        host.replies.clear()
+        host.wait(20, host.encode(Time(token), 0))
+        expect_equal([reply.token for reply in host.replies], [token], 'TIME_REPLY')
+        reply = host.replies[0]
+        expect(elapsed(reply.sent, reply.received) < 2000, 'sent long after it was received')
+        distance = min(min(elapsed(reply.sent, t.time), elapsed(t.time, reply.sent))
+                       for t in host.telemetry[-40:])
+        expect(distance < 5000, f'{distance} us between TIME_REPLY and the next TELEMETRY')
+    host.replies.clear()
+    host.wait(20, encode(Time(5), host.session % 255 + 1, 0))
+    expect(not host.replies, 'TIME of another session was answered')
+
+
+@check()
+def event_comes_again_until_it_is_acknowledged(host):
+    host.wait(500)
+    host.events.clear()
+    host.acknowledges_events = False
+    host.frames.clear()
+    host.hello()
+    host.wait(3 * REPEAT + 50)
+    copies = [f.message for f in host.frames if getattr(f.message, 'kind', None) is not None]
+    expect(len(copies) >= 3, f'{len(copies)} copies in {3 * REPEAT + 50} ms')
+    expect(len({event.number for event in copies}) == 1, 'the next event did not wait')
+    host.wait(1, host.encode(EventAck((copies[0].number + 5) % 65536), 0))
+    host.acknowledges_events = True
+    host.wait(3 * REPEAT)
+    expect(host.has_event(EventKind.SESSION, host.session), 'no event tells the session')
+    host.frames.clear()
+    host.wait(3 * REPEAT)
+    expect(not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
+           'an acknowledged event came again')
+
+
+@check()
+def half_frame_costs_one_frame_and_noise_between_frames_none(host):
+    before = host.health()
+    whole = host.encode(Time(1), 0)
+    host.wait(5, whole[:9])
+    expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after half a frame')
+    host.wait(5, b'\x55\xaa\x11')
+    expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after noise')
+    host.wait(5, whole[1:-1])           # its zeros are lost, but not those of the next one
+    expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after a bare frame')
+    after = host.health()
+    wrong = after.crc_errors - before.crc_errors
+    expect_equal(wrong, 2, 'chunks that were no frame')
+
+
+@check()
+def endless_frame_is_dropped(host):
+    host.wait(60, b'\x01' * 3000)
+    expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after 3000 bytes')
+
+
+@check()
+def no_damaged_frame_is_taken(host):
+    """A minute's worth of bad wire: what arrives is right or it is nothing."""
+    host.wait(200)
+    before = host.health()
+    host.sent.clear()
+    for k in range(NOISE_SECONDS * 100):
+        bad = bytearray(host.encode(Setpoint(Mode.DRIVE, 0.9, 3000.0, 100), k))
+        for _ in range(host.random.choice((1, 1, 2, 3, 8))):
+            kind, place = host.random.randrange(3), host.random.randrange(len(bad))
+            if kind == 0:
+                bad[place] ^= host.random.randrange(1, 256)
+            elif kind == 1:
+                del bad[place]
+            else:
+                bad.insert(place, host.random.randrange(256))
+        host.wait(10, bytes(bad))
+        if k % 10 == 0:
+            host.wait(1, host.alive())
+    host.wait(20, b'\0')
+    after = host.health()
+    wrong = after.frames - before.frames - host.right_frames_sent()
+    wrong += after.unknown_ids - before.unknown_ids + after.length_errors - before.length_errors
+    host.metrics['wrong_frames_accepted'] = wrong
+    expect_equal(wrong, 0, 'damaged frames taken')
+    host.stream()
+    expect_equal(host.now.state, State.DISARMED, 'state after noise')
+
+
+@check()
+def random_bytes_are_no_frame(host):
+    host.wait(200)
+    before = host.health()
+    host.sent.clear()
+    for _ in range(200):
+        host.wait(5, host.random.randbytes(400))
+    host.wait(50, b'\0')
+    after = host.health()
+    taken = after.frames - before.frames - host.right_frames_sent()
+    expect_equal(taken, 0, 'frames in 80,000 random bytes')
+    expect(after.crc_errors > before.crc_errors, 'nothing was counted')
+
+
+@check()
+def estop_is_taken_in_every_session(host):
+    session = host.session % 255 + 7
+    host.command(Estop(), session=session)
+    host.stream()
+    expect_equal(host.now.state, State.FAULT, 'state')
+    host.accepted(Clear())
+    expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
+
+
+@check()
+def second_host_takes_over_and_the_first_is_told(host):
+    first = host.session
+    host.stream()
+    host.hello()                                        # another nonce: another host
+    ack = host.command(Stream(0), session=first)
+    expect_equal(ack.result, Result.WRONG_SESSION, 'command of the first host')
+    expect(host.frames[-1].session == host.session != first, 'session in the header')
+    host.telemetry.clear()
+    host.wait(50)
+    expect(not host.telemetry, 'telemetry that the second host did not ask for')
+
+
+@check(reboot=True)
+def nothing_is_sent_before_hello(host):
+    host.back_end.reboot()
+    host.frames.clear()
+    host.wait(500)
+    expect(not host.frames, f'{len(host.frames)} frames before HELLO')
+
+
+@check(reboot=True)
+def clock_wraps_without_a_trace(host):
+    host.back_end.reboot_before_wrap(1.0)
+    host.hello()
+    host.stream()
+    first = host.now.time
+    host.telemetry.clear()
+    host.wait(2000)
+    times = [t.time for t in host.telemetry]
+    expect(first > times[-1], 'the clock has not wrapped')
+    steps = {elapsed(b, a) for a, b in zip(times, times[1:])}
+    expect_equal(steps, {1000}, 'us between frames')
+
+
+@check(reboot=True)
+def reboot_has_another_boot_id_and_forgets_everything(host):
+    boot, session = host.identity.boot_id, host.session
+    host.accepted(Param(Access.WRITE, Parameter.HOME_RATE, 77))
+    host.back_end.reboot()
+    ack = host.command(Stream(0), session=session)
+    expect_equal(ack.result, Result.WRONG_SESSION, 'command of the session before')
+    host.hello()
+    expect(host.identity.boot_id != boot, 'the boot id is the same')
+    value = host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value
+    expect_equal(value, PARAMETERS[Parameter.HOME_RATE].default, 'HOME_RATE')
+    host.wait(300)
+    expect(host.has_event(EventKind.BOOT), 'no event tells the boot')
+
+
+@check()
+def replayed_session_is_refused(host):
+    recorded = [host.encode(Arm(), 1), host.setpoint(0.5), host.encode(Disarm(), 2)]
+    host.hello()
+    before = host.health()
+    host.stream()
+    host.acks.clear()
+    for data in recorded:
+        host.wait(5, data)
+    expect_equal([f.message.result for f in host.acks], [Result.WRONG_SESSION] * 2, 'answers')
+    expect_equal(host.fresh().state, State.DISARMED, 'state')
+    after = host.health()
+    expect_equal((after.refused - before.refused, after.last_refusal),
+                 (1, Result.WRONG_SESSION), 'set points refused')
+
+
+@check()
+def flood_of_hellos_is_answered_and_leaves_the_board_alive(host):
+    data = b''.join(encode(Hello(MAJOR, 0, SCHEMA_CRC, 42), 0, 0) for _ in range(400))
+    host.wait(30, data)
+    try:
+        host.hello()
+    except Failed:
+        host.wait(200)
+        host.hello()
+    host.accepted(Stream(0))

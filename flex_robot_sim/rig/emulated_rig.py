@@ -1,0 +1,94 @@
+"""Board and bench together: bytes in, bytes out, one control step at a time."""
+
+from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.board_outbox import CLOCK
+from flex_robot_sim.rig.emulated_board import STEP_TIME, EmulatedBoard
+from flex_robot_sim.rig.line import Line
+from flex_robot_sim.rig.protocol import (
+    MAJOR,
+    MINOR,
+    SCHEMA_CRC,
+    BackEnd,
+    HelloAck,
+    ResetCause,
+)
+from flex_robot_sim.rig.vocabulary import CONSTANTS
+
+STEP_US = round(STEP_TIME * 1e6)
+FIRMWARE = 0 << 16 | 1 << 8 | 0
+UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
+RECEIVER = 4096                     # what waits for the receiver before bytes are lost   [B]
+
+
+class EmulatedRig:
+    """
+    The rig in lockstep.
+
+    What is sent to the board waits as on a line of 921600 baud; a flood runs over.
+    """
+
+    def __init__(self, bench=None, boot_id=1, clock=0):
+        """
+        Power up.
+
+        :param boot_id: of the first boot; clock: of the board at power-up [us].
+        """
+        self.bench = bench or Bench(conversions=CONSTANTS['ADC_CONVERSIONS'][0])
+        self.steps = 0                  # control steps since power-up
+        self.silent_until = 0           # step up to which the board is stalled
+        self.late = 0                   # by which control steps start late               [us]
+        self._clock = clock
+        self._boot_id = boot_id
+        self._line = Line(RECEIVER)
+        self._sent_before = 0           # pulses of earlier boots
+        self._drive = None
+        self.board = self._booted(ResetCause.POWER)
+
+    @property
+    def time(self):
+        """Seconds since power-up."""
+        return self.steps * STEP_TIME
+
+    def step(self, data=b''):
+        """One control step: take bytes from the host, return those that the host gets."""
+        self.board.overruns += self._line.put(data)
+        self.steps += 1
+        if self.steps <= self.silent_until:
+            # a stalled processor leaves its pins as they are, and nobody takes what comes
+            self.board.overruns += len(self._line.take(STEP_TIME))
+            self.bench.advance(self._drive, STEP_TIME)
+            return b''
+        drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
+                                self._line.take(STEP_TIME), self.late)
+        self._drive = drive._replace(steps=self._sent_before + drive.steps)
+        self.bench.advance(self._drive, STEP_TIME)
+        return self.board.take(STEP_TIME)
+
+    def set_clock(self, clock):
+        """Let the clock of the board start at `clock` [us], which a reboot must follow."""
+        self._clock = clock - self.steps * STEP_US
+
+    def reboot(self, cause=ResetCause.PIN):
+        """Reset the board; the bench goes on."""
+        self._sent_before += self.board.steps
+        self._boot_id = (self._boot_id + 1) % (1 << 32)
+        self._line.clear()
+        self.board = self._booted(cause)
+
+    def close(self):
+        """Nothing is open."""
+
+    def stall(self, seconds):
+        """Let the board hang for a while; its outputs stay, as those of a hung processor do."""
+        self.silent_until = self.steps + round(seconds / STEP_TIME)
+
+    def _booted(self, cause):
+        parts = self.bench.parts
+        return EmulatedBoard(HelloAck(
+            MAJOR, MINOR, SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE, BackEnd.PYTHON, cause,
+            parts.encoder_counts, parts.steps_per_turn, round(1 / STEP_TIME)))
+
+
+def near_wrap(seconds):
+    """Clock at power-up [us] with which it wraps after `seconds`."""
+    return CLOCK - round(seconds * 1e6)

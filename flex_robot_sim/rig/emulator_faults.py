@@ -1,0 +1,161 @@
+"""
+What can go wrong on an emulated rig, as words: NAME, NAME=VALUE, and @SECONDS for later.
+
+    noise=1e-3      unplug=0.5@3      open=tip@2      stop@4
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.emulated_rig import near_wrap
+from flex_robot_sim.rig.parts import SLIDE, TURN
+from flex_robot_sim.rig.wire_faults import WireFaults
+
+JUMP = 1000                 # counts by which an encoder jumps
+LATE_DEFAULT = 0.01         # [s]
+JOINTS = {'slide': SLIDE, 'turn': TURN}
+SENSORS = {'root': 0, 'tip': 1}
+ENDS = {'slide-': ('closed_lower', SLIDE), 'slide+': ('closed_upper', SLIDE),
+        'turn-': ('closed_lower', TURN), 'turn+': ('closed_upper', TURN)}
+
+
+class Fault(NamedTuple):
+    """What a word does."""
+
+    about: str
+    kind: object            # float, a dict of words, or None: takes no value
+    default: object         # of the value; None: it must be given
+    apply: object           # function(emulator, value)
+
+
+class Planned(NamedTuple):
+    """A fault to come."""
+
+    time: float             # since power-up                                            [s]
+    name: str
+    value: object
+
+
+def parse(words):
+    """Return the Planned fault of words, or raise UsageError."""
+    text, at, time = words.strip().partition('@')
+    name, equals, value = text.partition('=')
+    if name not in FAULTS:
+        raise UsageError(f'no fault "{name}". Known: {", ".join(FAULTS)}')
+    fault = FAULTS[name]
+    seconds = _number(time, f'time of "{words}"') if at else 0.0
+    if fault.kind is None:
+        if equals:
+            raise UsageError(f'fault "{name}" takes no value')
+        return Planned(seconds, name, None)
+    if not equals:
+        if fault.default is None:
+            wanted = 'a number' if fault.kind is float else f'one of {", ".join(fault.kind)}'
+            raise UsageError(f'fault "{name}" needs a value: {name}= {wanted}')
+        return Planned(seconds, name, fault.default)
+    if fault.kind is float:
+        return Planned(seconds, name, _number(value, f'value of "{words}"'))
+    if value not in fault.kind:
+        raise UsageError(f'"{value}" of fault "{name}" must be one of {", ".join(fault.kind)}')
+    return Planned(seconds, name, fault.kind[value])
+
+
+def _number(text, what):
+    try:
+        value = float(text)
+    except ValueError:
+        value = float('nan')
+    if not abs(value) < 1e9:
+        raise UsageError(f'{what} must be a number')
+    return value
+
+
+def _wire(name):
+    def apply(emulator, value):
+        for wire in emulator.wires:
+            wire.faults = replace(wire.faults, **{name: value})
+    return apply
+
+
+def _clean(emulator, _):
+    for wire in emulator.wires:
+        wire.faults = WireFaults()
+
+
+def _unplug(emulator, seconds):
+    emulator.port.unplug()
+    emulator.plan(Planned(emulator.rig.time + seconds, 'plug', None))
+
+
+def _wrap(emulator, seconds):
+    emulator.rig.set_clock(near_wrap(seconds))
+    emulator.rig.reboot()
+
+
+def _bench(apply):
+    return lambda emulator, value: apply(emulator.rig.bench, value)
+
+
+def _jump(bench, joint):
+    bench.faults.encoder_jump[joint] += JUMP
+
+
+def _limit(bench, end):
+    name, joint = end
+    getattr(bench.faults, name).add(joint)
+
+
+def _carry(joint):
+    def apply(bench, place):
+        simulation = bench.simulation
+        position = simulation.position
+        position[joint] = place
+        simulation.set_state(position)
+    return apply
+
+
+# fmt: off
+FAULTS = {
+    'noise': Fault('damage bytes with this probability, both ways', float, None, _wire('noise')),
+    'drop': Fault('lose bytes with this probability', float, None, _wire('drop')),
+    'insert': Fault('add bytes with this probability', float, None, _wire('insert')),
+    'half': Fault('lose the second half of a piece with this probability', float, None,
+                  _wire('half')),
+    'clean': Fault('mend the wire', None, None, _clean),
+    'flood': Fault('pour random bytes into the board, this many per second', float, 500e3,
+                   lambda emulator, value: setattr(emulator, 'flood', value)),
+    'unplug': Fault('pull the plug for this many seconds', float, 1.0, _unplug),
+    'plug': Fault('put it back', None, None, lambda emulator, _: emulator.port.plug()),
+    'vanish': Fault('pull the plug for good', None, None,
+                    lambda emulator, _: emulator.port.unplug()),
+    'stall': Fault('let the board hang for this many seconds', float, 1.0,
+                   lambda emulator, value: emulator.rig.stall(value)),
+    'late': Fault('let control steps start this many seconds late', float, LATE_DEFAULT,
+                  lambda emulator, value: setattr(emulator.rig, 'late', round(value * 1e6))),
+    'reboot': Fault('reset the board', None, None, lambda emulator, _: emulator.rig.reboot()),
+    'wrap': Fault('reset the board, its clock wraps after this many seconds', float, 5.0, _wrap),
+    'open': Fault('break a wire of a flex sensor', SENSORS, None, _bench(
+        lambda bench, sensor: bench.faults.open_sensors.add(sensor))),
+    'short': Fault('short a flex sensor', SENSORS, None, _bench(
+        lambda bench, sensor: bench.faults.shorted_sensors.add(sensor))),
+    'dead': Fault('let an encoder stand still', JOINTS, None, _bench(
+        lambda bench, joint: bench.faults.dead_encoders.add(joint))),
+    'jump': Fault(f'let an encoder jump by {JUMP} counts', JOINTS, None, _bench(_jump)),
+    'limit': Fault('close a limit switch', ENDS, None, _bench(_limit)),
+    'stop': Fault('press the stop button', None, None, _bench(
+        lambda bench, _: setattr(bench.faults, 'stop_button', True))),
+    'release': Fault('release it', None, None, _bench(
+        lambda bench, _: setattr(bench.faults, 'stop_button', False))),
+    'jam': Fault('block the slide', None, None, _bench(
+        lambda bench, _: setattr(bench.faults, 'jammed', True))),
+    'weak': Fault('leave the stepper this share of its torque', float, 0.02, _bench(
+        lambda bench, share: setattr(bench.faults, 'weak_stepper', share))),
+    'mend': Fault('mend all of the bench', None, None, _bench(lambda bench, _: bench.mend())),
+    'push': Fault('push the tip of the arm across, with this force [N]; 0 lets go', float, None,
+                  _bench(lambda bench, force: bench.push_tip(force))),
+    'slide': Fault('carry the slide to this place by hand [m]', float, None,
+                   _bench(_carry(SLIDE))),
+    'turn': Fault('turn the arm to this angle by hand [rad]', float, None, _bench(_carry(TURN))),
+}
+# fmt: on

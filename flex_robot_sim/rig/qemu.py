@@ -1,0 +1,313 @@
+"""
+The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
+
+In lockstep time stands still until `step`; what a step does depends on nothing else than what it
+was given. In real time `QemuPort` makes the serial port a pseudo terminal like any other.
+"""
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+import threading
+import time
+from typing import NamedTuple
+
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
+from flex_robot_sim.rig.pty_port import PtyPort
+
+PROGRAM = 'qemu-system-arm'
+PACKAGES = {PROGRAM: 'qemu-system-arm'}
+MACHINE = 'netduinoplus2'           # an STM32F405
+PATIENCE = 20.0                     # for one step, or for a boot                       [s]
+
+# The processor sleeps until it is asked, which makes a step four times as fast on a busy computer
+# as one that watches the mailbox.
+WAKE = ''.join(f'set_irq_in /machine/unattached/device[0]/armv7m unnamed-gpio-in 6 {level}\n'
+               for level in (1, 0))
+
+# firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
+START = 0x5354524D
+REAL_TIME, LOCKSTEP = 0, 1
+REBOOT, HANG, CRASH = 1, 2, 4
+HEAD = struct.Struct('<4x2I')       # mode, boot id
+WORLD = struct.Struct('<4I2i2IiI')  # time, received, faults, cause; encoders, ADC, current, inputs
+WORD = struct.Struct('<I')
+OUT = struct.Struct('<5I3i')        # done, sent, boots, cause, enabled; duty, step rate, steps
+BOOT_ID_AT = 8
+WORLD_AT = HEAD.size
+PINS_AT = WORLD_AT + 16
+REQUEST_AT = WORLD_AT + WORLD.size
+OUT_AT = REQUEST_AT + WORD.size
+SIZE = OUT_AT + OUT.size
+
+# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
+# and ends itself with QEMU. Descriptor 3 is free: those of the sockets start at FIRST_SOCKET.
+SUPERVISOR = """
+exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+{ read -r _ <&3; kill -9 "$child"; } 2>/dev/null & watcher=$!
+wait "$child"
+kill "$watcher" 2>/dev/null
+"""
+FIRST_SOCKET = 10
+
+
+class World(NamedTuple):
+    """What the pins of the processor are given."""
+
+    encoders: tuple = (0, 0)        # since power-up                                [counts]
+    adc: tuple = (32760, 32760)     # sums of ADC_CONVERSIONS conversions           [counts]
+    current: float = 0.0            # of the DC motor                               [A]
+    inputs: int = 0                 # protocol.Input: switches and button
+
+
+class Outputs(NamedTuple):
+    """What the firmware puts on its pins."""
+
+    duty: int                       # of the bridge                                 [1/DUTY_ONE]
+    step_rate: int                  # of the pulses                                 [1e-3 steps/s]
+    steps: int                      # pulses sent since boot
+    bridge: bool                    # the motor sees the duty; off: no current
+    stepper: bool                   # the driver holds the rotor
+
+
+class QemuMachine:
+    """
+    QEMU with the firmware in it. Close it, or use it in a `with`.
+
+    However this process ends, QEMU ends with it.
+    """
+
+    def __init__(self, image=None, lockstep=True, boot_id=1, clock=0, world=None):
+        """
+        Power up.
+
+        :param image: ELF file of the firmware; default: built from the sources.
+        :param clock: of the board at power-up [us].
+        """
+        problem = missing_tools(PACKAGES)
+        if problem:
+            raise RigError(problem)
+        image = build() if image is None else image
+        self._mailbox = symbol_address(image, 'mailbox')
+        self.outputs, self.boots = None, 0
+        self._request = self._received = self._sent = 0
+        self._world = world or World()
+        self._qtest, self.serial, self._process = self._started(str(image))
+        try:
+            self._ask(self._writing(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
+                                    + self._packed_world(clock, 0, 0)
+                                    + bytes(SIZE - REQUEST_AT))
+                      + self._writing(0, WORD.pack(START)))
+            self._take(self._wait_until(lambda out: out[2] == 1, 'does not boot'))
+        except BaseException:
+            self.close()
+            raise
+
+    def step(self, world, clock, data=b''):
+        """
+        Go on to a board time [us] after sending bytes; return what the firmware has sent.
+
+        At most one control step is done, whatever the distance.
+        """
+        return self._asked_for(world, clock, data, 0)
+
+    def reboot(self, clock, boot_id, cause):
+        """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
+        self._ask(self._writing(BOOT_ID_AT, WORD.pack(boot_id)))
+        self._asked_for(self._world, clock, b'', REBOOT, int(cause))
+
+    def hang(self, clock):
+        """Let the firmware hang until its watchdog resets the processor."""
+        self._asked_for(self._world, clock, b'', HANG)
+
+    def crash(self, clock):
+        """Let the firmware meet an instruction that does not exist."""
+        self._asked_for(self._world, clock, b'', CRASH)
+
+    def set_world(self, world):
+        """In real time: what the pins are given from now on."""
+        self._world = world
+        self._ask(self._writing(PINS_AT, self._packed_world(0, 0, 0)[PINS_AT - WORLD_AT:]))
+
+    def read_outputs(self):
+        """Return the present Outputs; in lockstep those of the last step are in `outputs`."""
+        self._take(self._read_out())
+        return self.outputs
+
+    def close(self):
+        """End QEMU."""
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stderr.close()
+        self._qtest.close()
+        self.serial.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _started(self, image):
+        ours, theirs = zip(socket.socketpair(), socket.socketpair())
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_SOCKET) for end in theirs]
+        command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
+                   '-monitor', 'none', '-no-user-config', '-qtest-log', 'none']
+        for name, number in zip(('qtest', 'serial'), numbers):
+            command += ['-chardev', f'socket,id={name},fd={number}', f'-{name}', f'chardev:{name}']
+        # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
+        process = subprocess.Popen(
+            ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+            pass_fds=numbers)
+        for end, number in zip(theirs, numbers):
+            end.close()
+            os.close(number)
+        for end in ours:
+            end.settimeout(PATIENCE)
+        return (*ours, process)
+
+    def _packed_world(self, clock, faults, cause):
+        world = self._world
+        return WORLD.pack(clock % 2**32, self._received, faults, cause, *world.encoders,
+                          *world.adc, round(world.current * 1000), world.inputs)
+
+    def _asked_for(self, world, clock, data, faults, cause=0):
+        self._world = world
+        self._request = (self._request + 1) % 2**32
+        self._received = (self._received + len(data)) % 2**32
+        if data:
+            self.serial.sendall(data)
+        # everything in one packet: each answer that is waited for costs a tenth of a millisecond
+        out = self._wait_until(
+            lambda out: out[0] == self._request, 'does not finish its step',
+            self._writing(WORLD_AT, self._packed_world(clock, faults, cause))
+            + self._writing(REQUEST_AT, WORD.pack(self._request)) + WAKE)
+        before = self._sent
+        if out[2] != self.boots:
+            before = self._received = 0
+        self._take(out)
+        return self._drained((self._sent - before) % 2**32)
+
+    def _take(self, out):
+        _, self._sent, self.boots, _, enabled, duty, step_rate, steps = out
+        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+
+    def _wait_until(self, true, problem, lines=''):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            out = self._read_out(lines)
+            if true(out):
+                return out
+            lines = ''
+            if time.monotonic() > deadline:
+                raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+
+    def _drained(self, count):
+        data = b''
+        while len(data) < count:
+            with self._named_errors():
+                piece = self.serial.recv(count - len(data))
+                if not piece:
+                    raise ConnectionError
+            data += piece
+        return data
+
+    def _writing(self, at, data):
+        """Line that writes a block at an offset in the mailbox."""
+        return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
+
+    def _read_out(self, lines=''):
+        """Fields of the block that the firmware writes, after some lines."""
+        answer = self._ask(f'{lines}read {self._mailbox + OUT_AT:#x} {OUT.size:#x}\n')
+        return OUT.unpack(bytes.fromhex(answer.split()[1][2:].decode()))
+
+    def _ask(self, lines):
+        """Send lines of the qtest protocol, and return the last of the answers."""
+        count, data = lines.count('\n'), b''
+        with self._named_errors():
+            self._qtest.sendall(lines.encode())
+            while data.count(b'\n') < count:
+                piece = self._qtest.recv(4096)
+                if not piece:
+                    raise ConnectionError
+                data += piece
+        answers = data.split(b'\n')[:-1]
+        assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
+        return answers[-1]
+
+    @contextlib.contextmanager
+    def _named_errors(self):
+        try:
+            yield
+        except OSError as error:
+            said = ''
+            if not isinstance(error, TimeoutError):
+                # QEMU is gone: let the supervisor end too, so that its words are complete
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+                said = self._process.stderr.read().decode(errors='replace').strip()
+            reason = said.splitlines()[0] if said else 'it does not answer'
+            raise RigError(f'QEMU has failed: {reason}') from error
+
+
+class QemuPort:
+    """
+    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
+
+    What nobody reads is thrown away, because a port that is not drained would freeze QEMU.
+    """
+
+    def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
+        """
+        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
+
+        :param clock: of the board at power-up [us].
+        """
+        self.port = PtyPort(link)
+        self._ended = threading.Event()
+        try:
+            self.machine = QemuMachine(image, False, boot_id, clock, world)
+        except BaseException:
+            self.port.close()
+            raise
+        self.machine.serial.settimeout(None)
+        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
+                         for work in (self._to_host, self._to_board)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def link(self):
+        """Path of the port."""
+        return str(self.port.link)
+
+    def close(self):
+        """End QEMU and take the port away."""
+        self._ended.set()
+        self.machine.close()
+        for thread in self._threads:
+            thread.join()
+        self.port.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _to_host(self):
+        with contextlib.suppress(OSError):
+            while data := self.machine.serial.recv(4096):
+                self.port.write(data)
+
+    def _to_board(self):
+        with contextlib.suppress(OSError):
+            while not self._ended.is_set():
+                if self.port.wait(0.05):
+                    self.machine.serial.sendall(self.port.read())

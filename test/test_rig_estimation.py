@@ -1,0 +1,235 @@
+"""Estimates of the shape against the truth of the bench, and against closed forms."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.flex_sensors import flex_sensors
+from flex_robot_sim.linear import linearise
+from flex_robot_sim.rig.bench import Bench, Drive
+from flex_robot_sim.rig.estimation import ShapeEstimator, tip_map
+from flex_robot_sim.rig.motors import stepper_stiffness
+from flex_robot_sim.rig.parts import BenchParts
+from flex_robot_sim.rig.shape_filter import ShapeFilter, grown_covariance
+
+PARTS = BenchParts()
+RIG = (Path(__file__).resolve().parents[1] / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
+PERIOD = 2e-3               # of telemetry [s]
+STEPS = 30                  # microsteps of the jerk that makes the arm ring
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('rig')
+
+
+@pytest.fixture(scope='module')
+def richer_arm():
+    """Return the bench with twice the modes, so that its truth is not the model of the filter."""
+    return frs.load(RIG.replace('bending_y="2"', 'bending_y="4"'))
+
+
+def ringing(arm, seconds, steps=STEPS, seed=1):
+    """Turn the stepper by `steps`, then let the arm ring; (time, duration, readings, truth)."""
+    bench = Bench(arm, PARTS, seed=seed)
+    drive = Drive(bridge=True, stepper=True)
+    for k in range(50):
+        bench.advance(drive._replace(steps=round(steps * (k + 1) / 50), step_rate=steps / 0.05))
+    drive, rows = drive._replace(steps=steps), []
+    for _ in range(round(seconds / PERIOD)):
+        bench.advance(drive, PERIOD)
+        rows.append((bench.read(), bench.simulation.deflection['strip'][1],
+                     bench.simulation.position, bench.simulation.velocity))
+    return rows
+
+
+def curvatures(pins):
+    """Curvature of the sensors from their readings, by the formulas of the parts turned round."""
+    counts = np.array(pins.adc) / 16
+    ratio = counts / (4095 - counts) * PARTS.divider_resistance / PARTS.flat_resistance
+    a, b = PARTS.bend_curve, PARTS.bend_gain
+    return (-b + np.sqrt(b * b + 4 * a * (ratio - 1))) / (2 * a) / 0.11224
+
+
+def deviation():
+    """Of a curvature: noise of 16 rounded conversions over the slope of the divider."""
+    noise = math.hypot(PARTS.adc_noise, 1 / math.sqrt(12)) / 4
+    return noise / (4095 / 4 * PARTS.bend_gain * 0.11224)
+
+
+def make_filter(arm):
+    scales = np.array([PARTS.counts_per_metre, PARTS.counts_per_radian])
+    return ShapeFilter(arm, 'strip', 1 / scales / math.sqrt(12), deviation(),
+                       [0.0, stepper_stiffness(PARTS)], [0.0, PARTS.stepper_damping])
+
+
+def follow(shape_filter, rows, steps):
+    """Tips (k, 2): estimate and deviation, joint positions and velocities, surprises."""
+    scales = np.array([PARTS.counts_per_metre, PARTS.counts_per_radian])
+    target = [0.15, steps * 2 * math.pi / PARTS.steps_per_turn]
+    out = []
+    for pins, *_ in rows:
+        shape_filter.predict(PERIOD, target=target)
+        shape_filter.correct([0.15, 0.0] + np.array(pins.encoders) / scales, curvatures(pins))
+        shape = shape_filter.shape
+        out.append((shape.tip[1], shape.tip_deviation[1], *shape_filter.velocity,
+                    shape_filter.surprise))
+    return np.array(out)
+
+
+def test_least_squares_gives_back_the_coordinates_of_any_shape(arm):
+    elastic = np.array([0.013, -0.004])
+    matrix = flex_sensors(arm).matrix[:, 2:]
+    shape = ShapeEstimator(arm, 'strip', 1e-3).estimate(matrix @ elastic)
+    assert shape.elastic == pytest.approx(elastic, abs=1e-12)   # rounding
+
+
+@pytest.mark.parametrize('words', ['<modes bending_y="2"', '<modes bending_y="5"',
+                                   '<modes segments="3" bending_y="2"'])
+def test_static_tip_deflection_from_curvatures_is_that_of_a_cantilever(words):
+    arm = frs.load(RIG.replace('<modes bending_y="2"', words))
+    force, moment, EI, L = 0.1, 0.03, 206e9 * 0.02 * 0.001**3 / 12, 0.4
+    seen = [(force * (L - middle) + moment) / EI for middle in (0.06612, 0.33388)]
+    shape = ShapeEstimator(arm, 'strip', 1e-3).estimate(seen)
+    # the shapes hold both static lines exactly, and the map of segments is that of small bending
+    assert shape.tip[1] == pytest.approx((force * L**3 / 3 + moment * L**2 / 2) / EI, rel=1e-9)
+
+
+def test_deviation_of_the_tip_is_the_spread_of_many_estimates(arm):
+    estimator = ShapeEstimator(arm, 'strip', [1e-3, 2e-3])
+    noise = np.random.default_rng(2).normal(0.0, [1e-3, 2e-3], (4000, 2))
+    tips = np.array([estimator.estimate(row).tip[1] for row in noise])
+    assert tips.std() == pytest.approx(estimator.estimate([0, 0]).tip_deviation[1], rel=0.05)
+
+
+def test_sensors_at_one_place_are_refused():
+    text = RIG.replace('from="0.27776" to="0.39"', 'from="0.01" to="0.12224"')
+    with pytest.raises(SettingError, match='do not tell its bending'):
+        ShapeEstimator(frs.load(text), 'strip', 1e-3)
+
+
+def test_direction_without_a_sensor_is_not_known():
+    arm = frs.load(RIG.replace('bending_z="0"', 'bending_z="1"'))
+    shape = ShapeEstimator(arm, 'strip', 1e-3).estimate([0.1, 0.0])
+    assert np.isfinite(shape.tip[:2]).all()
+    assert np.isnan(shape.tip[2])
+    assert np.isnan(shape.tip_deviation[2])
+
+
+def test_missing_sensor_leaves_no_guess(arm):
+    shape = ShapeEstimator(arm, 'strip', 1e-3).estimate([0.1, np.nan])
+    assert np.isnan(shape.tip).all()
+
+
+@pytest.mark.parametrize('robot', ['rig', 'two_link', 'canadarm2'])
+def test_tip_map_is_the_slope_of_the_tip_deflection(robot):
+    arm = frs.load(robot)
+    sim = frs.Simulation(arm)
+    for link in arm.tips:
+        for k in range(arm.size):
+            q = np.zeros(arm.size)
+            q[k] = 1e-6
+            sim.set_state(coordinates=q)
+            ahead = sim.deflection[link][:3]
+            sim.set_state(coordinates=-q)
+            slope = (ahead - sim.deflection[link][:3]) / 2e-6
+            # a central difference; shortening is even and falls out, turns add 1e-12
+            assert tip_map(arm, link)[:, k] == pytest.approx(slope, abs=1e-8)
+
+
+def test_covariance_grows_as_its_integral(arm):
+    A = linearise(arm, joints='locked').A
+    density = np.diag([0.0, 0.0, 1.0, 2.0])
+    h, points = 0.01, 4001
+    times = np.linspace(0, h, points)
+    terms = np.array([expm(A * t) @ density @ expm(A * t).T for t in times])
+    weights = np.r_[1, [4, 2] * ((points - 3) // 2), 4, 1] * h / (points - 1) / 3   # Simpson
+    exact = np.tensordot(weights, terms, 1)
+    grown = grown_covariance(A, density, h)
+    assert grown == pytest.approx(exact, rel=1e-6, abs=1e-9 * np.abs(exact).max())
+
+
+def test_long_gap_keeps_the_covariance_finite_and_positive(arm):
+    shape_filter = make_filter(arm)
+    shape_filter.correct([0.15, 0.0], [0.0, 0.0])
+    shape_filter.predict(5.0)
+    assert np.isfinite(shape_filter.covariance).all()
+    # eigenvalues of a matrix whose largest is the slide's: rounding
+    values = np.linalg.eigvalsh(shape_filter.covariance)
+    assert values.min() > -1e-12 * values.max()
+
+
+@pytest.mark.parametrize('which', ['rig', 'richer'])
+def test_tip_in_free_vibration_within_5_percent_and_with_the_filter_2(arm, richer_arm, which):
+    real = arm if which == 'rig' else richer_arm
+    rows = ringing(real, 2.0)
+    truth = np.array([row[1] for row in rows])
+    estimator = ShapeEstimator(arm, 'strip', deviation())
+    tips = np.array([estimator.estimate(curvatures(pins)).tip[1] for pins, *_ in rows])
+    filtered = follow(make_filter(real), rows, STEPS)[:, 0]
+    # the second mode needs 0.5 s to die out; the filter needs 0.2 s to find the swing
+    ringing_freely = slice(250, None)
+    assert np.abs(truth[ringing_freely]).max() > 5e-3
+    assert (np.abs(tips - truth)[ringing_freely].max()
+            < 0.05 * np.abs(truth[ringing_freely]).max())
+    assert np.abs(filtered - truth)[100:].max() < 0.02 * np.abs(truth).max()
+
+
+def test_filter_needs_fewer_modes_than_the_arm_has(richer_arm):
+    three = frs.load(RIG.replace('bending_y="2"', 'bending_y="3"'))
+    rows = ringing(richer_arm, 2.0)
+    truth = np.array([row[1] for row in rows])
+    error = np.abs(follow(make_filter(three), rows, STEPS)[:, 0] - truth)
+    assert error[100:].max() < 0.02 * np.abs(truth).max()
+
+
+def test_filter_knows_how_wrong_it_is(arm):
+    rows = ringing(arm, 3.0)
+    filtered = follow(make_filter(arm), rows, STEPS)[250:]
+    truth = np.array([row[1] for row in rows])[250:]
+    ratio = np.abs(filtered[:, 0] - truth) / filtered[:, 1]
+    assert 0.2 < np.sqrt((ratio**2).mean()) < 2.0
+    # four readings; quantisation is no white noise, so that this is a matter of size
+    assert 1.0 < filtered[:, 4].mean() < 10.0
+
+
+def test_filter_goes_on_with_one_sensor(arm):
+    rows = ringing(arm, 2.0)
+    shape_filter, tips = make_filter(arm), []
+    for pins, *_ in rows:
+        shape_filter.predict(PERIOD, target=[0.15, STEPS * 2 * math.pi / 3200])
+        seen = curvatures(pins)
+        seen[1] = np.nan
+        shape_filter.correct([0.15, pins.encoders[1] / PARTS.counts_per_radian], seen)
+        tips.append(shape_filter.shape.tip[1])
+    truth = np.array([row[1] for row in rows])
+    assert np.abs(np.array(tips) - truth)[100:].max() < 0.05 * np.abs(truth).max()
+
+
+def test_filter_finds_the_velocity_that_no_sensor_measures(arm):
+    rows = ringing(arm, 2.0)
+    filtered = follow(make_filter(arm), rows, STEPS)[100:]
+    truth = np.array([row[3] for row in rows])[100:]
+    # one count of the encoder in one period would be 1.3 rad/s
+    assert np.abs(filtered[:, 3] - truth[:, 1]).max() < 0.3
+
+
+def test_hanging_arm_rests_where_gravity_bends_it():
+    arm = frs.load(RIG.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 1 0"/>')
+                   .replace('<link name="strip" end="0.4 0 0">',
+                            '<link name="strip" end="0.4 0 0" y_axis="0 0 1">'))
+    rest = frs.equilibrium(arm, [0.1, 0.0])
+    shape_filter = ShapeFilter(arm, 'strip', [1e-6, 1e-4], 1e-3, [1e6, 1e3], [1e3, 1.0])
+    seen = flex_sensors(arm).matrix @ rest.coordinates
+    hold = rest.effort
+    for _ in range(300):
+        shape_filter.predict(PERIOD, effort=hold, target=[0.1, 0.0])
+        shape_filter.correct([0.1, 0.0], seen)
+    expected = tip_map(arm, 'strip') @ rest.coordinates
+    assert abs(expected[1]) > 1e-3
+    assert shape_filter.shape.tip == pytest.approx(expected, abs=1e-6)  # converged by then
