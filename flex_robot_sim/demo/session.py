@@ -28,13 +28,14 @@ class Session:
         """
         self._children, self._stop, self._screen = children, stop, screen
 
-    def run(self, programs, observer, seconds):
+    def run(self, programs, observer, seconds, greeting):
         """
         Start Programs and watch them for a simulated time [s], or None until asked to stop.
 
         Return what the observer has noted: a record, the last figures and the first ones.
 
         :param observer: context manager of a DemoObserver.
+        :param greeting: line to say when the arm moves.
         """
         try:
             # the controller first: an arm that nobody holds falls
@@ -48,6 +49,7 @@ class Session:
                 steps = watcher.lead_in()
                 self._wait(watcher, lambda: next(steps, DONE) is DONE, 'the first joint states')
                 if watcher.has_begun:
+                    self._screen.say(greeting)
                     self._watch(watcher, seconds)
                     self._take_last_figures(watcher)
                 return watcher.record, watcher.figures, watcher.first_figures

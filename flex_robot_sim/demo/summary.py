@@ -54,6 +54,8 @@ def lines_of(summary):
                f'{summary["refused"]} refused')
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
+    if 'plot' in summary:
+        yield f'  picture: {summary["plot"]}'
 
 
 def status_line(record, figures):
