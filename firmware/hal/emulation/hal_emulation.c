@@ -151,7 +151,7 @@ static void report_outputs(void)
     mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
     mailbox.out.duty = drive.bridge ? drive.duty : 0;
     mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
-    mailbox.out.steps = steps.count;
+    mailbox.out.steps = (int32_t)steps.count;
 }
 
 static void begin_step(void)
@@ -244,7 +244,7 @@ void hal_set_stepper(bool enabled, int32_t rate)
 
 int32_t hal_steps_sent(void)
 {
-    return steps.count;
+    return (int32_t)steps.count;
 }
 
 void hal_outputs_off(void)
