@@ -11,6 +11,6 @@ void bridge_break_handler(void);
 void step_pulse_handler(void);
 void serial_handler(void);
 void serial_sent_handler(void);
-void stop_button_handler(void);
+void switches_handler(void);
 
 #endif

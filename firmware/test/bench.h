@@ -29,7 +29,7 @@ void hal_poll(void) {}
 uint32_t hal_time_us(void) { return bench.time; }
 void hal_feed_watchdog(void) { bench.fed = bench.time; }
 void hal_read_sensors(struct hal_sensors *sensors) { *sensors = bench.sensors; }
-int32_t hal_steps_sent(void) { return bench.steps.count; }
+int32_t hal_steps_sent(void) { return (int32_t)bench.steps.count; }
 size_t hal_serial_room(void) { return bench.room; }
 void hal_serial_errors(struct hal_serial_errors *errors) { *errors = (struct hal_serial_errors){0}; }
 

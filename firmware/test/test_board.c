@@ -125,6 +125,27 @@ TEST(end_of_validity_stands_and_is_no_fault)
     CHECK(bench.bridge);
 }
 
+TEST(arming_forgets_a_set_point_that_is_still_valid)
+{
+    power_up_and_arm();
+    setpoint(MODE_DRIVE, 3000, 1600000, 100);
+    command(FRAME_DISARM, NULL);
+    check_off();
+    command(FRAME_ARM, NULL);
+    step();
+    CHECK(bench.bridge && bench.stepper);
+    CHECK_EQUAL(bench.duty, 0);
+    CHECK_EQUAL(bench.rate, 0);
+}
+
+TEST(nothing_is_commanded_before_the_first_hello)
+{
+    power_up(0);
+    send(FRAME_ARM, NO_SESSION, 1, NULL);
+    step();
+    CHECK_EQUAL(board.state, STATE_DISARMED);
+}
+
 TEST(stop_command_is_taken_in_every_session)
 {
     power_up_and_arm();
@@ -221,6 +242,24 @@ TEST(pulses_towards_a_switch_end_at_once_and_latch)
     setpoint(MODE_DRIVE, 0, -1600000, 100);
     CHECK_EQUAL(bench.rate, -32000);
     CHECK_EQUAL(board.state, STATE_ARMED);
+}
+
+TEST(homing_turns_round_at_its_switch_without_a_pulse_towards_it)
+{
+    power_up_and_arm();
+    command(FRAME_HOME, &(struct home_frame){JOINT_TURN});
+    for (int i = 0; i < 20; i++) {
+        setpoint(MODE_ALIVE, 0, 0, 100);
+    }
+    CHECK_EQUAL(bench.rate, -320000);
+    bench.sensors.inputs = INPUT_TURN_LOWER;
+    setpoint(MODE_ALIVE, 0, 0, 100);
+    CHECK_EQUAL(board.state, STATE_HOMING);
+    CHECK_EQUAL(bench.rate, 32000);             /* from 0 on: one step of the ramp away from it */
+    bench.sensors.inputs = 0;
+    setpoint(MODE_ALIVE, 0, 0, 100);
+    CHECK_EQUAL(board.state, STATE_ARMED);
+    CHECK_EQUAL(board.encoder[JOINT_TURN].counts, -573);
 }
 
 TEST(answers_have_room_where_telemetry_has_none)
@@ -416,6 +455,8 @@ int main(void)
     RUN(watchdog_works_through_the_wrap_of_the_clock);
     RUN(set_point_never_arms);
     RUN(end_of_validity_stands_and_is_no_fault);
+    RUN(arming_forgets_a_set_point_that_is_still_valid);
+    RUN(nothing_is_commanded_before_the_first_hello);
     RUN(stop_command_is_taken_in_every_session);
     RUN(stop_button_is_over_all_and_cannot_be_cleared_while_pressed);
     RUN(new_session_disarms);
@@ -423,6 +464,7 @@ int main(void)
     RUN(repeated_command_is_carried_out_once);
     RUN(other_schema_is_read_only);
     RUN(pulses_towards_a_switch_end_at_once_and_latch);
+    RUN(homing_turns_round_at_its_switch_without_a_pulse_towards_it);
     RUN(answers_have_room_where_telemetry_has_none);
     RUN(rules_of_safety_hold_in_a_storm);
     RUN(flood_does_not_stop_the_control_steps);

@@ -15,6 +15,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
 from flex_robot_sim.rig.pty_port import PtyPort
@@ -34,15 +35,20 @@ START = 0x5354524D
 REAL_TIME, LOCKSTEP = 0, 1
 REBOOT, HANG, CRASH = 1, 2, 4
 HEAD = struct.Struct('<4x2I')       # mode, boot id
-WORLD = struct.Struct('<4I2i2IiI')  # time, received, faults, cause; encoders, ADC, current, inputs
+WORLD = struct.Struct('<4I2i2IiI')  # time, bytes, faults, cause; encoders, ADC, current, inputs
 WORD = struct.Struct('<I')
-OUT = struct.Struct('<5I3i')        # done, sent, boots, cause, enabled; duty, step rate, steps
+OUT = struct.Struct('<5I3i')        # done, bytes, boots, cause, enabled; duty, step rate, steps
+TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
+AT_ONCE = 128                       # of those to the host that are read with the outputs
+NOT_DONE = b'\xff\xff\xff\xff'
 BOOT_ID_AT = 8
 WORLD_AT = HEAD.size
 PINS_AT = WORLD_AT + 16
 REQUEST_AT = WORLD_AT + WORLD.size
 OUT_AT = REQUEST_AT + WORD.size
-SIZE = OUT_AT + OUT.size
+TO_HOST_AT = OUT_AT + OUT.size
+FROM_HOST_AT = TO_HOST_AT + TO_HOST
+SIZE = FROM_HOST_AT + FROM_HOST
 
 # Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
 # and ends itself with QEMU. Descriptor 3 is free: those of the sockets start at FIRST_SOCKET.
@@ -95,15 +101,15 @@ class QemuMachine:
         image = build() if image is None else image
         self._mailbox = symbol_address(image, 'mailbox')
         self.outputs, self.boots = None, 0
-        self._request = self._received = self._sent = 0
+        self._request = 0
         self._world = world or World()
         self._qtest, self.serial, self._process = self._started(str(image))
         try:
             self._ask(self._writing(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
-                                    + self._packed_world(clock, 0, 0)
-                                    + bytes(SIZE - REQUEST_AT))
+                                    + self._packed_world(clock)
+                                    + WORD.pack(0) + NOT_DONE + bytes(OUT.size - WORD.size))
                       + self._writing(0, WORD.pack(START)))
-            self._take(self._wait_until(lambda out: out[2] == 1, 'does not boot'))
+            self._wait_until(lambda out: out[0] == 0, 'does not boot')
         except BaseException:
             self.close()
             raise
@@ -132,11 +138,11 @@ class QemuMachine:
     def set_world(self, world):
         """In real time: what the pins are given from now on."""
         self._world = world
-        self._ask(self._writing(PINS_AT, self._packed_world(0, 0, 0)[PINS_AT - WORLD_AT:]))
+        self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self):
         """Return the present Outputs; in lockstep those of the last step are in `outputs`."""
-        self._take(self._read_out())
+        self._read_out()
         return self.outputs
 
     def close(self):
@@ -172,63 +178,59 @@ class QemuMachine:
             end.settimeout(PATIENCE)
         return (*ours, process)
 
-    def _packed_world(self, clock, faults, cause):
+    def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
-        return WORLD.pack(clock % 2**32, self._received, faults, cause, *world.encoders,
-                          *world.adc, round(world.current * 1000), world.inputs)
+        return WORLD.pack(clock % 2**32, received, faults, cause, *world.encoders, *world.adc,
+                          round(world.current * 1000), world.inputs)
 
     def _asked_for(self, world, clock, data, faults, cause=0):
+        if len(data) > FROM_HOST:
+            raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
         self._world = world
         self._request = (self._request + 1) % 2**32
-        self._received = (self._received + len(data)) % 2**32
-        if data:
-            self.serial.sendall(data)
         # everything in one packet: each answer that is waited for costs a tenth of a millisecond
-        out = self._wait_until(
-            lambda out: out[0] == self._request, 'does not finish its step',
-            self._writing(WORLD_AT, self._packed_world(clock, faults, cause))
-            + self._writing(REQUEST_AT, WORD.pack(self._request)) + WAKE)
-        before = self._sent
-        if out[2] != self.boots:
-            before = self._received = 0
-        self._take(out)
-        return self._drained((self._sent - before) % 2**32)
-
-    def _take(self, out):
-        _, self._sent, self.boots, _, enabled, duty, step_rate, steps = out
-        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+        lines = self._writing(WORLD_AT, self._packed_world(clock, len(data), faults, cause))
+        if data:
+            lines += self._writing(FROM_HOST_AT, data)
+        lines += self._writing(REQUEST_AT, WORD.pack(self._request)) + WAKE
+        out, sent = self._wait_until(lambda out: out[0] == self._request,
+                                     'does not finish its step', lines)
+        count = out[1]
+        if count > AT_ONCE:
+            sent += self._ask(self._reading(TO_HOST_AT + AT_ONCE, count - AT_ONCE))[-1]
+        return sent[:count]
 
     def _wait_until(self, true, problem, lines=''):
+        """Send lines, then look until true(fields of OUT); return these and AT_ONCE bytes."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            out = self._read_out(lines)
+            out, sent = self._read_out(lines)
             if true(out):
-                return out
+                return out, sent
             lines = ''
             if time.monotonic() > deadline:
                 raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
 
-    def _drained(self, count):
-        data = b''
-        while len(data) < count:
-            with self._named_errors():
-                piece = self.serial.recv(count - len(data))
-                if not piece:
-                    raise ConnectionError
-            data += piece
-        return data
+    def _read_out(self, lines=''):
+        """Fields of OUT and the first bytes to the host, after some lines."""
+        # the firmware writes `done` last: read first, it vouches for what is read after it
+        done, data = self._ask(lines + self._reading(OUT_AT, WORD.size)
+                               + self._reading(OUT_AT, OUT.size + AT_ONCE))[-2:]
+        out = (*WORD.unpack(done), *OUT.unpack(data[:OUT.size])[1:])
+        _, _, self.boots, _, enabled, duty, step_rate, steps = out
+        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+        return out, data[OUT.size:]
+
+    def _reading(self, at, size):
+        """Line that reads a block at an offset in the mailbox."""
+        return f'read {self._mailbox + at:#x} {size:#x}\n'
 
     def _writing(self, at, data):
         """Line that writes a block at an offset in the mailbox."""
         return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
 
-    def _read_out(self, lines=''):
-        """Fields of the block that the firmware writes, after some lines."""
-        answer = self._ask(f'{lines}read {self._mailbox + OUT_AT:#x} {OUT.size:#x}\n')
-        return OUT.unpack(bytes.fromhex(answer.split()[1][2:].decode()))
-
     def _ask(self, lines):
-        """Send lines of the qtest protocol, and return the last of the answers."""
+        """Send lines of the qtest protocol, and return the bytes in each answer."""
         count, data = lines.count('\n'), b''
         with self._named_errors():
             self._qtest.sendall(lines.encode())
@@ -239,7 +241,7 @@ class QemuMachine:
                 data += piece
         answers = data.split(b'\n')[:-1]
         assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
-        return answers[-1]
+        return [bytes.fromhex(answer[5:].decode()) for answer in answers]     # OK 0x...
 
     @contextlib.contextmanager
     def _named_errors(self):

@@ -2,10 +2,9 @@
  * The hardware as QEMU's netduinoplus2 and the mailbox give it.
  *
  * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
- * converter, encoder counters, PWM or watchdog, so these pass through the mailbox. In lockstep a
- * request waits until all bytes that the host sent before it are here, then time jumps to its
- * value, the bytes may be read, and it is done when the main loop comes round again: nothing
- * depends on how fast QEMU runs.
+ * converter, encoder counters, PWM, DMA or watchdog, so these pass through the mailbox. In lockstep
+ * a request brings a time, what the pins are given and what the serial line has brought; it is
+ * done when the main loop comes round again: nothing depends on how fast QEMU runs.
  */
 #include "core/memory.h"
 #include "hal/emulation/step_count.h"
@@ -44,16 +43,20 @@ static struct { bool bridge, stepper; int32_t duty, rate; } drive;
 static uint32_t lockstep_time, fed_time, timer_offset;
 static bool lockstep, step_active;
 
+static void keep_received(uint8_t byte)
+{
+    if (received_count - taken_count < RECEIVE_SIZE) {
+        received[received_count % RECEIVE_SIZE] = byte;
+        received_count++;
+    } else {
+        overrun_count++;
+    }
+}
+
 void serial_handler(void)
 {
     while (SERIAL_STATUS & SERIAL_RECEIVED) {
-        uint8_t byte = (uint8_t)SERIAL_DATA;
-        if (received_count - taken_count < RECEIVE_SIZE) {
-            received[received_count % RECEIVE_SIZE] = byte;
-            received_count++;
-        } else {
-            overrun_count++;
-        }
+        keep_received((uint8_t)SERIAL_DATA);
     }
 }
 
@@ -148,28 +151,40 @@ static void report_outputs(void)
     mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
     mailbox.out.duty = drive.bridge ? drive.duty : 0;
     mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
-    mailbox.out.steps = steps.count;
+    mailbox.out.steps = (int32_t)steps.count;
+}
+
+static void begin_step(void)
+{
+    obey_faults();
+    step_count_advance(&steps, mailbox.in.time - lockstep_time);
+    lockstep_time = mailbox.in.time;
+    if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
+        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
+    }
+    for (uint32_t i = 0; i < mailbox.in.received; i++) {
+        keep_received(mailbox.from_host[i]);
+    }
+    mailbox.out.sent = 0;
+    step_active = true;
+}
+
+static void end_step(void)
+{
+    report_outputs();
+    step_active = false;
+    memory_barrier();
+    mailbox.out.done = mailbox.in.request;
 }
 
 static void take_request(void)
 {
     if (step_active) {
-        report_outputs();
-        step_active = false;
-        memory_barrier();
-        mailbox.out.done = mailbox.in.request;
+        end_step();
     }
-    bool asked = mailbox.in.request != mailbox.out.done;
-    bool all_here = received_count + overrun_count == mailbox.in.received;
-    if (asked && all_here) {
-        obey_faults();
-        step_count_advance(&steps, mailbox.in.time - lockstep_time);
-        lockstep_time = mailbox.in.time;
-        step_active = true;
-        if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
-            reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
-        }
-    } else if (!asked) {
+    if (mailbox.in.request != mailbox.out.done) {
+        begin_step();
+    } else {
         wait_for_interrupt();
     }
 }
@@ -229,7 +244,7 @@ void hal_set_stepper(bool enabled, int32_t rate)
 
 int32_t hal_steps_sent(void)
 {
-    return steps.count;
+    return (int32_t)steps.count;
 }
 
 void hal_outputs_off(void)
@@ -242,8 +257,7 @@ void hal_outputs_off(void)
 size_t hal_serial_read(uint8_t *bytes, size_t size)
 {
     size_t count = 0;
-    bool readable = !lockstep || step_active;
-    while (readable && count < size && taken_count != received_count) {
+    while (count < size && taken_count != received_count) {
         bytes[count++] = received[taken_count % RECEIVE_SIZE];
         taken_count++;
     }
@@ -252,15 +266,19 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 
 size_t hal_serial_room(void)
 {
-    return SIZE_MAX;                    /* QEMU takes bytes at once, and its proxy always drains */
+    /* QEMU's port takes bytes at once, and its proxy always drains */
+    return lockstep ? MAILBOX_TO_HOST - mailbox.out.sent : MAILBOX_TO_HOST;
 }
 
 void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        SERIAL_DATA = bytes[i];
+        if (lockstep) {
+            mailbox.to_host[mailbox.out.sent++] = bytes[i];
+        } else {
+            SERIAL_DATA = bytes[i];
+        }
     }
-    mailbox.out.sent += size;
 }
 
 void hal_serial_errors(struct hal_serial_errors *errors)
