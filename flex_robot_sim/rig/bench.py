@@ -32,7 +32,7 @@ JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
 HAND = (1e6, 2e4), (50.0, 1.0)          # stiffness and damping of a hand on slide and turn  [SI]
 HAND_SPEED = 0.3            # [m/s, rad/s]
-HAND_REACH = 1e-4           # at which it lets go                                       [m, rad]
+HAND_REACH = 1e-4           # of place and speed, at which it lets go                   [SI]
 
 
 class Drive(NamedTuple):
@@ -209,7 +209,8 @@ class Bench:
             now += min(max(end - now, -speed), speed)
             self._hands[joint][0] = now
             target[joint], stiffness[joint], damping[joint] = now, *HAND[joint]
-            if now == end and abs(position[joint] - end) < HAND_REACH:
+            if (now == end and abs(position[joint] - end) < HAND_REACH
+                    and abs(velocity[joint]) < HAND_REACH):
                 del self._hands[joint]
         simulation.hold(target, stiffness, damping)
         simulation.effort = effort
