@@ -1,6 +1,7 @@
 """The firmware as a build: unit tests on this computer, both programs, and the C codec."""
 
 import ctypes
+import re
 import shutil
 import struct
 import subprocess
@@ -105,6 +106,19 @@ def test_stack_that_overflows_leaves_the_memory(built):
 @for_the_board
 def test_program_for_another_crystal_builds(tmp_path):
     make(tmp_path, 'board', 'CRYSTAL_MHZ=25')
+
+
+def test_pins_of_the_page_are_those_of_the_program():
+    page = (SOURCES.parent / 'docs' / 'rig.md').read_text()
+    table = page.partition('## Pins')[2].partition('## Wiring')[0]
+    told = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
+    code = ''.join(path.read_text() for path in sorted((SOURCES / 'hal/board').glob('*.c')))
+    numbers = dict(re.findall(r'(\w+) = (\d+),', code))
+    used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
+    assert sorted((port, int(number)) for port, number, _ in told) == sorted(
+        (port, int(numbers.get(number, number))) for port, number, _ in used)
+    outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
+    assert outputs == {(port, number) for port, number, word in told if word == 'output'}
 
 
 def messages():
