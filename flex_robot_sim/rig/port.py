@@ -152,24 +152,36 @@ class _SerialLine:
     def __init__(self, name, baud):
         self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
                                    exclusive=True)
-        self.wake, self.write = self._port.cancel_read, self._port.write
+        self.write = self._port.write
+        self._woken, self._waker = os.pipe()
         with suppress(ValueError, NotImplementedError, AttributeError):
             self._port.set_low_latency_mode(True)       # many adapters have none
         try:
             self._port.reset_input_buffer()
         except GONE:
-            self._port.close()
+            self.close()
             raise
 
     def read(self):
         """Return what is there, or b'' after WAKE."""
-        data = self._port.read(1)
-        if data:
-            data += self._port.read(min(self._port.in_waiting, BULK))
+        # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
+        device = self._port.fileno()
+        ready = select.select([device, self._woken], [], [], WAKE)[0]
+        if device not in ready:
+            return b''
+        data = os.read(device, BULK)
+        if not data:
+            raise OSError(errno.EIO, 'the device has gone')
         return data
+
+    def wake(self):
+        """End a reading that is under way."""
+        os.write(self._waker, b'.')
 
     def close(self):
         """Give the device back."""
+        os.close(self._woken)
+        os.close(self._waker)
         self._port.close()
 
 
@@ -250,14 +262,34 @@ def _why_not(name, error):
 
 
 def _holders(name):
-    """Programs that have a device open, as far as this user may know."""
-    device, found = os.path.realpath(name), []
+    """Programs that have a device, as far as this user may know."""
+    device = os.path.realpath(name)
+    found = _lockers(device) or _openers(device)
+    return f': {", ".join(sorted(found))}' if found else ''
+
+
+def _lockers(device):
+    """Those that have locked it, as pyserial does; an emulator keeps its port open as well."""
+    found, file = set(), os.stat(device)
+    place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
+    with suppress(OSError):
+        for line in Path('/proc/locks').read_text().splitlines():
+            words = line.split()
+            if words[1] == 'FLOCK' and words[5] == place:
+                with suppress(OSError):
+                    found.add(_program(words[4]))
+    return found
+
+
+def _openers(device):
+    """Those that have opened it."""
+    found = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):
-        try:
+        with suppress(OSError):             # gone meanwhile, or of another user
             if os.readlink(handle) == device:
-                process = handle.parts[2]
-                word = Path('/proc', process, 'comm').read_text().strip()
-                found.append(f'{word} {process}')
-        except OSError:
-            continue                    # gone meanwhile, or of another user
-    return f': {", ".join(sorted(set(found)))}' if found else ''
+                found.add(_program(handle.parts[2]))
+    return found
+
+
+def _program(process):
+    return f'{Path("/proc", process, "comm").read_text().strip()} {process}'

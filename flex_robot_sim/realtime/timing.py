@@ -1,0 +1,100 @@
+"""Figures of many short times: how long steps take, how late they are, how old commands are."""
+
+import math
+
+import numpy as np
+
+
+class Samples:
+    """The last times of one kind [s], and the count and the largest of all."""
+
+    def __init__(self, size=4096):
+        """Keep the last `size` of them."""
+        self._values = np.zeros(size)
+        self.clear()
+
+    def clear(self):
+        """Forget all."""
+        self.count, self.longest = 0, 0.0
+
+    def add(self, value):
+        """Note one time [s]."""
+        self._values[self.count % self._values.size] = value
+        self.count += 1
+        if value > self.longest:
+            self.longest = value
+
+    def quantile(self, share):
+        """Time that a share of the last samples stays below [s]; nan without samples."""
+        kept = self._values[:min(self.count, self._values.size)]
+        return float(np.quantile(kept, share)) if kept.size else float('nan')
+
+    @property
+    def median(self):
+        """Median of the last samples [s]."""
+        return self.quantile(0.5)
+
+
+class Histogram:
+    """
+    All times of one kind since the start, in bins that widen by 2.3 %, so that memory stays small.
+
+    One thread adds, and another may read.
+    """
+
+    _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7     # 1 us to 10 s
+
+    def __init__(self):
+        """Start without any."""
+        self.counts = np.zeros(self._PER_DECADE * self._DECADES + 1, int)
+        self.longest = 0.0
+
+    def add(self, value):
+        """Note one time [s]."""
+        ratio = value / self._SHORTEST
+        row = int(self._PER_DECADE * math.log10(ratio)) if ratio > 1.0 else 0
+        self.counts[min(row, self.counts.size - 1)] += 1
+        if value > self.longest:
+            self.longest = value
+
+    def quantile(self, share, before=0):
+        """
+        Time that a share stays below [s], to a bin; nan without any.
+
+        :param before: earlier `counts`, to leave out.
+        """
+        total = np.cumsum(self.counts - before)
+        if total[-1] == 0:
+            return float('nan')
+        row = int(np.searchsorted(total, share * total[-1]))
+        return self._SHORTEST * 10.0 ** ((row + 0.5) / self._PER_DECADE)
+
+
+class Echo:
+    """
+    How long it takes until a command answers a state, told by the stamp that both carry.
+
+    Only the newest states are remembered; a stamp that nobody sent is no answer.
+    """
+
+    def __init__(self, states=256):
+        """Remember the last `states` stamps."""
+        self._keys, self._sent = [None] * states, {}
+        self._next = 0
+        self.delays = Histogram()
+
+    def sent(self, stamp, now):
+        """Note that the state with this stamp went out."""
+        old = self._keys[self._next]
+        if old is not None:
+            self._sent.pop(old, None)
+        self._keys[self._next] = stamp
+        self._next = (self._next + 1) % len(self._keys)
+        self._sent[stamp] = now
+
+    def answered(self, stamp, now):
+        """Note the first command that carries this stamp; True if it answers a state."""
+        start = self._sent.pop(stamp, None)
+        if start is not None:
+            self.delays.add(now - start)
+        return start is not None
