@@ -1,6 +1,7 @@
 """`flexsim rig emulate`: the rig without a rig, behind a serial port."""
 
 import argparse
+import os
 import select
 import signal
 import sys
@@ -76,21 +77,19 @@ def run(arguments):
 def _attend(emulator, seconds):
     """Take faults from standard input until the emulator or the time is over."""
     end = None if seconds is None else time.monotonic() + seconds
-    listening = [sys.stdin] if sys.stdin else []
+    listening, text = [sys.stdin.fileno()] if sys.stdin else [], b''
     while emulator.is_running:
         wait = 0.2 if end is None else min(0.2, end - time.monotonic())
         if wait <= 0:
             return
-        try:
-            ready = select.select(listening, [], [], wait)[0]
-        except (ValueError, OSError):       # a standard input that nothing can wait for
-            listening, ready = [], []
-        if ready:
-            line = sys.stdin.readline()
-            if not line:
+        if select.select(listening, [], [], wait)[0]:
+            # not by readline, which hides lines that have come from `select`
+            data = os.read(listening[0], 4096)
+            if not data:
                 listening = []
-                continue
-            _obey(emulator, line.strip())
+            *lines, text = (text + data).split(b'\n')
+            for line in lines:
+                _obey(emulator, line.decode(errors='replace').strip())
 
 
 def _obey(emulator, line):

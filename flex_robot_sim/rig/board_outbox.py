@@ -21,7 +21,7 @@ class Outbox:
         self.session = 0
         self.dropped = 0
         self.lost_events = 0
-        self._sequence = 0
+        self.sequence = 0               # of the next frame
         self._line = Line(BUFFER)
         self._events, self._number = deque(), 0
         self._sent = None               # when the oldest event was sent last            [us]
@@ -32,8 +32,8 @@ class Outbox:
         if len(self._line) + wire_length(type(message)) > room:
             self.dropped += 1
             return False
-        self._line.put(encode(message, self.session, self._sequence))
-        self._sequence = (self._sequence + 1) & 0xFFFF
+        self._line.put(encode(message, self.session, self.sequence))
+        self.sequence = (self.sequence + 1) & 0xFFFF
         return True
 
     def happened(self, time, kind, state, faults, detail):

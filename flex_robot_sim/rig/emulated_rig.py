@@ -1,6 +1,6 @@
 """Board and bench together: bytes in, bytes out, one control step at a time."""
 
-from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.bench import Bench, Drive
 from flex_robot_sim.rig.board_outbox import CLOCK
 from flex_robot_sim.rig.emulated_board import STEP_TIME, EmulatedBoard
 from flex_robot_sim.rig.line import Line
@@ -17,6 +17,7 @@ from flex_robot_sim.rig.vocabulary import CONSTANTS
 STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
 UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
+HARDWARE_WATCHDOG = 0.05            # after which a processor that hangs is reset         [s]
 RECEIVER = 4096                     # what waits for the receiver before bytes are lost   [B]
 
 
@@ -41,7 +42,8 @@ class EmulatedRig:
         self._boot_id = boot_id
         self._line = Line(RECEIVER)
         self._sent_before = 0           # pulses of earlier boots
-        self._drive = None
+        self._drive = Drive()
+        self._resets_at = None          # step in which the hardware watchdog bites
         self.board = self._booted(ResetCause.POWER)
 
     @property
@@ -57,6 +59,8 @@ class EmulatedRig:
             # a stalled processor leaves its pins as they are, and nobody takes what comes
             self.board.overruns += len(self._line.take(STEP_TIME))
             self.bench.advance(self._drive, STEP_TIME)
+            if self.steps == self._resets_at:
+                self.reboot(ResetCause.INDEPENDENT_WATCHDOG)
             return b''
         drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
                                 self._line.take(STEP_TIME), self.late)
@@ -79,8 +83,13 @@ class EmulatedRig:
         """Nothing is open."""
 
     def stall(self, seconds):
-        """Let the board hang for a while; its outputs stay, as those of a hung processor do."""
+        """Halt the processor for a while, as a debugger does; its outputs stay as they are."""
         self.silent_until = self.steps + round(seconds / STEP_TIME)
+
+    def hang(self):
+        """Let the firmware hang until the hardware watchdog resets the processor."""
+        self.stall(HARDWARE_WATCHDOG)
+        self._resets_at = self.silent_until
 
     def _booted(self, cause):
         parts = self.bench.parts
