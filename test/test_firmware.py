@@ -207,6 +207,15 @@ def test_source_that_does_not_compile_is_one_line_that_names_it(tmp_path):
 
 
 @for_the_board
+def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeypatch):
+    # root may write everywhere, so that no permission would show it
+    monkeypatch.setattr(firmware.os, 'access', lambda path, mode: False)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    elf = firmware.build()
+    assert elf.is_relative_to(tmp_path / 'flex_robot_sim') and elf.is_file()
+
+
+@for_the_board
 def test_file_that_is_no_firmware_is_one_line(tmp_path):
     (tmp_path / 'other.elf').write_bytes(b'\x7fELF\x02 and so on')
     with pytest.raises(FlexRobotSimError, match=r'other\.elf is no firmware for the emulation'):
