@@ -59,8 +59,8 @@ def stable_servo(arm, poses, inertia, range_, period, velocity):
             frequency *= FINER
         if frequency >= max(lowest, best[0] if best else 0.0):
             best = frequency, ratio
-        if frequency >= enough:
-            break
+            if frequency >= enough:
+                break
     return best
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 ROWS = 16384            # that a track keeps, even
-DROPPED = 0.04          # lateness from which time was dropped and deadlines begin anew         [s]
+AROUND = 50             # states among which the earliest one counts as in time
 
 
 class Track:
@@ -53,19 +53,28 @@ def _later(first, second):
 
 
 class Lateness:
-    """How late states come that are sent in equal steps of time, by the stamps they carry."""
+    """
+    How late states come that are sent in equal steps of time, by the stamps they carry.
+
+    The earliest of those around counts as in time: a state that got lost on its way, or time that
+    was dropped, makes none of the others late.
+    """
 
     def __init__(self, step):
-        """Expect a state every `step` [s]; the earliest one counts as in time."""
+        """Expect a state every `step` [s]."""
         self._step, self._due = step, None
+        self._least, self._count = float('inf'), 0
 
     def note(self, time):
         """Return how late the state is that was sent at a time [s]."""
         self._due = time if self._due is None else self._due + self._step
         late = time - self._due
-        if late < 0.0 or late > DROPPED:
-            self._due = time
-            return 0.0
+        if late < 0.0:
+            self._due, late = time, 0.0
+        self._least, self._count = min(self._least, late), self._count + 1
+        if self._count == AROUND:
+            self._due += self._least
+            self._least, self._count = float('inf'), 0
         return late
 
 

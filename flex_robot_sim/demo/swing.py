@@ -29,9 +29,10 @@ RINGING = 8                     # periods of the first mode that a rest lasts, a
 SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
 STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
-SLOWEST, ENOUGH = 0.15, 0.3     # frequency of a closed joint that is of any use        [Hz]
+SLOWEST, ENOUGH = 0.08, 0.5     # frequency of a closed joint that is of any use        [Hz]
+SLACK = 0.15                    # that is enough too, over that of the first mode
 WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
-SAMPLE = 3e-3                   # between two commands that arrive, some being late      [s]
+SAMPLE = 4e-3                   # between two commands that arrive, some being late      [s]
 
 
 class Swing(NamedTuple):
@@ -75,18 +76,19 @@ def fitting_swing(arm):
     period = 1.0 / first if first > 0.0 else 0.0
     turn = np.abs(distance).max()
     times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
-    rest = min(max(SHORTEST_REST, RINGING * period), LONGEST_REST)
 
     inertia = np.max([np.diag(M) for M in inertias], axis=0)
     wish = min(max(STIFFNESS * first, WISH), FASTEST)
-    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, ENOUGH, wish), SAMPLE,
+    enough = min(ENOUGH, SLACK * first) if first > 0.0 else ENOUGH
+    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, enough, wish), SAMPLE,
                          distance / max(times))
     if servo is None:
         raise UsageError(
             f'no PD controller at the other end of a network holds {arm.description.name}: its '
             'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
             'take another robot; `flexsim simulate` holds this one by ideal servos')
-    times.append(0.7 / servo[0])        # a softer joint comes too late
+    times.append(0.7 / servo[0])        # a soft joint takes its time, and comes to rest later
+    rest = min(max(SHORTEST_REST, RINGING * period, 2.0 / servo[0]), LONGEST_REST)
     return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
 
 

@@ -45,6 +45,7 @@ def run(name, make_nodes, args=None):
     """
     stop = _Stop()
     nodes = []
+    sys.setswitchinterval(SWITCH_INTERVAL)      # a simulation runs before its node is spun
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
@@ -73,7 +74,6 @@ def _spin(nodes, stop):
     executor = make_executor(nodes[0].parameters[NodeSettings].executor)
     for node in nodes:
         executor.add_node(node)
-    sys.setswitchinterval(SWITCH_INTERVAL)
     # in some versions `spin` of the events executor runs no callback, and `spin_once` does
     while rclpy.ok() and not stop.asked:
         executor.spin_once(timeout_sec=0.1)
