@@ -174,7 +174,9 @@ def config_file(setting_name, wish):
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
     """Programs of this package: the dynamics, and the controller beside or inside them."""
-    dynamics = {**robot, 'publish_clock': use_sim_time, **settings.get(DYNAMICS, {})}
+    # an arm that nobody holds yet would fall while the controller still starts
+    dynamics = {**robot, 'publish_clock': use_sim_time,
+                'wait_for_command': controller == 'process', **settings.get(DYNAMICS, {})}
     control = {**robot, 'use_sim_time': use_sim_time, **settings.get(CONTROLLER, {})}
     if controller == 'inside':
         # the controller is called by the simulation, so its time is that of the arm anyway

@@ -1,7 +1,8 @@
 """
 What all tests share: markers, options, and the one place that decides about ROS tests.
 
-Tests that import rclpy live in test/nodes/; a single test elsewhere carries the marker `ros`.
+Tests that import rclpy live in test/nodes/, those that need launch_pytest, too, in test/launch/; a
+single test elsewhere carries the marker `ros`.
 """
 
 import os
@@ -12,10 +13,13 @@ import pytest
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
-    'rig': 'needs the hardware; runs with --rig PORT',
+    'rig': 'needs the hardware; runs with --rig-port PORT',
     'install': 'installs the package several times; runs with --install, as ./run test does',
     'slow': 'takes more than a few seconds; leave out with -m "not slow"',
 }
+
+# Without machine code these take minutes to an hour each: they ask for thousands of mass matrices.
+SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
 
 # ROS of other people in the same network, or of another test run on this machine, stays outside.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -27,13 +31,22 @@ try:
 except ImportError as error:
     NO_ROS = f'rclpy cannot be imported: {error}'
 
-collect_ignore = ['nodes'] if NO_ROS else []
+try:
+    import launch_pytest  # noqa: F401
+    from ament_index_python.packages import get_package_prefix
+    get_package_prefix('flex_robot_sim')
+    NO_LAUNCH = NO_ROS
+except (ImportError, LookupError, OSError) as error:
+    NO_LAUNCH = f'launch tests need launch_pytest and an installation by colcon: {error}'
+
+collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
 
 def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
-    group.addoption('--rig', metavar='PORT', help='run the tests marked rig on this serial port')
+    group.addoption('--rig-port', metavar='PORT',
+                    help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
                     help='broken robot descriptions to try (default: %(default)s)')
 
@@ -44,18 +57,24 @@ def pytest_configure(config):
 
 
 def pytest_report_header():
-    return f'ROS tests are off: {NO_ROS}' if NO_ROS else 'ROS tests are on'
+    if NO_ROS:
+        return f'ROS tests are off: {NO_ROS}'
+    return f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
 
 
+@pytest.hookimpl(tryfirst=True)     # before -m takes its pick
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
-        'rig': '' if config.getoption('--rig') else 'give --rig PORT',
+        'rig': '' if config.getoption('--rig-port') else 'give --rig-port PORT',
         'install': '' if config.getoption('--install') else 'give --install',
     }
     for item in items:
-        if 'nodes' in item.nodeid.split('/'):
+        if {'nodes', 'launch'} & {*item.nodeid.split('/')}:
             item.add_marker('ros')
+        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
+                item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)):
+            item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -209,6 +209,16 @@ def test_jammed_slide_draws_the_stall_current_and_stands(arm):
     assert bench.simulation.position[SLIDE] > 0.16
 
 
+def test_hand_carries_the_joints_to_a_place_and_lets_go(arm):
+    bench = Bench(arm, PARTS)
+    bench.carry(SLIDE, 0.05)
+    bench.carry(TURN, 0.7)
+    run(bench, Drive(), 12.0)
+    # a hand lets go within 0.1 mrad and mm; the arm swings on and bearing friction stops it
+    assert bench.simulation.position == pytest.approx([0.05, 0.7], abs=2e-3)
+    assert bench.read().encoders[SLIDE] == pytest.approx(-0.1 * 300e3, abs=100)
+
+
 def test_same_calls_give_the_same_bench(arm):
     readings = []
     for _ in range(2):

@@ -68,12 +68,10 @@ def _demonstrate(arguments, stop):
     programs = simulation_system(
         arguments.robot, arguments.xacro, display=False, settings=settings, log_level='warn',
         controller='inside' if arguments.inside else 'process')
-    if not arguments.json:
-        screen.say(f'{robot} moves in ROS_DOMAIN_ID={domain}, on this machine only. '
-                   'Ctrl-C ends it.')
-    record, figures = Session(Children(), stop, screen).run(
-        programs, demo_observer(arm), arguments.seconds)
-    summary = summary_of(record, figures, robot)
+    greeting = f'{robot} moves in ROS_DOMAIN_ID={domain}, on this machine only. Ctrl-C ends it.'
+    record, *figures = Session(Children(), stop, screen).run(
+        programs, demo_observer(arm, not arguments.inside), arguments.seconds, greeting)
+    summary = summary_of(record, *figures, robot)
     if picture and stop.asked < 2 and record.joints.time.size:
         _draw(picture, record, arm)
         summary['plot'] = picture

@@ -6,6 +6,9 @@ from importlib import import_module
 COMMANDS = {
     'setup': 'ports of this machine, and what to do once so that they may be used',
     'info': 'greet a board and print what it says',
+    'emulate': 'the rig without a rig, behind a serial port',
+    'conformance': 'check a board against the page of the protocol',
+    'calibrate': 'measure the constants of a bench, step by step',
     'compare': 'an experiment against the simulation of it',
 }
 """Each is a module `rig_<name>` beside this one, imported when it is called."""

@@ -34,7 +34,8 @@ class Children:
                  str(os.getpid())]
         process = subprocess.Popen(
             [*guard, *words], start_new_session=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace',
+            env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
         self._processes[name] = process
         reader = threading.Thread(target=self._read, args=(name, process.stdout), daemon=True)
         reader.start()

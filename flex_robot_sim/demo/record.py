@@ -55,20 +55,15 @@ def _later(first, second):
 class Lateness:
     """How late states come that are sent in equal steps of time, by the stamps they carry."""
 
-    def __init__(self):
-        """Learn the step from the first stamps: it is the median of their distances."""
-        self._step, self._first, self._due = None, [], 0.0
+    def __init__(self, step):
+        """Expect a state every `step` [s]; the earliest one counts as in time."""
+        self._step, self._due = step, None
 
     def note(self, time):
-        """Return how late the state is that was sent at a time [s]; nan at the beginning."""
-        if self._step is None:
-            self._first.append(time)
-            if len(self._first) == 100:
-                self._step, self._due = float(np.median(np.diff(self._first))), time
-            return float('nan')
-        self._due += self._step
+        """Return how late the state is that was sent at a time [s]."""
+        self._due = time if self._due is None else self._due + self._step
         late = time - self._due
-        if late < 0.0 or late > DROPPED:        # the earliest one counts as in time
+        if late < 0.0 or late > DROPPED:
             self._due = time
             return 0.0
         return late
@@ -77,11 +72,11 @@ class Lateness:
 class RunRecord:
     """Joints, efforts, tips and timing of a run of an arm."""
 
-    def __init__(self, joint_names, links):
+    def __init__(self, joint_names, links, state_rate):
         """
         Begin without anything.
 
-        :param links: that bend.
+        :param links: that bend; state_rate: of joint states [Hz].
         """
         self.joint_names, self.links = tuple(joint_names), tuple(links)
         n = len(self.joint_names)
@@ -91,15 +86,13 @@ class RunRecord:
         self.delays = Track(2, keeps_peaks=True)    # state to command: median and 99 %  [s]
         self.largest_tip = 0.0                      # [m]
         self.position, self.tip = np.zeros(n), dict.fromkeys(self.links, 0.0)   # the newest
-        self._lateness = Lateness()
+        self._lateness = Lateness(1.0 / state_rate)
 
     def add_joints(self, time, position, target, effort):
         """Note a joint state that was sent at a time since the start [s]."""
         self.position = position
         self.joints.add(time, np.concatenate([position, target, effort]))
-        late = self._lateness.note(time)
-        if late == late:
-            self.lateness.add(time, late)
+        self.lateness.add(time, self._lateness.note(time))
 
     def add_tip(self, time, link, translation):
         """Note how far the tip of a link is from where it were if the link did not bend [m]."""

@@ -4,11 +4,13 @@ import time
 
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import command
+from flex_robot_sim.system import CONTROLLER, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
-SILENCE = 60.0          # wait for the first joint state                                     [s]
+SILENCE = 60.0          # wait for a program                                                 [s]
 LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
+
+DONE = object()
 
 
 class ProgramError(FlexRobotSimError):
@@ -26,41 +28,69 @@ class Session:
         """
         self._children, self._stop, self._screen = children, stop, screen
 
-    def run(self, programs, observer, seconds):
+    def run(self, programs, observer, seconds, greeting):
         """
         Start Programs and watch them for a simulated time [s], or None until asked to stop.
 
-        :param observer: context manager of a DemoObserver. Return its record and last figures.
+        Return what the observer has noted: a record, the last figures and the first ones.
+
+        :param observer: context manager of a DemoObserver.
+        :param greeting: line to say when the arm moves.
         """
         try:
-            for program in programs:
-                self._children.start(program.executable, command(program))
+            # the controller first: an arm that nobody holds falls
+            first, *others = sorted(programs, key=lambda program: program.executable != CONTROLLER)
+            self._start(first)
             with observer as watcher:
-                self._watch(watcher, seconds)
-                if watcher.is_heard_from:
+                if others:
+                    self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
+                for program in others:
+                    self._start(program)
+                steps = watcher.lead_in()
+                self._wait(watcher, lambda: next(steps, DONE) is DONE, 'the first joint states')
+                if watcher.has_begun:
+                    self._screen.say(greeting)
+                    self._watch(watcher, seconds)
                     self._take_last_figures(watcher)
-                return watcher.record, watcher.figures
+                return watcher.record, watcher.figures, watcher.first_figures
         finally:
             self._screen.show('')
-            self._children.stop()
             self._pass_on()
+            self._children.stop()       # what they say to that is of no interest
+
+    def _start(self, program):
+        if not self._stop.asked:
+            self._children.start(program.executable, command(program))
+
+    def _wait(self, watcher, condition, what):
+        """Wait until something is there, or somebody asks to stop."""
+        self._screen.show(f'waiting for {what}')
+        end = time.monotonic() + SILENCE
+        while not condition() and not self._stop.asked:
+            self._look(watcher, LOOK / 5, is_quiet=True)
+            if time.monotonic() > end:
+                raise ProgramError(
+                    f'{what} did not come within {SILENCE:g} s. Does a firewall keep UDP from the '
+                    'loopback interface')
 
     def _watch(self, watcher, seconds):
-        begin = time.monotonic()
-        self._screen.show('waiting for the first joint state')
+        """Look on for a simulated time [s], or until somebody asks to stop."""
         while not self._stop.asked:
             left = LOOK
-            if seconds is not None and watcher.simulated_time is not None:
+            if seconds is not None:
                 left = min(seconds - watcher.simulated_time, LOOK)
             if left <= 0.0:
                 return
-            watcher.spin(left)
-            self._pass_on()
-            self._expect_all_alive()
-            if not watcher.is_heard_from:
-                self._expect_news_within(SILENCE, begin)
-                continue
+            self._look(watcher, left)
             self._screen.show(status_line(watcher.record, watcher.figures))
+
+    def _look(self, watcher, seconds, is_quiet=False):
+        watcher.spin(seconds)
+        self._pass_on(is_quiet)
+        obituary = self._children.obituary()
+        # a signal to a whole group of processes reaches them first
+        if obituary and not self._stop.asked:
+            raise ProgramError(obituary)
 
     def _take_last_figures(self, watcher):
         """Let the arm stand still, so that the figures of the end come at once."""
@@ -69,21 +99,10 @@ class Session:
         while not watcher.is_paused and time.monotonic() < end and self._stop.asked < 2:
             watcher.spin(0.02)
 
-    def _expect_all_alive(self):
-        obituary = self._children.obituary()
-        # a signal to a whole group of processes reaches them first
-        if obituary and not self._stop.asked:
-            raise ProgramError(obituary)
-
-    def _expect_news_within(self, timeout, begin):
-        if time.monotonic() - begin > timeout:
-            raise ProgramError(
-                f'no joint state within {timeout:g} s. Does a firewall keep UDP from the loopback '
-                'interface, or does ROS_DOMAIN_ID lead elsewhere')
-
-    def _pass_on(self):
-        """Say what the programs have printed."""
+    def _pass_on(self, is_quiet=False):
+        """Say what the programs have printed, or not, while they miss each other."""
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            self._screen.say(f'{name}: {line}')
+            if not is_quiet:
+                self._screen.say(f'{name}: {line}')

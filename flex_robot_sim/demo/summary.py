@@ -3,28 +3,34 @@
 MILLI = 1e3
 
 
-def summary_of(record, figures, robot):
+def summary_of(record, figures, first_figures, robot):
     """
     Return the figures of a run, as --json prints them.
 
     :param record: RunRecord.
-    :param figures: {key: text} of the newest diagnostics of the dynamics node.
+    :param figures: {key: text} of the newest diagnostics of the dynamics node; first_figures:
+        those of the beginning.
     """
-    simulated, wall = (number(figures, f'{kind} time [s]') for kind in ('simulated', 'wall'))
+    def gained(key, kind=float):
+        if not first_figures:
+            return None
+        return kind(figures[key]) - kind(first_figures[key])
+
+    simulated, wall = gained('simulated time [s]'), gained('wall time [s]')
     delay = 'state to command since the start, '
     return {
         'robot': robot,
         'sim_time': simulated,
         'wall_time': wall,
-        'realtime_factor': simulated / wall if simulated and wall else None,
-        'steps': whole(figures, 'steps'),
-        'deadline_misses': whole(figures, 'deadlines missed by 5 ms'),
-        'time_dropped': number(figures, 'time dropped [s]'),
+        'realtime_factor': simulated / wall if wall else None,
+        'steps': gained('steps', int),
+        'deadline_misses': gained('deadlines missed by 5 ms', int),
+        'time_dropped': gained('time dropped [s]'),
         'latency_ms_median': number(figures, f'{delay}median [ms]'),
         'latency_ms_p99': number(figures, f'{delay}99 % [ms]'),
         'max_tip_deflection': record.largest_tip if record.links else None,
-        'commands': whole(figures, 'commands accepted'),
-        'refused': whole(figures, 'commands refused'),
+        'commands': gained('commands accepted', int),
+        'refused': gained('commands refused', int),
     }
 
 
@@ -34,15 +40,9 @@ def number(figures, key):
     return value if value == value else None
 
 
-def whole(figures, key):
-    """Return the whole number of a figure, or None."""
-    value = number(figures, key)
-    return value if value is None else int(value)
-
-
 def lines_of(summary):
     """Yield the lines of a summary for people."""
-    if summary['sim_time'] is None:
+    if not summary['wall_time']:
         yield f'{summary["robot"]}: stopped before there were figures'
         return
     yield (f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
@@ -54,6 +54,8 @@ def lines_of(summary):
                f'{summary["refused"]} refused')
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
+    if 'plot' in summary:
+        yield f'  picture: {summary["plot"]}'
 
 
 def status_line(record, figures):

@@ -12,24 +12,26 @@ import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.demo.holding import gains, rigid_inertia, stable_servo
+from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.linear import frequencies
-from flex_robot_sim.mass import mass_matrix
 
 ANGLE, DISTANCE = 0.6, 0.3      # largest swing to either side                          [rad, m]
 ROOM = 0.35                     # and its share of half the way between the stops
 CARRYING = 0.6                  # share of a motor's limit that weight may take
-SWINGING = 0.4                  # share of what is left that a swing may take
-SPEED = 0.6                     # share of the velocity limit
-BENDING = 0.05                  # acceleration over the square of the first natural rate: a link
+SWINGING = 0.5                  # share of what is left that a swing may take
+SPEED = 0.9                     # share of the velocity limit
+BENDING = 0.06                  # acceleration over the square of the first natural rate: a link
                                 # that turns like this bends by about this share of its length
 SHORTEST = 0.5                  # time of a swing                                       [s]
 PEAK_VELOCITY, PEAK_ACCELERATION = 15 / 8, 10 / math.sqrt(3)    # of minimum jerk: d/T, d/T**2
 RINGING = 8                     # periods of the first mode that a rest lasts, at least
 SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
-STIFFNESS = 1.5                 # frequency of a closed joint over that of the first mode: drives
+STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
-SLOWEST, FASTEST = 1.0, 8.0     # frequency of a closed joint                           [Hz]
-RATIO = 0.7                     # its damping
+SLOWEST, ENOUGH = 0.15, 0.3     # frequency of a closed joint that is of any use        [Hz]
+WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
+SAMPLE = 3e-3                   # between two commands that arrive, some being late      [s]
 
 
 class Swing(NamedTuple):
@@ -43,8 +45,8 @@ class Swing(NamedTuple):
 
     @property
     def parameters(self):
-        """Parameters that make the controller node do it."""
-        return {'profile': 'swing', 'profile_poses': self.poses.ravel().tolist(),
+        """Parameters of the controller node, for its profile `swing`."""
+        return {'profile_poses': self.poses.ravel().tolist(),
                 'profile_duration': self.duration, 'profile_dwell': self.rest,
                 'position_gain': self.stiffness.tolist(),
                 'velocity_gain': self.damping.tolist()}
@@ -57,7 +59,7 @@ def can_carry_itself(arm):
 
 
 def fitting_swing(arm):
-    """Return the Swing for an ArmModel."""
+    """Return the Swing for an ArmModel; UsageError if no controller can hold it."""
     joints = [arm.description.joint(name) for name in arm.joint_names]
     middle, reach = _range(joints)
     poses, carried = _carried_poses(arm, middle, reach)
@@ -75,22 +77,17 @@ def fitting_swing(arm):
     times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
     rest = min(max(SHORTEST_REST, RINGING * period), LONGEST_REST)
 
-    rate = 2 * math.pi * min(max(STIFFNESS * first, SLOWEST), FASTEST)
     inertia = np.max([np.diag(M) for M in inertias], axis=0)
-    return Swing(poses, float(max(times)), float(rest), inertia * rate**2,
-                 2 * RATIO * inertia * rate)
-
-
-def rigid_inertia(arm, position):
-    """Inertia (joints, joints) that the drives move in a pose if nothing bends [kg m2, kg m, kg]."""
-    q = np.zeros(arm.size)
-    q[:len(position)] = position
-    moves = np.zeros((arm.size, len(position)))     # coordinates that move with each joint
-    for joint, motor in enumerate(arm.arrays.motor):
-        moves[joint, joint] = 1.0
-        if motor >= 0:
-            moves[motor, joint] = 1.0
-    return moves.T @ mass_matrix(arm.arrays, q) @ moves
+    wish = min(max(STIFFNESS * first, WISH), FASTEST)
+    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, ENOUGH, wish), SAMPLE,
+                         distance / max(times))
+    if servo is None:
+        raise UsageError(
+            f'no PD controller at the other end of a network holds {arm.description.name}: its '
+            'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
+            'take another robot; `flexsim simulate` holds this one by ideal servos')
+    times.append(0.7 / servo[0])        # a softer joint comes too late
+    return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
 
 
 def _range(joints):

@@ -7,6 +7,7 @@ files say 2 and mean 2.0; everything else that does not fit is refused with the 
 
 import math
 from dataclasses import fields, replace
+from difflib import get_close_matches
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -16,8 +17,10 @@ from rcl_interfaces.msg import (
 )
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
 
 LARGEST_INTEGER = 2**31 - 1
+SIMILAR = 0.8       # share of letters in common that makes a slip
 
 
 class Parameters:
@@ -30,6 +33,8 @@ class Parameters:
         self._settings = {kind: kind(**{item.name: self._declare(item) for item in fields(kind)})
                           for kind in kinds}
         node.add_on_set_parameters_callback(self._on_set)
+        for line in slips(getattr(node, '_parameter_overrides', ()), self._kinds):
+            node.get_logger().warning(line)
 
     def __getitem__(self, kind):
         """Settings of a class, as they are now."""
@@ -60,6 +65,15 @@ class Parameters:
             return SetParametersResult(successful=False, reason=str(error))
         self._settings.update(new)
         return SetParametersResult(successful=True)
+
+
+def slips(given, own):
+    """Lines about parameters of a file or a command line that are nearly spelt like ours."""
+    known = {*KNOWN_PARAMETERS, *own}       # nodes may share a file
+    for name in given:
+        meant = get_close_matches(name, known, 1, SIMILAR)
+        if meant and name not in known:
+            yield f'unknown parameter "{name}" is passed over. Did you mean "{meant[0]}"'
 
 
 def descriptor(item):

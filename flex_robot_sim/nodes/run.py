@@ -29,6 +29,11 @@ class _Stop:
             if self.interrupts:     # to load and to compile may take half a minute
                 raise KeyboardInterrupt
 
+    def ignore(self):
+        """Let signals do nothing from now on: a second Ctrl-C would kill what is ending."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
 
 def run(name, make_nodes, args=None):
     """
@@ -56,6 +61,7 @@ def run(name, make_nodes, args=None):
         print(f'{name}: {" ".join(str(error).split())}', file=sys.stderr)
         return 2
     finally:
+        stop.ignore()
         for node in nodes:
             if hasattr(node, 'close'):
                 node.close()
@@ -73,7 +79,7 @@ def _spin(nodes, stop):
         executor.spin_once(timeout_sec=0.1)
 
 
-def make_executor(choice):
+def make_executor(choice='auto'):
     """Return the executor of NodeSettings; that of events takes a third of the time of others."""
     if choice == 'single_threaded':
         return SingleThreadedExecutor()

@@ -30,6 +30,9 @@ STEP = 1e-3                 # of the simulation, in which the motors are implici
 DRAWN = 256                 # readings for which noise is drawn at once
 JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
+HAND = (1e6, 2e4), (50.0, 1.0)          # stiffness and damping of a hand on slide and turn  [SI]
+HAND_SPEED = 0.3            # [m/s, rad/s]
+HAND_REACH = 1e-4           # of place and speed, at which it lets go                   [SI]
 
 
 class Drive(NamedTuple):
@@ -89,7 +92,9 @@ class Bench:
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.link(link).beam.sensors])
-        self.simulation = Simulation(self.arm, SimulationSettings(time_step=STEP))
+        settings = SimulationSettings(time_step=STEP)
+        Simulation(self.arm, settings).step()       # loads machine code, which takes a while
+        self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random, self._noise = np.random.default_rng(seed), []
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
@@ -100,6 +105,7 @@ class Bench:
         self._zero_angle = float(start[TURN])       # where the field stands before the first step
         self._held = [0, 0]                         # counts of encoders that have died
         self._jam = None
+        self._hands = {}                            # joint: [where a hand holds it, where to]
         self.current = 0.0
 
     @property
@@ -144,11 +150,16 @@ class Bench:
     def renew(self, start):
         """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
         self.faults = BenchFaults()
+        self._hands.clear()
         self.simulation.reset()
         self.simulation.set_state(start)
         self._start = np.array(start, float)
         self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
         self._held = [0, 0]
+
+    def carry(self, joint, place):
+        """Let a hand bring a joint to a place [m, rad], and let go of it there."""
+        self._hands[joint] = [self.simulation.position[joint], place]
 
     def push_tip(self, force):
         """Push the last link along its own y axis [N]."""
@@ -199,6 +210,14 @@ class Bench:
         if self._jam is not None:
             target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
             damping[SLIDE] += JAM_DAMPING
+        for joint, (now, end) in list(self._hands.items()):
+            speed = HAND_SPEED * STEP
+            now += min(max(end - now, -speed), speed)
+            self._hands[joint][0] = now
+            target[joint], stiffness[joint], damping[joint] = now, *HAND[joint]
+            if (now == end and abs(position[joint] - end) < HAND_REACH
+                    and abs(velocity[joint]) < HAND_REACH):
+                del self._hands[joint]
         simulation.hold(target, stiffness, damping)
         simulation.effort = effort
 

@@ -1,8 +1,6 @@
 """What moves on the board: the ramp of the step rate, and a profile that plays."""
 
-import zlib
-
-from flex_robot_sim.rig.protocol import Segment
+from flex_robot_sim.rig.profile import profile_crc
 
 
 class StepRamp:
@@ -80,8 +78,3 @@ class ProfileStore:
             if elapsed < end:
                 return segment
         return None
-
-
-def profile_crc(segments):
-    """CRC-32 over the bytes of all segments."""
-    return zlib.crc32(b''.join(Segment.LAYOUT.pack(row) for row in segments))

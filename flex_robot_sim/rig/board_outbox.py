@@ -3,11 +3,10 @@
 from collections import deque
 
 from flex_robot_sim.rig.frames import encode, wire_length
+from flex_robot_sim.rig.line import Line
 from flex_robot_sim.rig.protocol import Event, Health, Telemetry
 from flex_robot_sim.rig.vocabulary import CONSTANTS
 
-BAUD = 921600
-BYTES_PER_SECOND = BAUD / 10        # eight data bits between start and stop
 BUFFER = 1024                       # of the transmitter; what does not fit is not sent  [B]
 RESERVED = 512                      # of it for answers and events                       [B]
 CLOCK = 1 << 32                     # at which the clock wraps                           [us]
@@ -22,20 +21,19 @@ class Outbox:
         self.session = 0
         self.dropped = 0
         self.lost_events = 0
-        self._sequence = 0
-        self._buffer = bytearray()
-        self._credit = 0.0              # bytes that the line could have taken by now
+        self.sequence = 0               # of the next frame
+        self._line = Line(BUFFER)
         self._events, self._number = deque(), 0
         self._sent = None               # when the oldest event was sent last            [us]
 
     def put(self, message):
         """Queue a frame; return whether there was room."""
         room = BUFFER - RESERVED * isinstance(message, (Telemetry, Health))
-        if len(self._buffer) + wire_length(type(message)) > room:
+        if len(self._line) + wire_length(type(message)) > room:
             self.dropped += 1
             return False
-        self._buffer += encode(message, self.session, self._sequence)
-        self._sequence = (self._sequence + 1) & 0xFFFF
+        self._line.put(encode(message, self.session, self.sequence))
+        self.sequence = (self.sequence + 1) & 0xFFFF
         return True
 
     def happened(self, time, kind, state, faults, detail):
@@ -61,10 +59,4 @@ class Outbox:
 
     def take(self, duration):
         """Bytes that leave within `duration` [s]."""
-        self._credit += duration * BYTES_PER_SECOND
-        count = min(int(self._credit), len(self._buffer))
-        out = bytes(self._buffer[:count])
-        del self._buffer[:count]
-        # time in which the line stood idle is gone
-        self._credit = self._credit - count if self._buffer else 0.0
-        return out
+        return self._line.take(duration)

@@ -79,7 +79,7 @@ class EmulatedBoard:
         self._ramp = StepRamp()
         self._duty = 0.0                # applied
         self._asked, self._valid_until = STAND, 0
-        self._fed = 0                   # when the watchdog was fed                       [us]
+        self.last_fed = 0               # when the watchdog was fed, never wraps          [us]
         self._homing, self._home_since, self._leaving = None, 0, False
         self._profile_since = 0
         self._steps = 0                 # control steps since boot
@@ -206,7 +206,7 @@ class EmulatedBoard:
 
     def feed_watchdog(self):
         """Begin the time of the watchdog anew."""
-        self._fed = self.now
+        self.last_fed = self.now
 
     def home(self, joint):
         """Begin to look for the lower switch of a joint."""
@@ -242,7 +242,7 @@ class EmulatedBoard:
 
     def _decide(self):
         """Watchdog, end of validity, homing and profile: what the motors are asked for."""
-        if self.moving and self.now - self._fed >= WATCHDOG:
+        if self.moving and self.now - self.last_fed >= WATCHDOG:
             self.latch(Fault.WATCHDOG)
         if self.state == State.HOMING:
             return self._home_on()

@@ -1,8 +1,9 @@
 """Board and bench together: bytes in, bytes out, one control step at a time."""
 
-from flex_robot_sim.rig.bench import Bench
-from flex_robot_sim.rig.board_outbox import BYTES_PER_SECOND, CLOCK
+from flex_robot_sim.rig.bench import Bench, Drive
+from flex_robot_sim.rig.board_outbox import CLOCK
 from flex_robot_sim.rig.emulated_board import STEP_TIME, EmulatedBoard
+from flex_robot_sim.rig.line import Line
 from flex_robot_sim.rig.protocol import (
     MAJOR,
     MINOR,
@@ -16,6 +17,7 @@ from flex_robot_sim.rig.vocabulary import CONSTANTS
 STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
 UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
+HARDWARE_WATCHDOG = 0.05            # after which a processor that hangs is reset         [s]
 RECEIVER = 4096                     # what waits for the receiver before bytes are lost   [B]
 
 
@@ -38,10 +40,10 @@ class EmulatedRig:
         self.late = 0                   # by which control steps start late               [us]
         self._clock = clock
         self._boot_id = boot_id
-        self._waiting = bytearray()
-        self._credit = 0.0
+        self._line = Line(RECEIVER)
         self._sent_before = 0           # pulses of earlier boots
-        self._drive = None
+        self._drive = Drive()
+        self._resets_at = None          # step in which the hardware watchdog bites
         self.board = self._booted(ResetCause.POWER)
 
     @property
@@ -51,16 +53,17 @@ class EmulatedRig:
 
     def step(self, data=b''):
         """One control step: take bytes from the host, return those that the host gets."""
-        self._waiting += data
+        self.board.overruns += self._line.put(data)
         self.steps += 1
         if self.steps <= self.silent_until:
-            # a stalled processor leaves its pins as they are, and its receiver runs over
-            self._overrun(64)
+            # a stalled processor leaves its pins as they are, and nobody takes what comes
+            self.board.overruns += len(self._line.take(STEP_TIME))
             self.bench.advance(self._drive, STEP_TIME)
+            if self.steps == self._resets_at:
+                self.reboot(ResetCause.INDEPENDENT_WATCHDOG)
             return b''
-        self._overrun(RECEIVER)
         drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
-                                self._received(), self.late)
+                                self._line.take(STEP_TIME), self.late)
         self._drive = drive._replace(steps=self._sent_before + drive.steps)
         self.bench.advance(self._drive, STEP_TIME)
         return self.board.take(STEP_TIME)
@@ -73,33 +76,26 @@ class EmulatedRig:
         """Reset the board; the bench goes on."""
         self._sent_before += self.board.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
-        self._waiting.clear()
+        self._line.clear()
         self.board = self._booted(cause)
 
+    def close(self):
+        """Nothing is open."""
+
     def stall(self, seconds):
-        """Let the board hang for a while; its outputs stay, as those of a hung processor do."""
+        """Halt the processor for a while, as a debugger does; its outputs stay as they are."""
         self.silent_until = self.steps + round(seconds / STEP_TIME)
+
+    def hang(self):
+        """Let the firmware hang until the hardware watchdog resets the processor."""
+        self.stall(HARDWARE_WATCHDOG)
+        self._resets_at = self.silent_until
 
     def _booted(self, cause):
         parts = self.bench.parts
         return EmulatedBoard(HelloAck(
             MAJOR, MINOR, SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE, BackEnd.PYTHON, cause,
             parts.encoder_counts, parts.steps_per_turn, round(1 / STEP_TIME)))
-
-    def _received(self):
-        """Bytes that the line has brought in one step."""
-        self._credit += STEP_TIME * BYTES_PER_SECOND
-        count = min(int(self._credit), len(self._waiting))
-        data = bytes(self._waiting[:count])
-        del self._waiting[:count]
-        self._credit = self._credit - count if self._waiting else 0.0
-        return data
-
-    def _overrun(self, most):
-        lost = len(self._waiting) - most
-        if lost > 0:
-            del self._waiting[:lost]
-            self.board.overruns += lost
 
 
 def near_wrap(seconds):

@@ -14,9 +14,9 @@ import numpy as np
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.emulated_board import STEP_TIME
-from flex_robot_sim.rig.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.emulator_faults import FAULTS, parse
 from flex_robot_sim.rig.pty_port import PtyPort
+from flex_robot_sim.rig.rig_of import rig_of
 from flex_robot_sim.rig.wire_faults import BadWire
 
 MOST_LAG = 0.05             # beyond which time is lost and not made up for             [s]
@@ -34,7 +34,7 @@ class Emulator:
         :param faults: words as in `emulator_faults`.
         """
         planned = [parse(words) for words in faults]
-        self.rig = rig or EmulatedRig()
+        self.rig = rig or rig_of(seed=seed)
         self.port = PtyPort(link)
         self.wires = self.to_board, self.to_host = BadWire(seed + 1), BadWire(seed + 2)
         self.flood = 0.0            # random bytes that also reach the board            [1/s]
@@ -51,13 +51,22 @@ class Emulator:
         """Path of the port."""
         return str(self.port.link)
 
+    @property
+    def is_running(self):
+        """Whether its thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
     def __enter__(self):
         self._thread = threading.Thread(target=self.run, name='rig emulator', daemon=True)
         self._thread.start()
         return self
 
-    def __exit__(self, *error):
-        self.close()
+    def __exit__(self, kind, *_):
+        try:
+            self.close()
+        except FlexRobotSimError:
+            if kind is None:            # or what went wrong first would be hidden
+                raise
 
     def close(self):
         """Stop, and take the port away."""
@@ -65,6 +74,8 @@ class Emulator:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self.port.close()
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self):
         """Let `run` return soon."""
@@ -125,8 +136,6 @@ class Emulator:
                 due += STEP_TIME
         except FlexRobotSimError as error:
             self._failure = error
-            if self._thread is None:
-                raise
         finally:
             # a host must see that nobody is there any more
             self.port.unplug()

@@ -4,6 +4,7 @@ What can go wrong on an emulated rig, as words: NAME, NAME=VALUE, and @SECONDS f
     noise=1e-3      unplug=0.5@3      open=tip@2      stop@4
 """
 
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ class Fault(NamedTuple):
     kind: object            # float, a dict of words, or None: takes no value
     default: object         # of the value; None: it must be given
     apply: object           # function(emulator, value)
+    least: float = -math.inf    # bounds of a number
+    most: float = math.inf
 
 
 class Planned(NamedTuple):
@@ -55,7 +58,11 @@ def parse(words):
             raise UsageError(f'fault "{name}" needs a value: {name}= {wanted}')
         return Planned(seconds, name, fault.default)
     if fault.kind is float:
-        return Planned(seconds, name, _number(value, f'value of "{words}"'))
+        number = _number(value, f'value of "{words}"')
+        if not fault.least <= number <= fault.most:
+            upper = '' if fault.most == math.inf else f' and <= {fault.most:g}'
+            raise UsageError(f'value of "{words}" must be >= {fault.least:g}{upper}')
+        return Planned(seconds, name, number)
     if value not in fault.kind:
         raise UsageError(f'"{value}" of fault "{name}" must be one of {", ".join(fault.kind)}')
     return Planned(seconds, name, fault.kind[value])
@@ -107,34 +114,33 @@ def _limit(bench, end):
 
 
 def _carry(joint):
-    def apply(bench, place):
-        simulation = bench.simulation
-        position = simulation.position
-        position[joint] = place
-        simulation.set_state(position)
-    return apply
+    return lambda bench, place: bench.carry(joint, place)
 
 
 # fmt: off
 FAULTS = {
-    'noise': Fault('damage bytes with this probability, both ways', float, None, _wire('noise')),
-    'drop': Fault('lose bytes with this probability', float, None, _wire('drop')),
-    'insert': Fault('add bytes with this probability', float, None, _wire('insert')),
+    'noise': Fault('damage bytes with this probability, both ways', float, None,
+                   _wire('noise'), 0, 1),
+    'drop': Fault('lose bytes with this probability', float, None, _wire('drop'), 0, 1),
+    'insert': Fault('add bytes with this probability', float, None, _wire('insert'), 0, 1),
     'half': Fault('lose the second half of a piece with this probability', float, None,
-                  _wire('half')),
+                  _wire('half'), 0, 1),
     'clean': Fault('mend the wire', None, None, _clean),
     'flood': Fault('pour random bytes into the board, this many per second', float, 500e3,
-                   lambda emulator, value: setattr(emulator, 'flood', value)),
-    'unplug': Fault('pull the plug for this many seconds', float, 1.0, _unplug),
+                   lambda emulator, value: setattr(emulator, 'flood', value), 0, 1e7),
+    'unplug': Fault('pull the plug for this many seconds', float, 1.0, _unplug, 0),
     'plug': Fault('put it back', None, None, lambda emulator, _: emulator.port.plug()),
     'vanish': Fault('pull the plug for good', None, None,
                     lambda emulator, _: emulator.port.unplug()),
-    'stall': Fault('let the board hang for this many seconds', float, 1.0,
-                   lambda emulator, value: emulator.rig.stall(value)),
+    'hang': Fault('let the firmware hang until the hardware watchdog resets it', None, None,
+                  lambda emulator, _: emulator.rig.hang()),
+    'stall': Fault('halt the processor for this many seconds', float, 1.0,
+                   lambda emulator, value: emulator.rig.stall(value), 0),
     'late': Fault('let control steps start this many seconds late', float, LATE_DEFAULT,
-                  lambda emulator, value: setattr(emulator.rig, 'late', round(value * 1e6))),
+                  lambda emulator, value: setattr(emulator.rig, 'late', round(value * 1e6)), 0),
     'reboot': Fault('reset the board', None, None, lambda emulator, _: emulator.rig.reboot()),
-    'wrap': Fault('reset the board, its clock wraps after this many seconds', float, 5.0, _wrap),
+    'wrap': Fault('reset the board, its clock wraps after this many seconds', float, 5.0, _wrap,
+                  0, 4000),
     'open': Fault('break a wire of a flex sensor', SENSORS, None, _bench(
         lambda bench, sensor: bench.faults.open_sensors.add(sensor))),
     'short': Fault('short a flex sensor', SENSORS, None, _bench(
@@ -150,7 +156,7 @@ FAULTS = {
     'jam': Fault('block the slide', None, None, _bench(
         lambda bench, _: setattr(bench.faults, 'jammed', True))),
     'weak': Fault('leave the stepper this share of its torque', float, 0.02, _bench(
-        lambda bench, share: setattr(bench.faults, 'weak_stepper', share))),
+        lambda bench, share: setattr(bench.faults, 'weak_stepper', share)), 0, 1),
     'mend': Fault('mend all of the bench', None, None, _bench(lambda bench, _: bench.mend())),
     'push': Fault('push the tip of the arm across, with this force [N]; 0 lets go', float, None,
                   _bench(lambda bench, force: bench.push_tip(force))),

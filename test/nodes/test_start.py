@@ -1,9 +1,12 @@
 """How programs of the package start, and how they are stopped before they run."""
 
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from flex_robot_sim.system import EXECUTABLES
 
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
@@ -15,10 +18,27 @@ def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize('words, line', [
-    ([], 'name a node: dynamics, controller, simulation'),
-    (['hip'], 'no node "hip". Known: dynamics, controller, simulation'),
+    ([], f'name a node: {", ".join(EXECUTABLES)}'),
+    (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
 ])
 def test_the_package_of_nodes_says_which_there_are(words, line):
     answer = subprocess.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words],
                             capture_output=True, text=True)
     assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
+
+
+def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
+    process = start('dynamics', robot='two_link', comand_timeout=0.2, bandwidth=2.0,
+                    use_sim_time='false', unrelated=1)
+    process.wait_for_line('coordinates')
+    lines = [line for line in process.lines if 'WARN' in line]
+    assert len(lines) == 1 and lines[0].endswith(
+        'unknown parameter "comand_timeout" is passed over. Did you mean "command_timeout"')
+
+
+def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
+    process = start('dynamics', robot='two_link')
+    process.wait_for_line('coordinates')
+    while process.process.poll() is None:
+        process.send(signal.SIGINT)
+    assert process.wait() == 0 and process.count('Traceback') == 0

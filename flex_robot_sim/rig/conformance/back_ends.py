@@ -1,10 +1,12 @@
 """What the suite can speak to, in lockstep or through a port."""
 
+import threading
 import time
 
-from flex_robot_sim.rig.bench import Bench
-from flex_robot_sim.rig.emulated_rig import EmulatedRig, near_wrap
-from flex_robot_sim.rig.vocabulary import CONSTANTS
+from flex_robot_sim.rig.emulated_rig import near_wrap
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.port import Port
+from flex_robot_sim.rig.rig_of import rig_of
 
 
 class Lockstep:
@@ -14,8 +16,9 @@ class Lockstep:
     can_reboot = True
 
     def __init__(self, name, rig):
-        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us)."""
+        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
         self.name, self.rig = name, rig
+        self.steps, self.seconds = 0, 0.0       # made, and what they took
 
     @property
     def bench(self):
@@ -24,15 +27,18 @@ class Lockstep:
 
     def exchange(self, data, milliseconds):
         """Send bytes and return what comes in so many control steps."""
-        out = b''
+        out, started = b'', time.perf_counter()
         for _ in range(milliseconds):
             out += self.rig.step(data)
             data = b''
+        self.seconds += time.perf_counter() - started
+        self.steps += milliseconds
         return out
 
     def reset(self, start=(0.15, 0.0)):
         """Put a new bench in the place of the old one, and reboot."""
         self.bench.renew(start)
+        self.exchange(b'', 1)           # the pins are those of the new bench before the boot
         self.reboot()
 
     def reboot(self):
@@ -46,42 +52,56 @@ class Lockstep:
         self.reboot()
 
     def close(self):
-        """Nothing is open."""
+        """Let go of what the rig holds."""
+        self.rig.close()
 
 
-def emulator(arm=None):
+def emulator():
     """Return the board in Python as a back end."""
-    bench = Bench(arm, conversions=CONSTANTS['ADC_CONVERSIONS'][0])
-    return Lockstep('emulator', EmulatedRig(bench))
+    return Lockstep('emulator', rig_of())
 
 
-class Port:
+def qemu():
+    """Return the firmware in QEMU as a back end."""
+    from flex_robot_sim.rig.qemu_rig import QemuRig  # only where it is asked for
+
+    return Lockstep('qemu', QemuRig())
+
+
+class PortBackEnd:
     """A board behind a serial port; nothing of it can be broken from here."""
 
     bench = None
     can_reboot = False
 
-    def __init__(self, stream, name, moves=False):
+    def __init__(self, name, moves=False):
         """
-        Speak through an open port.
+        Open a port; RigError says what is in the way.
 
-        :param stream: read_available() -> bytes, write(bytes), close().
         :param moves: whether the motors may be switched on.
         """
         self.name, self.moves = name, moves
-        self._stream = stream
+        self._came, self._lock = bytearray(), threading.Lock()
+        self._port = Port(name, self._take).start()
 
     def exchange(self, data, milliseconds):
         """Send bytes, and return what comes within about so many milliseconds."""
-        if data:
-            self._stream.write(data)
+        if data and not self._port.write(data):
+            raise RigError(f'{self.name}: the port does not take bytes any more.')
         time.sleep(milliseconds * 1e-3)
-        return self._stream.read_available()
+        with self._lock:
+            came = bytes(self._came)
+            self._came.clear()
+        return came
 
-    def reset(self, start=None):
+    def reset(self):
         """Throw away what waits."""
         self.exchange(b'', 20)
 
     def close(self):
         """Close the port."""
-        self._stream.close()
+        self._port.close()
+
+    def _take(self, data):
+        with self._lock:
+            self._came += data

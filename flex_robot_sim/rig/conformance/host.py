@@ -47,7 +47,7 @@ class Host:
     """One session with a board, step by step."""
 
     def __init__(self, back_end, seed=0):
-        """Speak through `back_end`: exchange(data, milliseconds) -> bytes."""
+        """Speak through `back_end`: exchange(data, milliseconds) -> bytes; seed None: any."""
         self.back_end = back_end
         self.reader = FrameReader(from_board=True)
         self.random = random.Random(seed)

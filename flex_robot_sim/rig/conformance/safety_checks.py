@@ -1,11 +1,11 @@
 """States, watchdog, set points, profiles and limits: what keeps the bench whole."""
 
 from flex_robot_sim.rig.behaviour import ALIVE, ANSWERS, WRITE
-from flex_robot_sim.rig.board_motion import profile_crc
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import elapsed, expect, expect_equal
 from flex_robot_sim.rig.frames import encode
 from flex_robot_sim.rig.parameters import Parameter
+from flex_robot_sim.rig.profile import profile_crc
 from flex_robot_sim.rig.protocol import (
     Arm,
     Clear,

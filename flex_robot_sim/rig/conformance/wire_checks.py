@@ -1,10 +1,10 @@
 """Sessions, sequence numbers, acknowledgements, noise, clock and telemetry."""
 
-from flex_robot_sim.rig.board_motion import profile_crc
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Failed, elapsed, expect, expect_equal
 from flex_robot_sim.rig.frames import encode
 from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.profile import profile_crc
 from flex_robot_sim.rig.protocol import (
     MAJOR,
     SCHEMA_CRC,

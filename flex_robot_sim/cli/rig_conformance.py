@@ -1,0 +1,87 @@
+"""`flexsim rig conformance`: check a board against the page of the protocol."""
+
+import sys
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.exceptions import UsageError
+
+MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'conformance', help=about,
+        description='Make the checks of the conformance suite against the emulator, the firmware '
+                    'in QEMU, or a board at a port. Exit code 1 if one fails.')
+    parser.add_argument('--back-end', default='emulator', metavar='emulator|qemu|PORT',
+                        help='(default: emulator)')
+    parser.add_argument('--move', action='store_true',
+                        help='a board at a port may switch its motors on: put the slide and the '
+                             'arm in the middle of their travel and keep clear of them')
+    parser.add_argument('--only', default='', metavar='WORD',
+                        help='checks whose name holds this word')
+    parser.add_argument('--list', action='store_true', help='print the names of the checks')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    # it loads the dynamics: not for --help
+    from flex_robot_sim.rig.conformance import back_ends, run
+
+    names = [check.name for check in run.CHECKS if arguments.only in check.name]
+    if not names:
+        raise UsageError(f'no check has "{arguments.only}" in its name. Try --list.')
+    if arguments.list:
+        print('\n'.join(names))
+        return 0
+    back_end = {'emulator': back_ends.emulator, 'qemu': back_ends.qemu}.get(
+        arguments.back_end, lambda: back_ends.PortBackEnd(arguments.back_end, arguments.move))()
+    try:
+        outcomes, metrics = run.run_all(back_end, arguments.only, None if arguments.json
+                                        else _print_outcome)
+    finally:
+        back_end.close()
+    print_result(arguments, summary(arguments.back_end, outcomes, metrics), as_text)
+    return 1 if any(outcome.result == 'failed' for outcome in outcomes) else 0
+
+
+def _print_outcome(outcome):
+    detail = f': {outcome.detail}' if outcome.detail else ''
+    print(f'{MARKS[outcome.result]:<7} {outcome.name.replace("_", " ")}{detail}', flush=True)
+    sys.stdout.flush()
+
+
+def summary(back_end, outcomes, metrics):
+    """What came of the checks, as JSON may hold it."""
+    names = {kind: [outcome.name for outcome in outcomes if outcome.result == kind]
+             for kind in MARKS}
+    return {
+        'back_end': back_end,
+        'passed': len(names['passed']),
+        'failed': len(names['failed']),
+        'skipped': len(names['skipped']),
+        'wrong_frames_accepted': metrics.get('wrong_frames_accepted'),
+        'stop_after_silence_ms': metrics.get('stop_after_silence_ms'),
+        'steps_per_second': metrics.get('steps_per_second'),
+        'failures': {outcome.name: outcome.detail for outcome in outcomes
+                     if outcome.result == 'failed'},
+    }
+
+
+def as_text(facts):
+    """Return the lines of `summary` for people."""
+    def shown(value, unit):
+        return 'not measured' if value is None else f'{value:g}{unit}'
+
+    yield ''
+    yield (f'{facts["back_end"]}: {facts["passed"]} passed, {facts["failed"]} failed, '
+           f'{facts["skipped"]} skipped')
+    if facts['back_end'] not in ('emulator', 'qemu'):
+        yield '  Reset the board before it is used: the checks gave its counts false origins.'
+    yield f'  wrong frames accepted: {shown(facts["wrong_frames_accepted"], "")}'
+    yield f'  motors off after silence: {shown(facts["stop_after_silence_ms"], " ms")}'
+    if facts['steps_per_second'] is not None:
+        yield f'  control steps: {facts["steps_per_second"]:.0f} per second'

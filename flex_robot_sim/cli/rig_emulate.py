@@ -1,0 +1,133 @@
+"""`flexsim rig emulate`: the rig without a rig, behind a serial port."""
+
+import argparse
+import os
+import select
+import signal
+import sys
+import textwrap
+import time
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.emulator_faults import FAULTS, parse
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'emulate', help=about, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description='Run the emulated board and bench in real time behind a pseudo terminal,\n'
+                    'until Ctrl-C. Faults may also be typed while it runs.',
+        epilog=fault_help())
+    parser.add_argument('--link', metavar='PATH',
+                        help='name of the port (default: in the runtime folder of the user)')
+    parser.add_argument('--fault', action='append', default=[], metavar='NAME[=VALUE][@SECONDS]',
+                        help='let something go wrong, now or later; may be given several times')
+    parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
+    parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
+    parser.add_argument('--seconds', type=float, help='stop by itself after this time')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def fault_help():
+    """Return a line for each fault."""
+    lines = ['faults:']
+    for name, fault in FAULTS.items():
+        if fault.kind is None:
+            word = name
+        else:
+            value = 'X' if fault.kind is float else '|'.join(fault.kind)
+            word = f'{name}[={value}]' if fault.default is not None else f'{name}={value}'
+        lines += textwrap.wrap(fault.about, 79, initial_indent=f'  {word:<30} ',
+                               subsequent_indent=' ' * 33)
+    return '\n'.join(lines)
+
+
+def run(arguments):
+    """Carry out the command."""
+    from flex_robot_sim.rig.emulator import Emulator  # loads the dynamics: not for --help
+    from flex_robot_sim.rig.rig_of import rig_of
+
+    for words in arguments.fault:
+        parse(words)
+    if arguments.seconds is not None and not 0 < arguments.seconds < 1e9:
+        raise UsageError('--seconds must be above 0.')
+    if arguments.seed < 0:
+        raise UsageError('--seed must be 0 or more.')
+    if sys.stderr.isatty():
+        print('loading the dynamics; the first time this takes half a minute', file=sys.stderr)
+    emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed), arguments.fault,
+                        arguments.seed)
+    signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
+    with emulator:
+        if not arguments.json:
+            print(f'The rig listens at {emulator.link}\n'
+                  f'Try: flexsim rig info {emulator.link}\n'
+                  'Type a fault or `help`; Ctrl-C ends it.', flush=True)
+        try:
+            _attend(emulator, arguments.seconds)
+        except KeyboardInterrupt:
+            emulator.stop()
+    print_result(arguments, summary(emulator), as_text)
+    return 0
+
+
+def _attend(emulator, seconds):
+    """Take faults from standard input until the emulator or the time is over."""
+    end = None if seconds is None else time.monotonic() + seconds
+    listening, text = [sys.stdin.fileno()] if sys.stdin else [], b''
+    while emulator.is_running:
+        wait = 0.2 if end is None else min(0.2, end - time.monotonic())
+        if wait <= 0:
+            return
+        if select.select(listening, [], [], wait)[0]:
+            # not by readline, which hides lines that have come from `select`
+            data = os.read(listening[0], 4096)
+            if not data:
+                listening = []
+            *lines, text = (text + data).split(b'\n')
+            for line in lines:
+                _obey(emulator, line.decode(errors='replace').strip())
+
+
+def _obey(emulator, line):
+    if line == 'help':
+        print(fault_help(), flush=True)
+    elif line:
+        try:
+            emulator.inject(line)
+        except UsageError as error:
+            print(error, file=sys.stderr, flush=True)
+
+
+def summary(emulator):
+    """What has happened, as JSON may hold it."""
+    rig = emulator.rig
+    reader = rig.board.reader.counts
+    return {
+        'seconds': round(rig.time, 3),
+        'lost_seconds': round(emulator.lost_time, 3),
+        'frames_taken': reader.frames,
+        'crc_errors': reader.crc_errors,
+        'overruns': rig.board.overruns,
+        'dropped_frames': rig.board.outbox.dropped,
+        'unread': emulator.port.overflows,
+        'damaged_bytes': sum(wire.damaged for wire in emulator.wires),
+        'state': rig.board.state.name.lower(),
+        'position': dict(zip(rig.bench.arm.joint_names,
+                             rig.bench.simulation.position.tolist())),
+    }
+
+
+def as_text(facts):
+    """Return the lines of `summary` for people."""
+    lost = f', {facts["lost_seconds"]:g} s too slow' if facts['lost_seconds'] else ''
+    place = ', '.join(f'{name} {value:.4g}' for name, value in facts['position'].items())
+    return [
+        f'{facts["seconds"]:g} s{lost}; {facts["frames_taken"]} frames taken, '
+        f'{facts["crc_errors"]} damaged, {facts["overruns"]} bytes overrun; port unread '
+        f'{facts["unread"]} times',
+        f'board {facts["state"]}, bench at {place} [m, rad]',
+    ]

@@ -1,0 +1,12 @@
+"""The emulated rig of a robot description."""
+
+from flex_robot_sim.assembly import load
+from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.vocabulary import CONSTANTS
+
+
+def rig_of(robot='rig', seed=0):
+    """Return an EmulatedRig whose bench carries this robot, with noise of this seed."""
+    return EmulatedRig(Bench(load(robot), seed=seed,
+                             conversions=CONSTANTS['ADC_CONVERSIONS'][0]))

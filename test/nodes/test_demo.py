@@ -1,0 +1,212 @@
+"""`flexsim demo` as its users meet it: processes, figures, signals, and nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from node_processes import PATIENCE
+
+LINE = 'moves in ROS_DOMAIN_ID'
+QUICK = 2.0             # what the demo promises from a signal to its end                       [s]
+
+
+class Demo:
+    """A demo in a process of its own, and in a session that its children can be told by."""
+
+    def __init__(self, *words, folder):
+        """Start it; it writes into `folder`."""
+        environment = {key: value for key, value in os.environ.items() if key != 'ROS_DOMAIN_ID'}
+        paths = str(Path(__file__).resolve().parents[2]), environment.get('PYTHONPATH')
+        environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'flex_robot_sim', 'demo', *words], cwd=folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env=environment)
+        self.errors, self._news = [], threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            with self._news:
+                self.errors.append(line.rstrip())
+                self._news.notify_all()
+
+    def wait_for_line(self, part):
+        """Return when an error line contains `part`."""
+        with self._news:
+            assert self._news.wait_for(lambda: any(part in line for line in self.errors),
+                                       PATIENCE), self.errors
+
+    def wait_for_programs(self, count):
+        """Return the ids of its programs as soon as there are `count` of them."""
+        return wait_for(lambda: (found := children(self.process.pid))[count - 1:] and found,
+                        f'{count} programs')
+
+    def end(self):
+        """Return exit code, standard output and error lines."""
+        output = self.process.stdout.read()
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code, output, self.errors
+
+    def close(self):
+        """Make sure that it is gone."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join(PATIENCE)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def wait_for(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, f'{what} did not come within {PATIENCE:g} s'
+        time.sleep(0.01)
+    return found
+
+
+def children(pid):
+    """Ids of the node processes that a process has started."""
+    try:
+        found = Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in found if b'flex_robot_sim.nodes' in command_line(child)]
+
+
+def command_line(pid):
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b''
+
+
+def is_gone(pid):
+    return b'flex_robot_sim.nodes' not in command_line(pid)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    started = []
+
+    def start_demo(*words):
+        started.append(Demo(*words, folder=tmp_path))
+        return started[-1]
+
+    yield start_demo
+    for each in started:
+        each.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('place', [(), ('--inside',)], ids=['two processes', 'inside'])
+def test_json_is_one_object_with_the_figures_of_the_run(demo, tmp_path, place):
+    code, output, _ = demo('--seconds', '4', '--json', '--plot', 'run.png', *place).end()
+    assert code == 0
+    figures = json.loads(output)
+    assert set(figures) == {
+        'robot', 'sim_time', 'wall_time', 'realtime_factor', 'steps', 'deadline_misses',
+        'time_dropped', 'latency_ms_median', 'latency_ms_p99', 'max_tip_deflection', 'commands',
+        'refused', 'plot'}
+    assert figures['sim_time'] == pytest.approx(4.0, abs=0.5)   # it is told once a second
+    assert figures['steps'] == pytest.approx(figures['sim_time'] / 1e-3, abs=1.0)
+    # all wall time is simulated or dropped, but for a period and the beginning
+    assert figures['wall_time'] == pytest.approx(
+        figures['sim_time'] + figures['time_dropped'], abs=0.05)
+    assert figures['realtime_factor'] == pytest.approx(
+        figures['sim_time'] / figures['wall_time'])
+    assert 1e-3 < figures['max_tip_deflection'] < 0.06          # the limit of validity
+    assert figures['refused'] == 0
+    if place:
+        assert figures['commands'] == 0 and figures['latency_ms_median'] is None
+    else:
+        assert 0 < figures['commands'] <= figures['steps'] / 2 + 100    # one for each joint state
+        assert 0.0 < figures['latency_ms_median'] <= figures['latency_ms_p99']
+    assert (tmp_path / 'run.png').read_bytes().startswith(b'\x89PNG')
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_signal_ends_everything_within_two_seconds(demo, number, times):
+    running = demo('--json')
+    programs = running.wait_for_programs(2)
+    began = time.monotonic()
+    for _ in range(times):
+        running.process.send_signal(number)
+    code, output, errors = running.end()
+    assert time.monotonic() - began < QUICK
+    assert code == 0 and 'sim_time' in json.loads(output)
+    assert not any('Traceback' in line for line in errors), errors
+    assert all(is_gone(pid) for pid in programs)
+
+
+@pytest.mark.parametrize('times', [1, 2])
+def test_ctrl_c_in_motion_ends_everything_within_two_seconds(demo, tmp_path, times):
+    running = demo()
+    running.wait_for_line(LINE)
+    programs = children(running.process.pid)
+    assert len(programs) == 2
+    began = time.monotonic()
+    for _ in range(times):
+        running.process.send_signal(signal.SIGINT)
+    code, output, _ = running.end()
+    assert time.monotonic() - began < QUICK
+    assert code == 0 and output.startswith('two_link: ')
+    assert all(is_gone(pid) for pid in programs)
+    if times == 1:
+        assert output.splitlines()[-1] == '  picture: demo_two_link.png'
+        assert (tmp_path / 'demo_two_link.png').stat().st_size > 0
+
+
+def test_a_signal_before_there_are_programs_ends_it_too(demo):
+    running = demo('--json', '--seconds', '60')
+    wait_for(lambda: children(running.process.pid), 'a program')
+    running.process.send_signal(signal.SIGINT)
+    code, _, errors = running.end()
+    assert code == 130 and errors == []
+
+
+def test_killing_the_demo_leaves_no_program_behind(demo):
+    running = demo()
+    programs = running.wait_for_programs(2)
+    running.process.kill()
+    running.process.wait()
+    wait_for(lambda: all(is_gone(pid) for pid in programs), 'their end')
+
+
+def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
+    running = demo('--json')
+    programs = running.wait_for_programs(2)
+    victim = next(pid for pid in programs if b'dynamics' in command_line(pid))
+    os.kill(victim, signal.SIGKILL)
+    code, output, errors = running.end()
+    assert code == 1 and output == ''
+    assert errors == ['flexsim demo: dynamics was ended by SIGKILL']
+    assert all(is_gone(pid) for pid in programs)
+
+
+@pytest.mark.parametrize('words, line', [
+    (('--robot', 'no_such_robot'), 'no_such_robot'),
+    (('--seconds', '0'), '--seconds must be above 0.'),
+    (('--seconds', 'nan'), '--seconds must be above 0.'),
+    (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
+    (('--plot', 'no_folder/run.png'), 'give the name of a file in a folder that exists'),
+    (('--robot', 'ella'), 'Give its joints rotor_inertia'),
+], ids=str)
+def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
+    code, output, errors = demo(*words).end()
+    assert code == 2 and output == ''
+    assert len(errors) == 1 and line in errors[0], errors
+
+
+def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):
+    _, _, errors = demo('--robot', 'canadarm2', '--seconds', '1').end()
+    assert 'do not carry its weight' in errors[0]

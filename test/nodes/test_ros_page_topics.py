@@ -1,0 +1,93 @@
+"""The topics and services of docs/ros.md are those of the running nodes, quality included."""
+
+import re
+from pathlib import Path
+
+import pytest
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from std_msgs.msg import String
+
+from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, STATES
+from flex_robot_sim.share import shipped_robots
+
+PAGE = Path(__file__).resolve().parents[2].joinpath('docs', 'ros.md').read_text('utf-8')
+PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
+              'controller': {}}
+PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
+EVERY_NODE_HAS = {'/rosout', '/parameter_events'}
+SERVICE_OF_EVERY_NODE = re.compile(r'.*/((get|set|list|describe)_\w+|get_type_description)')
+
+
+def table(heading):
+    """Rows of the table below a heading, as lists of cells."""
+    text = re.search(rf'^{re.escape(heading)}\n(.*?)(?=^##|\Z)', PAGE, re.M | re.S)[1]
+    return [[cell.strip(' `') for cell in line.split('|')[1:-1]]
+            for line in text.splitlines() if line.startswith('| `')]
+
+
+def names(topic):
+    """Return the full names that the first cell of a row means."""
+    for word, values in PLACEHOLDERS.items():
+        if word in topic:
+            return [f'/{topic.replace(word, value)}' for value in values]
+    return [topic if topic.startswith('/') else f'/{topic}']
+
+
+def documented(heading, quality):
+    """{(topic, type, reliability and depth)} of a table; `quality` is its column."""
+    return {(name, row[1], row[quality].split()[0]) for row in table(heading)
+            for name in names(row[0])}
+
+
+def quality_of(endpoint):
+    profile = endpoint.qos_profile
+    assert profile.reliability == ReliabilityPolicy.RELIABLE
+    return 'latched' if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL else 'reliable'
+
+
+def endpoints(node, name, topics, list_endpoints):
+    """{(topic, type, quality)} of the node `name`, as `node` sees it."""
+    return {(topic, endpoint.topic_type, quality_of(endpoint))
+            for topic, _ in topics for endpoint in list_endpoints(topic)
+            if endpoint.node_name == name and topic not in EVERY_NODE_HAS}
+
+
+@pytest.mark.parametrize('name', PARAMETERS)
+def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name):
+    node = observer.node
+    process = start(name, **PARAMETERS[name])
+    process.wait_for_line('waiting for robot_description')
+    description = observer.publisher(String, 'robot_description', LATCHED)
+    description.publish(String(data=shipped_robots()['two_link'].read_text('utf-8')))
+    services = {(f'/{row[0]}', row[1]) for row in table('## Services')
+                if row[0].startswith(f'{name}/')}
+
+    def of_the_node(kind):
+        return getattr(node, f'get_{kind}_names_and_types_by_node')(name, '/')
+
+    def offered():
+        return {(service, kinds[0]) for service, kinds in of_the_node('service')
+                if not SERVICE_OF_EVERY_NODE.fullmatch(service)}
+
+    def sent():
+        return endpoints(node, name, of_the_node('publisher'), node.get_publishers_info_by_topic)
+
+    def heard():
+        return endpoints(node, name, of_the_node('subscriber'),
+                         node.get_subscriptions_info_by_topic)
+
+    observer.spin_until(lambda: (name, '/') in node.get_node_names_and_namespaces(),
+                        what=f'{name}, which said {process.lines},')
+    for ask, expected in ((offered, services), (sent, documented(f'### Sent by `{name}`', 3)),
+                          (heard, documented(f'### Heard by `{name}`', 2))):
+        observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
+                            what=f'{expected} by {name}')
+        assert ask() == expected
+    assert process.stop()[0] == 0
+
+
+def test_depths_of_queues_are_those_of_the_page():
+    # DDS does not tell others how deep a queue is
+    assert STATES.depth == COMMANDS.depth == 10 and CLOCK.depth == LATCHED.depth == 1
+    for row in [*table('### Sent by `dynamics`'), *table('### Sent by `controller`')]:
+        assert row[3] == ('reliable 1' if row[0] == '/clock' else 'reliable 10')
