@@ -52,5 +52,11 @@ setup(
                  'ruff', 'urdf-parser-py'],
     },
     zip_safe=False,
-    entry_points={'console_scripts': ['flexsim = flex_robot_sim.cli:main']},
+    entry_points={'console_scripts': [
+        'flexsim = flex_robot_sim.cli:main',
+        # for `ros2 run` and `ros2 launch`; the table of flex_robot_sim/system.py
+        'dynamics = flex_robot_sim.nodes.dynamics:main',
+        'controller = flex_robot_sim.nodes.controller:main',
+        'simulation = flex_robot_sim.nodes.simulation:main',
+    ]},
 )

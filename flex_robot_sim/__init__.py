@@ -22,8 +22,10 @@ __version__ = '0.1.0'
 # what needs the compiled part is imported when it is asked for: that takes half a second
 _COMPILED = {
     'ArmModel': 'model', 'Push': 'loads', 'Simulation': 'simulation',
-    'SimulationSettings': 'settings', 'equilibrium': 'statics', 'frequencies': 'linear',
-    'linearise': 'linear', 'load': 'assembly', 'modes': 'linear'}
+    'SimulationSettings': 'settings', 'convert_rate': 'twists', 'convert_twist': 'twists',
+    'convert_wrench': 'twists', 'equilibrium': 'statics', 'frequencies': 'linear',
+    'jacobian': 'jacobians', 'linearise': 'linear', 'load': 'assembly', 'modes': 'linear',
+    'pose': 'jacobians', 'twist': 'jacobians', 'twist_rate': 'jacobians'}
 
 __all__ = ['DescriptionError', 'FlexRobotSimError', 'RobotDescription', 'SettingError',
            'SimulationError', 'read_description', *_COMPILED]

@@ -9,7 +9,7 @@ from flex_robot_sim.description.bodies import moments_of
 from flex_robot_sim.description.words import DIRECTIONS
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.exponential import set_rotation
-from flex_robot_sim.model import ArmArrays, ArmModel, Frame
+from flex_robot_sim.model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.screws import set_body_inertia
 
 COUPLINGS = ('shortening', 'zero_order')
@@ -204,17 +204,11 @@ class _Assembly:
         return padded
 
     def _station_rows(self, beams, n):
-        rows = {'station_x': [], 'station_shape': [], 'station_slope': [], 'station_H': []}
-        for body, x in self.stations:
-            beam = beams[body]
-            turn = beam.turn(x)
-            rows['station_x'].append(x)
-            rows['station_shape'].extend(_padded(beam.shape(x).sum(axis=0) + turn[0], n))
-            rows['station_slope'].extend(_padded(turn[2] - turn[1], n))
-            rows['station_H'].extend(self._shortening(beam.shortening(x)[None], n))
-        shapes = {'station_x': (-1,), 'station_H': (-1, n, n)}
-        return {name: np.array(values, float).reshape(shapes.get(name, (-1, n)))
-                for name, values in rows.items()}
+        rows = [station_row(beams[body], x, n, self.coupling) for body, x in self.stations]
+        shapes = {'station_x': (-1,), 'station_shape': (-1, n), 'station_slope': (-1, n),
+                  'station_H': (-1, n, n)}
+        return {name: np.array([row[name] for row in rows], float).reshape(shape)
+                for name, shape in shapes.items()}
 
     def _joint_rows(self, joints, motors):
         motor = [len(joints) + motors.index(joint) if joint in motors else -1 for joint in joints]

@@ -70,6 +70,12 @@ def inlined(function):
     return compiled(function, inline='always')
 
 
+def must_compile():
+    """Whether no machine code is kept yet, so that the first calls take half a minute."""
+    return not numba.config.DISABLE_JIT and not (
+        CACHE_FOLDER and any(CACHE_FOLDER.rglob('*.nbi')))
+
+
 class _PackageCache(FunctionCache):
     """Numba's cache, safe when two processes fill it at once, and never a reason to fail."""
 

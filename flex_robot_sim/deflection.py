@@ -1,5 +1,7 @@
 """Where the tip of a flexible link is, against where it would be if the link were straight."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
@@ -30,3 +32,23 @@ def tip_deflection(arm, link, q):
     out[:3] = p - [length, 0.0, 0.0]
     set_rotation_vector(R, out[3:])
     return out
+
+
+class Deflections(Mapping):
+    """Tip deflections by flexible link, computed when they are asked for."""
+
+    def __init__(self, arm, q):
+        """Take an ArmModel and its coordinates, (n,)."""
+        self._arm, self._q = arm, q
+
+    def __iter__(self):
+        return iter(self._arm.tips)
+
+    def __len__(self):
+        return len(self._arm.tips)
+
+    def __contains__(self, link):
+        return link in self._arm.tips
+
+    def __getitem__(self, link):
+        return tip_deflection(self._arm, link, self._q)

@@ -17,7 +17,7 @@ articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms, 2008, 
 block of modes beside every joint. Equation numbers are those of docs/theory.md.
 """
 
-from math import sqrt
+from numpy import sqrt  # where that of math raises, uncompiled, this returns nan
 
 from flex_robot_sim.beam_inertia import add_beam
 from flex_robot_sim.compiled import compiled, inlined

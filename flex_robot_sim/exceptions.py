@@ -47,3 +47,7 @@ class UsageError(FlexRobotSimError):
 
 class CalibrationError(FlexRobotSimError):
     """The measurements do not support a calibration."""
+
+
+class CommandError(FlexRobotSimError):
+    """A command from outside is unusable; it is refused, and the arm goes on without it."""

@@ -23,7 +23,9 @@ Sources: Stumpff, Himmelsmechanik I (1959); Mueller, Proc. R. Soc. A 477 (2021) 
 of SE(3); Shepperd, J. Guidance 1 (1978) 223 for the logarithm.
 """
 
-from math import atan2, factorial, sin, sqrt
+from math import atan2, factorial
+
+from numpy import sin, sqrt  # where those of math raise, uncompiled, these return nan
 
 from flex_robot_sim.compiled import compiled
 from flex_robot_sim.screws import set_product

@@ -7,6 +7,7 @@ Steps through time. Every scheme also adds up the work that the motors do and wh
     semi_implicit_euler     v += h a(q, v), q += h v; first order, keeps energy on average
     forward_euler           q += h v, v += h a(q, v); first order, for comparison with papers
 
+The scheme `reference`, which chooses its own steps, is in adaptive.py.
 Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (2006).
 """
 

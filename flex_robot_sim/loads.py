@@ -1,5 +1,5 @@
 """
-Forces and moments from outside on the links of an arm.
+Forces and moments from outside on the links of an arm, and payloads.
 
 A dead load keeps its direction in the base frame, as a weight does; a follower turns with the link
 that it pulls at, as a thruster does. The dynamics wants either as a wrench in the frame of a body.
@@ -13,6 +13,7 @@ from flex_robot_sim.compiled import compiled
 from flex_robot_sim.dynamics import set_bodies
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.kinematics import set_base_poses
+from flex_robot_sim.screws import set_body_inertia
 
 
 class Push(NamedTuple):
@@ -58,6 +59,24 @@ def make_loads(model, pushes=()):
     body, follows, *vectors = zip(*rows) if rows else ([],) * 5
     return LoadArrays(np.array(body, int), np.array(follows, bool),
                       *(np.array(values, float).reshape(-1, 3) for values in vectors))
+
+
+def payload_inertia(link, frame, mass, centre, inertia=None):
+    """
+    Inertia (6, 6) that a payload adds to the body which carries it.
+
+    :param frame: Frame of its link; mass, centre and inertia: see Simulation.set_payload.
+    """
+    inertia = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, float)
+    centre, mass = np.asarray(centre, float), np.asarray(mass, float)
+    if (mass.shape != () or centre.shape != (3,) or inertia.shape != (3, 3)
+            or not np.isfinite([mass, *centre, *inertia.flat]).all() or mass < 0
+            or np.any(inertia != inertia.T) or np.linalg.eigvalsh(inertia)[0] < 0):
+        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and an '
+                           'inertia (3, 3) [kg m2], symmetric and not negative, all finite')
+    added = np.empty((6, 6))
+    set_body_inertia(float(mass), frame.R @ centre + frame.p, frame.R @ inertia @ frame.R.T, added)
+    return added
 
 
 @compiled

@@ -154,3 +154,18 @@ def make_workspace(arm):
     work = Workspace(*(np.zeros(shapes.get(name, (i, 6))) for name in Workspace._fields))
     work.effort_limit[:] = np.inf
     return work
+
+
+def station_row(beam, x, size, coupling):
+    """
+    Row of every station array of ArmArrays, for the section at x [m] of a Beam.
+
+    :param size: number of elastic coordinates to which the row is padded.
+    """
+    shape, slope, H = np.zeros(size), np.zeros(size), np.zeros((size, size))
+    n, turn = beam.size, beam.turn(x)
+    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]     # each coordinate moves one axis only
+    slope[:n] = turn[2] - turn[1]
+    if coupling == 'shortening':
+        H[:n, :n] = beam.shortening(x)
+    return {'station_x': float(x), 'station_shape': shape, 'station_slope': slope, 'station_H': H}

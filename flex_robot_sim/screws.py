@@ -8,7 +8,7 @@ it; nothing is allocated, and an output must not be an input too. Arguments are 
 (3, 3) or (6, 6). Equation and section numbers: Lynch & Park, Modern Robotics (2017).
 """
 
-from math import cos, sin
+from numpy import cos, sin  # where those of math raise, uncompiled, these return nan
 
 from flex_robot_sim.compiled import compiled
 

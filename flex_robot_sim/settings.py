@@ -6,21 +6,28 @@ The same line serves Python, the command line, YAML and ROS parameters.
 
 import math
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from flex_robot_sim.exceptions import SettingError
 
-SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
+SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler', 'reference')
 
 
-def setting(default, about, unit='', above=None, at_least=None, choices=()):
+def setting(default, about, unit='', above=None, at_least=None, choices=(), of=None,
+            live=False):
     """
     Return a field of a settings class.
 
+    :param default: bool, int, float, str or tuple; its kind is the kind of the setting.
     :param above: exclusive lower bound; at_least is an inclusive one.
+    :param of: what a tuple consists of, float or str; if its default is not empty, it keeps its
+        length.
+    :param live: whether a program may change it while it runs.
     """
     return field(default=default, metadata={
-        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'choices': choices})
+        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'choices': choices,
+        'of': of or (float if isinstance(default, tuple) else None), 'live': live})
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,12 @@ class Settings:
 
     def __post_init__(self):
         for item in fields(self):
-            _check(item.name, getattr(self, item.name), type(item.default), **item.metadata)
+            value = getattr(self, item.name)
+            if isinstance(item.default, tuple):
+                value = _checked_tuple(item.name, value, len(item.default), **item.metadata)
+                object.__setattr__(self, item.name, value)
+            else:
+                _check(item.name, value, type(item.default), **item.metadata)
 
 
 @dataclass(frozen=True)
@@ -105,9 +117,25 @@ def _number(value):
         return value
 
 
-def _check(name, value, kind, *, help, unit, above, at_least, choices):
+def _checked_tuple(name, value, length, *, of, help, unit, **bounds):
+    about = f'{help} [{unit}]' if unit else help
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise SettingError(f'{name} = {value!r} must be a list: {about}')
+    values = tuple(value)
+    if length and len(values) != length:
+        raise SettingError(f'{name} = {values!r} must have {length} items: {about}')
+    for i, item in enumerate(values):
+        _check(f'{name}[{i}]', item, of, help=help, unit=unit, of=None, **bounds)
+    return values
+
+
+def _check(name, value, kind, *, help, unit, above, at_least, choices, of, live):
     number = kind in (int, float)
     about = f'{help} [{unit}]' if unit else help
+    if kind is bool and not isinstance(value, bool):
+        raise SettingError(f'{name} = {value!r} must be true or false: {about}')
+    if kind is str and not choices and not isinstance(value, str):
+        raise SettingError(f'{name} = {value!r} must be text: {about}')
     if number and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise SettingError(f'{name} = {value!r} must be a number: {about}')
     if kind is int and not isinstance(value, numbers.Integral):

@@ -5,21 +5,20 @@ Python only keeps the state; the steps between two calls are one compiled call w
 """
 
 import numbers
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.deflection import tip_deflection
-from flex_robot_sim.dynamics import implicit_dynamics, inverse_dynamics, set_bodies
+from flex_robot_sim.adaptive import advance_adaptively
+from flex_robot_sim.deflection import Deflections
+from flex_robot_sim.dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.energy import set_energies
 from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.integrators import SCHEMES, advance
-from flex_robot_sim.kinematics import set_base_poses
-from flex_robot_sim.loads import Push, make_loads, set_loads
+from flex_robot_sim.jacobians import jacobian, pose, twist, twist_rate
+from flex_robot_sim.loads import Push, make_loads, payload_inertia, set_loads
 from flex_robot_sim.mass import refuse_massless
 from flex_robot_sim.model import make_workspace
-from flex_robot_sim.screws import set_body_inertia
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.stability import longest_step, rounded_down
 from flex_robot_sim.tangent import checked, driven
@@ -113,7 +112,7 @@ class Simulation:
     @property
     def deflection(self):
         """Tip translation and rotation vector, (6,) [m, rad], of each flexible link, by name."""
-        return _Deflections(self)
+        return Deflections(self.arm, self.coordinates)
 
     def set_state(self, position=None, velocity=None, coordinates=None, rates=None):
         """
@@ -196,18 +195,8 @@ class Simulation:
         frame = self._frame(link)
         if frame.body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
-        inertia = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, float)
-        centre, mass = np.asarray(centre, float), np.asarray(mass, float)
-        if (mass.shape != () or centre.shape != (3,) or inertia.shape != (3, 3)
-                or not np.isfinite([mass, *centre, *inertia.flat]).all() or mass < 0
-                or np.any(inertia != inertia.T) or np.linalg.eigvalsh(inertia)[0] < 0):
-            raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] '
-                               'and an inertia (3, 3) [kg m2], symmetric and not negative, all '
-                               'finite')
+        added = payload_inertia(link, frame, mass, centre, inertia)
         before = self._energies().sum()
-        added = np.empty((6, 6))
-        set_body_inertia(float(mass), frame.R @ centre + frame.p, frame.R @ inertia @ frame.R.T,
-                         added)
         self._payload[link] = (frame.body, added)
         self._arrays.inertia[:] = self.arm.arrays.inertia
         for body, matrix in self._payload.values():
@@ -231,8 +220,10 @@ class Simulation:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
         checked('effort', self._effort, self.arm.joint_names)
         h, start = float(self.settings.time_step), self.time
-        for first in range(0, steps, STEPS_AT_ONCE):
-            asked = min(STEPS_AT_ONCE, steps - first)
+        # Ctrl-C stops the reference anywhere, and time must keep up with the state
+        at_once = 1 if self.settings.scheme == 'reference' else STEPS_AT_ONCE
+        for first in range(0, steps, at_once):
+            asked = min(at_once, steps - first)
             done = self._advance(h, asked)
             self.time = start + (first + done) * h
             self.reports.extend(lines_of(
@@ -244,23 +235,38 @@ class Simulation:
                                       'efforts')
 
     def _advance(self, h, steps):
+        motion = self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch
+        if self.settings.scheme == 'reference':
+            return advance_adaptively(self._arrays, self._loads, *motion, self._work)
         return advance(self._arrays, self._loads, SCHEMES[self.settings.scheme],
-                       self.settings.iterations, self._q, self._qd, self._qdd, self._effort, h,
-                       steps, self._flow, self._watch, self._stage, self._work)
+                       self.settings.iterations, *motion, self._stage, self._work)
 
-    def pose(self, link):
-        """Pose (4, 4) of a link in the base frame, deflections included [-, m]."""
-        frame = self._frame(link)
-        T = np.eye(4)
-        T[:3, :3], T[:3, 3] = frame.R, frame.p
-        if frame.body >= 0:
-            set_bodies(self._arrays, self._q, self._qd, self._work)
-            set_base_poses(self._arrays, self._work)
-            body = np.eye(4)
-            body[:3, :3] = self._work.base_R[frame.body]
-            body[:3, 3] = self._work.base_p[frame.body]
-            T = body @ T
-        return T
+    def pose(self, link, station=None):
+        """
+        Pose (4, 4) of a link in the base frame, deflections included [-, m].
+
+        :param station: None: the frame of the link. A distance from the root along a flexible
+            link [m], or 'tip': its section there, x along the beam.
+        """
+        return pose(self.arm, self._q, link, station, self._work)
+
+    def jacobian(self, link, representation='body', station=None):
+        """
+        Jacobian (6, n) from the rates of all coordinates to the twist of a link.
+
+        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+        :param station: see `pose`.
+        """
+        return jacobian(self.arm, self._q, link, representation, station, self._work)
+
+    def twist(self, link, representation='body', station=None):
+        """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
+        return twist(self.arm, self._q, self._qd, link, representation, station, self._work)
+
+    def twist_rate(self, link, representation='body', station=None):
+        """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
+        return twist_rate(self.arm, self._q, self._qd, self._accelerations(), link,
+                          representation, station, self._work)
 
     def wrench(self, joint):
         """Moment and force (6,) [N m, N] that a joint passes on to its link, in the link frame."""
@@ -268,10 +274,8 @@ class Simulation:
             raise SettingError(f'no joint "{joint}" carries a body. Known: '
                                f'{", ".join(self.arm.carried_bodies)}')
         body, frame = self.arm.carried_bodies[joint]
-        qdd, force = np.zeros((2, self.arm.size))
-        set_loads(self._arrays, self._loads, self._q, self._qd, self._work)
-        implicit_dynamics(self._arrays, self._q, self._qd, self._effort, 0.0, qdd, self._work, qdd)
-        inverse_dynamics(self._arrays, self._q, self._qd, qdd, self._work, force)
+        inverse_dynamics(self._arrays, self._q, self._qd, self._accelerations(), self._work,
+                         np.zeros(self.arm.size))
         moment, pull = self._work.F[body, :3], self._work.F[body, 3:]
         return np.concatenate([frame.R.T @ (moment - np.cross(frame.p, pull)), frame.R.T @ pull])
 
@@ -281,6 +285,13 @@ class Simulation:
         done, taken = self._flow
         balance = kinetic + strain + gravity + taken - done - self._start_energy
         return Energy(*map(float, (kinetic, strain, gravity, done, taken, balance)))
+
+    def _accelerations(self):
+        """Accelerations of all coordinates (n,) at this instant."""
+        qdd = np.zeros(self.arm.size)
+        set_loads(self._arrays, self._loads, self._q, self._qd, self._work)
+        implicit_dynamics(self._arrays, self._q, self._qd, self._effort, 0.0, qdd, self._work, qdd)
+        return qdd
 
     def _energies(self):
         out = np.zeros(3)
@@ -300,22 +311,3 @@ class Simulation:
             remedy = (f'the longest step that works is {rounded_down(longest):.3g} s' if longest
                       else 'no step works, because some mode is undamped')
             raise SettingError(f'time_step = {h:g} s is too long for {scheme}: {remedy}')
-
-
-class _Deflections(Mapping):
-    """Tip deflections by link, computed when they are asked for."""
-
-    def __init__(self, simulation):
-        self._simulation = simulation
-
-    def __iter__(self):
-        return iter(self._simulation.arm.tips)
-
-    def __len__(self):
-        return len(self._simulation.arm.tips)
-
-    def __contains__(self, link):
-        return link in self._simulation.arm.tips
-
-    def __getitem__(self, link):
-        return tip_deflection(self._simulation.arm, link, self._simulation.coordinates)

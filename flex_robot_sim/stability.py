@@ -12,12 +12,12 @@ UNDAMPED = 1e-7     # damping ratio that is as good as none
 
 def longest_step(arrays, scheme, stiffness=0.0, damping=0.0):
     """
-    Return the longest stable step [s] of a scheme; inf for an implicit one, 0 if there is none.
+    Return the longest stable step [s] of a scheme: 0 if there is none, inf if all are stable.
 
     :param arrays: ArmArrays; its springs, dampers and friction count, gravity and stops do not.
     :param stiffness: of a servo, (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
     """
-    if scheme == 'implicit_midpoint':
+    if scheme in ('implicit_midpoint', 'reference'):
         return np.inf
     random, joints = np.random.default_rng(0), arrays.motor.size
     K, D = spring_matrices(arrays, stiffness, damping)

@@ -87,3 +87,18 @@ def assert_same(value, expected, scale=1.0, tolerance=1e-10):
     """
     miss = abs((value - expected) / scale).max() / max(abs(expected / scale).max(), 1e-12)
     assert miss <= tolerance
+
+
+def in_pinocchio(pin, arm, text, q):
+    """
+    Return a rigid arm in Pinocchio: its model, data, configuration, and the order of its rates.
+
+    Rates, accelerations and columns of theirs are ours[order].
+    """
+    model = pin.buildModelFromXML(text)
+    theirs = pin.neutral(model)
+    moved = [model.joints[model.getJointId(name)] for name in arm.joint_names]
+    for joint, value in zip(moved, q):
+        theirs[joint.idx_q:joint.idx_q + joint.nq] = (
+            [value] if joint.nq == 1 else [np.cos(value), np.sin(value)])
+    return model, model.createData(), theirs, np.argsort([joint.idx_v for joint in moved])

@@ -2,12 +2,16 @@
 
 import functools
 
-from arms import beam, flexibility, joint, link, robot
+from arms import Z, beam, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
 from flex_robot_sim.assembly import GRAVITY, build_arm
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
+EI = 30.0
+BEAM = f'<section EIy="{EI}" EIz="{EI}"/>'
+LEVEL = '<modes bending_y="3" bending_z="0" torsion="0"/>'
+ROD = 1 / 6 + 2 * 0.5**2        # inertia of the rod of `rigid_arm` about its hinge [kg m2]
 PLAIN = '<modes bending_y="1" bending_z="1" torsion="0"/>'
 
 
@@ -53,3 +57,10 @@ def clamped_text(inside, tip_mass=0.0):
 def clamped_arm(inside, coupling='shortening', gravity=WEIGHTLESS, tip_mass=0.0):
     """Return the ArmModel of `clamped_text`."""
     return build_arm(read_description(clamped_text(inside, tip_mass)), coupling, gravity)
+
+
+def rigid_arm(inside=Z, **options):
+    """Return the ArmModel of a rigid rod of 1 m and 2 kg on a hinge, with a tool at its end."""
+    return build_arm(read_description(robot(
+        joint(inside=inside), link(), '<link name="tool"/>',
+        joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'))), **options)

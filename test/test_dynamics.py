@@ -13,6 +13,7 @@ from compare import (
     arm_of,
     assert_same,
     forward,
+    in_pinocchio,
     inverse,
     judged,
     mass_matrix,
@@ -109,17 +110,12 @@ def test_an_implicit_step_solves_with_the_slopes_of_all_forces(case):
 def test_a_rigid_arm_moves_as_in_pinocchio(seed):
     pin = pytest.importorskip('pinocchio')
     text = random_robot(seed, 9, kinds=('rigid',), gears=False)
-    arm, model = arm_of(text), pin.buildModelFromXML(text)
-    model.gravity.linear = np.array(GRAVITY)
-    data, theirs = model.createData(), pin.neutral(model)
+    arm = arm_of(text)
     q, qd = random_state(arm, seed)
     qdd, effort = np.random.default_rng(seed).normal(size=(2, arm.size))
-    moved = [model.joints[model.getJointId(name)] for name in arm.joint_names]
-    order = np.argsort([joint.idx_v for joint in moved])        # theirs = ours[order]
+    model, data, theirs, order = in_pinocchio(pin, arm, text, q)
+    model.gravity.linear = np.array(GRAVITY)
     back = np.argsort(order)
-    for joint_, value in zip(moved, q):
-        theirs[joint_.idx_q:joint_.idx_q + joint_.nq] = (
-            [value] if joint_.nq == 1 else [np.cos(value), np.sin(value)])
     M = np.triu(pin.crba(model, data, theirs))
     M = (M + np.triu(M, 1).T)[np.ix_(back, back)]
     scale = np.sqrt(np.diag(M))

@@ -15,16 +15,20 @@ LAYERS = (
     {'exceptions', 'compiled', 'exponential', 'screws', 'share'},
     {'settings', 'description', 'beams'},
     {'assembly', 'model'},
-    {'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces', 'formulations',
-     'integrators', 'kinematics', 'linear', 'loads', 'mass', 'stability', 'statics', 'tangent', 'validity'},
+    {'adaptive', 'beam_inertia', 'deflection', 'dynamics', 'energy', 'flex_sensors', 'forces',
+     'formulations', 'integrators', 'jacobians', 'kinematics', 'linear', 'loads', 'mass',
+     'stability', 'statics', 'tangent', 'twists', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
-    {'display', 'rig', 'viewer', 'recording', 'plots'},
+    {'display', 'realtime', 'rig', 'viewer', 'recording', 'plots', 'system'},
     {'cli', 'nodes', '__main__'},
 )
 ANYBODY = ''
 OWNERS = {
     'numpy': ANYBODY,
     'scipy': ANYBODY,
+    'ament_index_python': 'nodes.launching',
+    'launch': 'nodes.launching',
+    'launch_ros': 'nodes.launching',
     'lxml': 'description.document',
     'matplotlib': 'plots',
     'numba': 'compiled',

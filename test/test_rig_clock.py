@@ -79,6 +79,20 @@ def test_stamps_that_come_out_of_order_are_not_a_wrap():
         WRAP - 10, WRAP + 5, WRAP - 5, WRAP + 20]
 
 
+@pytest.mark.parametrize('jump', [-0.3, 0.05, 2.0])
+def test_a_clock_that_jumped_is_followed_after_three_exchanges(jump):
+    clocks, clock = Clocks(offset=10.0, start=100.0), ClockMap()
+    clocks.run(clock, 100)
+    clocks.offset += jump           # the board was held up, or caught up
+    clocks.run(clock, 2)
+    assert clock.offset == pytest.approx(10.0, abs=1e-3)        # twice is still chance
+    clocks.run(clock, 1)
+    clocks.exchange(clock, 220e-6, 320e-6)
+    ticks = clocks.ticks(clocks.now)
+    # half the difference of the two ways, of the best of four, all of which may have been slow
+    assert clock.to_host(ticks) == pytest.approx(clocks.now, abs=2e-3)
+
+
 @pytest.mark.parametrize('exchange', [
     (2.0, 100, 200, 1.0),       # arrived before it was sent
     (1.0, 200, 100, 1.5),       # answered before it came

@@ -167,7 +167,7 @@ def test_after_unplug_and_replug_the_link_is_back_with_a_new_session_and_not_arm
     assert eventually(lambda: link.state == LinkState.READY)
     assert link.status().port.reconnects == 1 and peer.session != old
     assert commands(peer, Arm) == [Arm()] and peer.state == State.DISARMED
-    assert commands(peer, Stream)[-1] == Stream(200)
+    assert commands(peer, Stream)[-1] == Stream(200) and link.status().gaps == 0
 
 
 def test_a_command_on_its_way_ends_when_the_port_goes(peer, connect):
@@ -201,7 +201,7 @@ def test_a_board_that_boots_is_noticed_and_gets_its_settings_but_no_ARM(peer, co
     assert (peer.session == session) == same_session
     written = [message for message in commands(peer, Param) if message.value == 500]
     assert len(written) == 2 and commands(peer, Arm) == [Arm()]
-    assert link.reading.message.state == State.DISARMED
+    assert link.reading.message.state == State.DISARMED and link.status().gaps == 0
 
 
 def test_a_link_whose_board_went_to_another_host_says_so_and_stays_away(peer, connect):

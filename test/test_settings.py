@@ -23,9 +23,9 @@ from flex_robot_sim.settings import SCHEMES, SimulationSettings
     ({'iterations': float('nan')},
      'iterations = nan must be a whole number: of the implicit scheme in a step'),
     ({'scheme': 'rk5'}, "scheme = 'rk5' must be one of implicit_midpoint, rk4, "
-                        'semi_implicit_euler, forward_euler: integration scheme'),
+                        'semi_implicit_euler, forward_euler, reference: integration scheme'),
     ({'scheme': 4}, 'scheme = 4 must be one of implicit_midpoint, rk4, semi_implicit_euler, '
-                    'forward_euler: integration scheme'),
+                    'forward_euler, reference: integration scheme'),
     ({'deflection_limit': 0}, 'deflection_limit = 0 must be > 0.0: tip deflection of a segment '
                               'over its length, beyond which it is reported'),
     ({'turn_rate_limit': -0.3}, 'turn_rate_limit = -0.3 must be > 0.0: turn rate over the first '

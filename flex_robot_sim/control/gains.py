@@ -14,14 +14,19 @@ def fitting_gains(arm, frequency=1.0, ratio=0.7):
     :param frequency: of the closed loop, if the arm were rigid and each joint alone [Hz].
     :param ratio: its damping ratio.
     """
+    inertia, rate = felt_inertia(arm), 2 * np.pi * frequency
+    return inertia * rate**2, 2 * ratio * inertia * rate
+
+
+def felt_inertia(arm):
+    """Inertia (joints,) [kg m2, kg] that each drive moves, rotor included, in the zero pose."""
     arrays = arm.arrays
     M = mass_matrix(arrays, np.zeros(arm.size))
     joints = arrays.motor.size
     inertia = np.diag(M)[:joints].copy()
     geared = arrays.motor >= 0
     inertia[geared] += np.diag(M)[arrays.motor[geared]]
-    rate = 2 * np.pi * frequency
-    return inertia * rate**2, 2 * ratio * inertia * rate
+    return inertia
 
 
 def carrying_efforts(arm, position):

@@ -14,6 +14,8 @@ WINDOW = 100                # exchanges that are remembered
 LINE_SPAN = 2.0             # of the best exchanges, below which their drift is not looked at [s]
 LINE_COUNT = 4              # best exchanges that a line needs
 DRIFT_MOST = 5e-4           # ten times what a crystal does; beyond it the line is noise [-]
+JUMP = 1e-3                 # beyond the bounds of an exchange, which no drift explains   [s]
+JUMPS = 3                   # exchanges in a row that say so, until the past is forgotten
 
 
 class Exchange(NamedTuple):
@@ -31,6 +33,7 @@ class ClockMap:
         self._ticks = None          # last ones seen, unwrapped [us]
         self._exchanges = deque(maxlen=WINDOW)
         self._best = None           # (board, host) of the middle of the line             [s]
+        self._jumps = 0             # exchanges in a row that contradict the line
         self.drift = 0.0            # seconds of the host for one of the board, less one    [-]
         self.spread = None          # of the best exchanges about the line                  [s]
         self.round_trip = None      # shortest that is remembered                           [s]
@@ -74,15 +77,25 @@ class ClockMap:
         round_trip = (arrived - sent) - (left - came)
         if arrived < sent or left < came or round_trip < 0.0:
             return                      # no clock does that: an answer to another question
+        # a question cannot come before it was sent, nor be answered after the answer was there
+        possible = self._best is None or (
+            sent - JUMP < self._host(came) and self._host(left) < arrived + JUMP)
+        self._jumps = 0 if possible else self._jumps + 1
         self._exchanges.append(Exchange((came + left) / 2, (sent + arrived) / 2, round_trip))
+        if self._jumps == JUMPS:        # an emulated board that was held up has another offset
+            self._exchanges = deque(list(self._exchanges)[-JUMPS:], WINDOW)
+            self._jumps = 0
         self._fit()
 
     def to_host(self, ticks):
         """Host time [s] of ticks of the board [us]; None before the first exchange."""
         if self._best is None:
             return None
+        return self._host(self.unwrap(ticks) * 1e-6)
+
+    def _host(self, seconds):
         board, host = self._best
-        return host + (self.unwrap(ticks) * 1e-6 - board) * (1.0 + self.drift)
+        return host + (seconds - board) * (1.0 + self.drift)
 
     def _fit(self):
         best = sorted(self._exchanges, key=lambda exchange: exchange.round_trip)

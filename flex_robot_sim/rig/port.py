@@ -250,14 +250,34 @@ def _why_not(name, error):
 
 
 def _holders(name):
-    """Programs that have a device open, as far as this user may know."""
-    device, found = os.path.realpath(name), []
+    """Programs that have a device, as far as this user may know."""
+    device = os.path.realpath(name)
+    found = _lockers(device) or _openers(device)
+    return f': {", ".join(sorted(found))}' if found else ''
+
+
+def _lockers(device):
+    """Those that have locked it, as pyserial does; an emulator keeps its port open as well."""
+    found, file = set(), os.stat(device)
+    place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
+    with suppress(OSError):
+        for line in Path('/proc/locks').read_text().splitlines():
+            words = line.split()
+            if words[1] == 'FLOCK' and words[5] == place:
+                with suppress(OSError):
+                    found.add(_program(words[4]))
+    return found
+
+
+def _openers(device):
+    """Those that have opened it."""
+    found = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):
-        try:
+        with suppress(OSError):             # gone meanwhile, or of another user
             if os.readlink(handle) == device:
-                process = handle.parts[2]
-                word = Path('/proc', process, 'comm').read_text().strip()
-                found.append(f'{word} {process}')
-        except OSError:
-            continue                    # gone meanwhile, or of another user
-    return f': {", ".join(sorted(set(found)))}' if found else ''
+                found.add(_program(handle.parts[2]))
+    return found
+
+
+def _program(process):
+    return f'{Path("/proc", process, "comm").read_text().strip()} {process}'

@@ -91,7 +91,7 @@ class Session:
         self._failed = []               # callbacks
         self._nonce = self._token = 0
         self._heard = self._greeted = self._asked = 0.0     # when last                       [s]
-        self._next = None               # sequence number of the board without a gap
+        self._next = 0                  # sequence number of the board without a gap
         self._last_event = None
         self._times = {}                # token: when it went out                             [s]
         self._takers = {
@@ -108,7 +108,6 @@ class Session:
         """End the session, for the reason that `phase` names."""
         with self.changed:
             self.number, self.phase, self.set_up_due = NO_SESSION, phase, False
-            self._next = None
             self.changed.notify_all()
 
     def open(self, number):
@@ -155,7 +154,9 @@ class Session:
             if type(frame.message) is not HelloAck and not self._is_ours(frame):
                 continue
             self._heard = now
-            self._count_gap(frame.sequence)
+            if type(frame.message) is not HelloAck:     # a board that has booted counts anew
+                self.gaps += (frame.sequence - self._next) % 65536
+            self._next = (frame.sequence + 1) % 65536
             self._takers[type(frame.message)](frame, now)
         with self.changed:
             self.changed.notify_all()
@@ -182,11 +183,6 @@ class Session:
     def _end(self, reason):
         log.warning('session %d is over: %s', self.number, reason)
 
-    def _count_gap(self, sequence):
-        if self._next is not None:
-            self.gaps += (sequence - self._next) % 65536
-        self._next = (sequence + 1) % 65536
-
     def _take_hello(self, frame, now):
         if frame.message.nonce != self._nonce:
             return                      # of an earlier greeting, or of another host
@@ -202,7 +198,6 @@ class Session:
                 self.reading = self.health = None
             self.number, self.board = frame.session, frame.message
             self.phase, self.set_up_due = LinkState.GREETING, True
-            self._heard, self._next = now, (frame.sequence + 1) % 65536
 
     def _take_ack(self, frame, now):
         self._on_ack(frame.message)

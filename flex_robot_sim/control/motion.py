@@ -1,0 +1,116 @@
+"""
+Motions of all joints: polynomials of fifth degree, one after the other.
+
+Every piece is a table of coefficients (6, n) by the share u = 0 ... 1 of its duration. To sample a
+motion is one product of a row of powers with a table, because it happens at every step of a hard
+real-time loop.
+"""
+
+from bisect import bisect_right
+
+import numpy as np
+
+
+class Motion:
+    """Positions, velocities and accelerations of n joints at any time."""
+
+    def __init__(self, knots, pieces, repeats_from=None):
+        """
+        Join pieces.
+
+        :param knots: times at which one piece follows another, rising (k,) [s].
+        :param pieces: k + 1 tables (6, n); the first and the last one are constant.
+        :param repeats_from: index of the knot to which the motion returns from the last one.
+        """
+        self.knots = [float(knot) for knot in knots]
+        self._n = pieces[0].shape[1]
+        durations = [1.0, *np.diff(self.knots), 1.0]
+        self._tables = [_with_slopes(piece, T) for piece, T in zip(pieces, durations)]
+        self._powers = np.ones(6)
+        self._repeats_from = None if repeats_from is None else self.knots[repeats_from]
+
+    @property
+    def end(self):
+        """When the joints come to rest for good [s]."""
+        return self.knots[-1] if self._repeats_from is None else np.inf
+
+    @property
+    def corners(self):
+        """Positions (k, n) at the knots."""
+        return np.array([table[0, :self._n] for table in self._tables[1:]])
+
+    def sample(self, t):
+        """Positions, velocities and accelerations, rows of (3, n), at time t [s]."""
+        out = np.empty(3 * self._n)
+        self.set_sample(t, out)
+        return out.reshape(3, self._n)
+
+    def set_sample(self, t, out):
+        """Likewise, one after the other into `out` (3 n,)."""
+        knots, powers = self.knots, self._powers
+        if self._repeats_from is not None and t >= knots[-1]:
+            first = self._repeats_from
+            t = first + (t - first) % (knots[-1] - first)
+        i = bisect_right(knots, t)
+        u = 0.0
+        if 0 < i < len(knots):
+            start = knots[i - 1]
+            u = (t - start) / (knots[i] - start)
+        powers[1] = u
+        powers[2] = square = u * u
+        powers[3] = cube = square * u
+        powers[4] = square * square
+        powers[5] = square * cube
+        np.dot(powers, self._tables[i], out=out)
+
+
+def rest(position):
+    """Piece that stands still."""
+    return _piece(position)
+
+
+def line(start, end):
+    """Piece at constant velocity."""
+    return _piece(start, end - start)
+
+
+def cubic(start, end, start_velocity, end_velocity, T):
+    """Piece of duration T [s] between positions with velocities (n,)."""
+    d, v, w = end - start, start_velocity * T, end_velocity * T
+    return _piece(start, v, 3 * d - 2 * v - w, v + w - 2 * d)
+
+
+def quintic(start, end, start_velocity, end_velocity, start_acceleration, end_acceleration, T):
+    """Piece of duration T [s] between positions with velocities and accelerations (n,)."""
+    d, v, w = end - start, start_velocity * T, end_velocity * T
+    a, b = start_acceleration * T**2 / 2, end_acceleration * T**2 / 2
+    return _piece(start, v, a,
+                  10 * d - 6 * v - 4 * w - 3 * a + b,
+                  -15 * d + 8 * v + 7 * w + 3 * a - 2 * b,
+                  6 * d - 3 * (v + w) - a + b)
+
+
+def minimum_jerk(start, end):
+    """
+    Piece from rest to rest with the least mean square of jerk.
+
+    Flash and Hogan, J. Neuroscience 5 (1985) 1688: d (10 u^3 - 15 u^4 + 6 u^5), with the largest
+    velocity 15/8 d/T half way.
+    """
+    d = end - start
+    return _piece(start, 0 * d, 0 * d, 10 * d, -15 * d, 6 * d)
+
+
+def _piece(*coefficients):
+    table = np.zeros((6, coefficients[0].size))
+    table[:len(coefficients)] = coefficients
+    return table
+
+
+def _with_slopes(piece, T):
+    """Table (6, 3 n) of positions, velocities and accelerations of a piece of duration T."""
+    order = np.arange(1.0, 6.0)[:, None]
+    slope, bend = np.zeros((2, *piece.shape))
+    slope[:5] = order * piece[1:] / T
+    bend[:5] = order * slope[1:] / T
+    return np.hstack([piece, slope, bend])

@@ -1,0 +1,63 @@
+"""Settings of the joint controller and of the motions that it makes by itself."""
+
+from dataclasses import dataclass
+
+from flex_robot_sim.settings import Settings, setting
+
+FEED_FORWARDS = ('none', 'gravity', 'sag')
+FEEDBACKS = ('motor', 'link')
+PROFILES = ('none', 'step', 'minimum_jerk', 'bang_bang', 'swing')
+ENDS = ('hold', 'free')
+
+
+@dataclass(frozen=True)
+class ControllerSettings(Settings):
+    """How the joints are held; lists have one number per joint, base to tip."""
+
+    position_gain: tuple = setting(
+        (), 'effort per position error; none: those of bandwidth', 'N m/rad, N/m', at_least=0.0,
+        of=float, live=True)
+    velocity_gain: tuple = setting(
+        (), 'effort per velocity error; none: those of damping_ratio', 'N m s/rad, N s/m',
+        at_least=0.0, of=float, live=True)
+    bandwidth: float = setting(
+        1.0, 'frequency of a closed joint if the arm were rigid; not read if position_gain is '
+        'given', 'Hz', above=0.0, live=True)
+    damping_ratio: float = setting(
+        0.7, 'of a closed joint if the arm were rigid; not read if velocity_gain is given',
+        at_least=0.0, live=True)
+    effort_limits: tuple = setting(
+        (), 'largest effort of each motor; none: <limit effort> of the description, where 0 is no '
+        'limit', 'N m, N', above=0.0, of=float, live=True)
+    feed_forward: str = setting(
+        'gravity', 'efforts that carry the straight arm in its target pose; sag: the bent arm, '
+        'with the motors so far ahead that the links of the joints come to rest at the target',
+        choices=FEED_FORWARDS, live=True)
+    feedback: str = setting(
+        'motor', 'side of a flexible joint whose position is controlled', choices=FEEDBACKS)
+    state_timeout: float = setting(
+        0.1, 'age of the newest joint state from which efforts are zero', 's', above=0.0,
+        live=True)
+
+
+@dataclass(frozen=True)
+class ProfileSettings(Settings):
+    """A motion that the controller makes by itself; lists have one number per joint."""
+
+    profile: str = setting(
+        'none', 'motion that begins with the first joint state; bang_bang: effort one way, then '
+        'the other; swing: between poses until told otherwise', choices=PROFILES, live=True)
+    profile_start: float = setting(1.0, 'rest before it', 's', at_least=0.0, live=True)
+    profile_duration: float = setting(
+        1.0, 'of a minimum_jerk or bang_bang motion, or of each swing', 's', above=0.0, live=True)
+    profile_displacement: tuple = setting(
+        (), 'how far step and minimum_jerk go', 'rad, m', of=float, live=True)
+    profile_effort: tuple = setting(
+        (), 'of bang_bang, in the first half; joints with 0 are held', 'N m, N', of=float,
+        live=True)
+    profile_end: str = setting(
+        'hold', 'what becomes of the driven joints after bang_bang', choices=ENDS, live=True)
+    profile_poses: tuple = setting(
+        (), 'of swing, one pose after the other', 'rad, m', of=float, live=True)
+    profile_dwell: float = setting(
+        1.0, 'rest in each pose of swing', 's', at_least=0.0, live=True)

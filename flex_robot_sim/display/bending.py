@@ -1,0 +1,199 @@
+"""
+The geometry of `bending_markers`: flexible links as short straight pieces, coloured by strain.
+
+All pieces of all links are rows of the same few arrays, in the base frame, so that a node makes
+its messages once and then only copies numbers into them.
+"""
+
+import numbers
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.display.colours import colour_ramp
+from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.sections import drawn_sections
+from flex_robot_sim.exceptions import SettingError
+
+LIMIT = 0.1         # tip deflection over length at which a link has its full colour; that of a
+#                     cantilever with a force at its end has the root curvature 3 LIMIT / length
+
+
+class BentLink(NamedTuple):
+    """Which rows belong to a flexible link, and how they are drawn."""
+
+    link: str
+    shape: str              # 'box': x along the beam; 'cylinder': z along it, as in rviz
+    pieces: slice           # of the rows of pieces
+    nodes: slice            # of the axis
+
+
+class Bent(NamedTuple):
+    """Flexible links as they are bent now; k pieces, and a node at either end of each."""
+
+    axis: np.ndarray            # (nodes, 3)  deflected axis                            [m]
+    position: np.ndarray        # (k, 3)      centre of a piece                         [m]
+    orientation: np.ndarray     # (k, 4)      quaternion x, y, z, w
+    scale: np.ndarray           # (k, 3)      size along its own axes                   [m]
+    rgba: np.ndarray            # (k, 4)      from 0 to 1
+    load: np.ndarray            # (k,)        what the colour shows: 1 is full scale    [-]
+
+
+class BendingShape:
+    """Makes pieces of the flexible links of an arm."""
+
+    def __init__(self, arm, pieces=20, full_scale=None):
+        """
+        Take `arm` (ArmModel).
+
+        :param pieces: per flexible link, at least one per segment.
+        :param full_scale: surface strain that has the last colour [-]. Without it, and for links
+            of which only stiffnesses are known, that is the bending at the root of a link whose
+            tip a force has moved by a tenth of its length, where the model ends.
+        """
+        if not isinstance(pieces, numbers.Integral) or pieces < 1:
+            raise SettingError(f'pieces = {pieces!r} must be a whole number >= 1: markers per '
+                               'flexible link')
+        if full_scale is not None and not 0 < full_scale < np.inf:
+            raise SettingError(f'full_scale = {full_scale!r} must be > 0 and finite: surface '
+                               'strain that has the last colour')
+        self._posture, self._shortens = Posture(arm), arm.coupling == 'shortening'
+        self._colours = colour_ramp()
+        sections = drawn_sections(arm)
+        nodes, middles, links = _Rows(arm), _Rows(arm), []
+        for link, bodies in arm.segments.items():
+            each = -(-pieces // len(bodies))
+            begin = len(nodes.x), len(middles.x)
+            for body in bodies:
+                x = np.linspace(0.0, arm.beams[body].length, each + 1)
+                nodes.add(body, x)
+                middles.add(body, (x[1:] + x[:-1]) / 2)
+            links.append(BentLink(
+                link, 'cylinder' if sections[link].is_round else 'box',
+                slice(begin[1], len(middles.x)), slice(begin[0], len(nodes.x))))
+        self.links = tuple(links)
+        self._prepare(arm, nodes, middles, sections, full_scale)
+
+    def _prepare(self, arm, nodes, middles, sections, full_scale):
+        self._node_body, self._body = np.array(nodes.body, int), np.array(middles.body, int)
+        self._node_x, self._node_e = np.array(nodes.x), nodes.coordinates()
+        self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
+        self._H = nodes.shortenings() if self._shortens else None
+        self._e = middles.coordinates()
+        self._turn = middles.maps(lambda beam, x: beam.turn(x), 3)
+        self._curvature = middles.maps(lambda beam, x: beam.strain(x)[:, :1:-1], 2)  # v'', -w''
+        # a piece lies between two nodes that follow each other on one body
+        self._first = np.flatnonzero(self._node_body[1:] == self._node_body[:-1])
+        k = len(self._body)
+        self._size, self._lever = np.empty((2, k, 2))
+        self._round = np.empty(k, bool)
+        for row in self.links:
+            section, length = sections[row.link], arm.description.link(row.link).beam.length
+            self._size[row.pieces], self._round[row.pieces] = section.size, section.is_round
+            self._lever[row.pieces] = (
+                np.array(section.size) / 2 / full_scale if full_scale and section.is_known
+                else length / (3 * LIMIT))
+
+    def bent(self, coordinates):
+        """Return the Bent links for the coordinates (n,) of the arm."""
+        q = self._posture.take(coordinates)
+        if not self.links:
+            return Bent(*(np.zeros((0, width)) for width in (3, 3, 4, 3, 4)), np.zeros(0))
+        q = np.append(q, 0.0)       # what rows without a coordinate ask for
+        axis = self._axis(q)
+        first, R = self._first, self._posture.base_R[self._body]
+        chord = axis[first + 1] - axis[first]
+        length = np.sqrt(np.einsum('ka,ka->k', chord, chord))
+        e = q[self._e]
+        frame = _frames(chord / length[:, None], R, np.einsum('kan,kn->ka', self._turn, e))
+        load = self._load(np.einsum('kan,kn->ka', self._curvature, e))
+        along = np.where(self._round, 2, 0)
+        scale = np.empty((len(length), 3))
+        scale[:, 1:] = self._size
+        scale[self._round, 0] = self._size[self._round, 0]
+        scale[np.arange(len(length)), along] = length
+        # a cylinder has its axis along z: y, z, x of the section are its x, y, z
+        frame[self._round] = np.roll(frame[self._round], -1, axis=2)
+        last = len(self._colours) - 1
+        rgba = self._colours[np.minimum(load * last, last).astype(int)]
+        return Bent(axis, axis[first] + chord / 2, Rotation.from_matrix(frame).as_quat(), scale,
+                    rgba, load)
+
+    def _axis(self, q):
+        """Nodes (nodes, 3) of the deflected axes in the base frame [m]."""
+        e = q[self._node_e]
+        local = np.einsum('kan,kn->ka', self._shape, e)
+        local[:, 0] += self._node_x
+        if self._shortens:
+            local[:, 0] -= 0.5 * np.einsum('kn,kn->k', e, np.einsum('knm,km->kn', self._H, e))
+        R, p = self._posture.base_R[self._node_body], self._posture.base_p[self._node_body]
+        return np.einsum('kab,kb->ka', R, local) + p
+
+    def _load(self, curvature):
+        """Bending in both planes, over full scale: at a corner of a box they add."""
+        parts = np.abs(curvature) * self._lever
+        return np.where(self._round, np.hypot(parts[:, 0], parts[:, 1]), parts.sum(axis=1))
+
+
+def _frames(x, R, turn):
+    """
+    Axes (k, 3, 3) of pieces: x (k, 3) as it is, y as near to the y of the section as it can be.
+
+    :param R: (k, 3, 3) of the bodies; turn: rotation vectors (k, 3) of the sections there.
+    """
+    # y of the section: exp(turn) e_y = e_y + c1 turn x e_y + c2 turn x (turn x e_y)
+    angle = np.sqrt(np.einsum('ka,ka->k', turn, turn))
+    across = np.zeros_like(turn)
+    across[:, 0], across[:, 2] = -turn[:, 2], turn[:, 0]
+    y = (np.sinc(angle / np.pi)[:, None] * across
+         + 0.5 * np.sinc(angle / (2 * np.pi))[:, None]**2 * _cross(turn, across))
+    y[:, 1] += 1.0
+    y = np.einsum('kab,kb->ka', R, y)
+    y -= np.einsum('ka,ka->k', x, y)[:, None] * x
+    y /= np.sqrt(np.einsum('ka,ka->k', y, y))[:, None]
+    return np.stack([x, y, _cross(x, y)], axis=2)
+
+
+def _cross(a, b):
+    # less than half the time of np.cross
+    out = np.empty_like(a)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[:, i] = a[:, j] * b[:, k] - a[:, k] * b[:, j]
+    return out
+
+
+class _Rows:
+    """Stations on the beams of an arm, and maps of the elastic coordinates there."""
+
+    def __init__(self, arm):
+        self.arm, self.body, self.x, self._parts = arm, [], [], []
+        self._most = max((beam.size for beam in arm.beams.values()), default=0)
+
+    def add(self, body, x):
+        self.body += [body] * len(x)
+        self.x += list(x)
+        self._parts.append((body, x))
+
+    def coordinates(self):
+        """Where in q the coordinates (rows, n) are; -1 where a beam has fewer than others."""
+        found = np.full((len(self.x), self._most), -1)
+        for row, body in enumerate(self.body):
+            size = self.arm.beams[body].size
+            found[row, :size] = self.arm.arrays.first[body] + np.arange(size)
+        return found
+
+    def maps(self, of, height):
+        """Stack what of(beam, x) makes of every part: (rows, height, n)."""
+        padded = [np.pad(values, [(0, 0), (0, 0), (0, self._most - values.shape[2])])
+                  for values in (of(self.arm.beams[body], x) for body, x in self._parts)]
+        return np.concatenate(padded) if padded else np.zeros((0, height, self._most))
+
+    def shortenings(self):
+        """Shortening H at every row, (rows, n, n)."""
+        rows = []
+        for body, x in self._parts:
+            H = self.arm.beams[body].shortening(x)
+            rest = self._most - H.shape[1]
+            rows.append(np.pad(H, [(0, 0), (0, rest), (0, rest)]))
+        return np.concatenate(rows) if rows else np.zeros((0, self._most, self._most))

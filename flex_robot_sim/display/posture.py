@@ -1,0 +1,27 @@
+"""Poses of bodies and stations for coordinates that come from anywhere: a simulation or a rig."""
+
+import numpy as np
+
+from flex_robot_sim.dynamics import set_bodies
+from flex_robot_sim.kinematics import set_base_poses
+from flex_robot_sim.model import make_workspace
+from flex_robot_sim.tangent import checked
+
+
+class Posture:
+    """An arm as it stands, with scratch of its own: a simulation may go on in another thread."""
+
+    def __init__(self, arm):
+        """Take `arm` (ArmModel) with n coordinates."""
+        self._names, self._arrays = arm.coordinate_names, arm.arrays
+        self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
+        self.base_R, self.base_p = self._work.base_R, self._work.base_p     # of bodies
+        # of stations that carry something, in the frame of their body
+        self.station_R, self.station_p = self._work.station_R, self._work.station_p
+
+    def take(self, coordinates):
+        """Set the poses for `coordinates` (n,), and return these as an array."""
+        q = checked('coordinates', coordinates, self._names)
+        set_bodies(self._arrays, q, self._rates, self._work)
+        set_base_poses(self._arrays, self._work)
+        return q

@@ -1,0 +1,52 @@
+"""The trail that a tool leaves."""
+
+import numbers
+
+import numpy as np
+
+from flex_robot_sim.exceptions import SettingError
+
+
+class ToolPath:
+    """The last positions of a tool, oldest first."""
+
+    def __init__(self, capacity=300, spacing=0.0):
+        """
+        Start without any.
+
+        :param capacity: how many positions are kept.
+        :param spacing: a tool that has moved less than this since the last one adds none [m], so
+            that a tool at rest does not eat up its own trail.
+        """
+        if not isinstance(capacity, numbers.Integral) or capacity < 1:
+            raise SettingError(f'capacity = {capacity!r} must be a whole number >= 1: positions '
+                               'of a tool path')
+        if not 0 <= spacing < np.inf:
+            raise SettingError(f'spacing = {spacing!r} must be >= 0 and finite: between positions '
+                               'of a tool path [m]')
+        self._points, self._count, self._spacing = np.empty((capacity, 3)), 0, spacing
+
+    @property
+    def points(self):
+        """Positions (k, 3) [m], a copy."""
+        return self._points[:self._count].copy()
+
+    def add(self, point):
+        """Add a position (3,) [m]; return whether it was added: it is finite and far enough."""
+        point = np.asarray(point, float)
+        if not np.isfinite(point).all():
+            return False
+        if self._count:
+            step = point - self._points[self._count - 1]
+            if np.sqrt(step @ step) < self._spacing:
+                return False
+        if self._count == len(self._points):
+            self._points[:-1] = self._points[1:]
+        else:
+            self._count += 1
+        self._points[self._count - 1] = point
+        return True
+
+    def clear(self):
+        """Forget all of them, after a reset for instance."""
+        self._count = 0

@@ -1,0 +1,84 @@
+"""What every arm sends, simulated or real: joints, motors, elastic states, strain."""
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+
+from flex_robot_sim.deflection import tip_deflection
+from flex_robot_sim.flex_sensors import flex_sensors
+from flex_robot_sim.nodes.conversions import JointStateBuffer, PoseBuffer
+from flex_robot_sim.nodes.topics import STATES, topic_words
+
+
+class ArmOutputs:
+    """Publishers of an arm; each call sends the state it is given."""
+
+    def __init__(self, node, arm):
+        """Make the publishers of `node` for an ArmModel."""
+        self._arm = arm
+        joints, motors = len(arm.joint_names), len(arm.motor_names)
+        self._elastic = slice(joints + motors, arm.size)
+        self._joints = _States(node, 'joint_states', arm.joint_names)
+        self._motors = _States(node, 'motor_states', arm.motor_names)
+        self._driving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._motor_rows = slice(joints, joints + motors)
+        self._flex = _States(node, 'flex_states', arm.coordinate_names[joints + motors:],
+                             ('position', 'velocity'))
+        self._sensors = flex_sensors(arm)
+        self._strain = _States(node, 'strain', self._sensors.names, ('position', 'velocity'))
+        words = topic_words(arm.tips)
+        self._tips = {link: PosePublisher(node, f'{words[link]}/tip_deflection',
+                                          f'{link}/undeformed_tip')
+                      for link in arm.tips}
+
+    def send_joints(self, stamp, q, qd, effort):
+        """
+        Send joint_states and motor_states.
+
+        :param stamp: [ns]; q, qd: coordinates and rates (n,); effort: of the motors (joints,).
+        """
+        size = effort.size
+        self._joints.send(stamp, q[:size], qd[:size], effort)
+        if self._driving.size:
+            rows = self._motor_rows
+            self._motors.send(stamp, q[rows], qd[rows], effort[self._driving])
+
+    def send_flex(self, stamp, q, qd):
+        """Send flex_states, strain and the tip deflections that somebody listens to."""
+        if self._arm.tips:
+            self._flex.send(stamp, q[self._elastic], qd[self._elastic])
+        if self._sensors.names:
+            self._strain.send(stamp, self._sensors.matrix @ q, self._sensors.matrix @ qd)
+        for link, pose in self._tips.items():
+            if pose.is_heard():
+                deflection = tip_deflection(self._arm, link, q)
+                pose.send(stamp, deflection[:3], Rotation.from_rotvec(deflection[3:]))
+
+
+class _States:
+    """Publisher of a JointState."""
+
+    def __init__(self, node, topic, names, fields=('position', 'velocity', 'effort')):
+        self._buffer = JointStateBuffer(names, fields)
+        self._publisher = node.create_publisher(JointState, topic, STATES)
+
+    def send(self, stamp, *values):
+        self._publisher.publish(self._buffer.fill(stamp, *values))
+
+
+class PosePublisher:
+    """Publisher of a PoseStamped."""
+
+    def __init__(self, node, topic, frame):
+        """Make the publisher of `node`; the pose is given in `frame`."""
+        self._buffer = PoseBuffer(frame)
+        self._publisher = node.create_publisher(PoseStamped, topic, STATES)
+
+    def is_heard(self):
+        """Whether somebody listens."""
+        return self._publisher.get_subscription_count() > 0
+
+    def send(self, stamp, position, rotation):
+        """Send a position (3,) [m] and a scipy Rotation, with a stamp [ns]."""
+        self._publisher.publish(self._buffer.fill(stamp, position, rotation))

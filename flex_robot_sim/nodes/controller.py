@@ -1,0 +1,166 @@
+"""The joint controller as a node, or inside the process of the dynamics."""
+
+import sys
+import time
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
+from flex_robot_sim.nodes.conversions import (
+    SECOND,
+    JointStateBuffer,
+    reference_of,
+    stamp_of,
+    trajectory_of,
+)
+from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.run import run
+from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.nodes.state_pairs import StatePairs
+from flex_robot_sim.nodes.topics import COMMANDS, STATES
+
+WATCH_PERIOD = 0.02     # between two looks at whether states still arrive                  [s]
+TARGET_RATE = 50.0      # of ~/target, at most                                              [Hz]
+
+
+class ControllerNode(Node):
+    """Lead an arm: joint states in, efforts out."""
+
+    def __init__(self, is_inside=False):
+        """
+        Wait for joint states.
+
+        :param is_inside: the process of the dynamics calls `attach`, and then `effort` itself.
+        """
+        super().__init__('controller')
+        self.controller, self._in_its_thread = None, lambda action: action()
+        kinds = [ControllerSettings, ProfileSettings, NodeSettings]
+        self.parameters = Parameters(self, *(kinds if is_inside else [RobotSettings, *kinds]))
+        if not is_inside:
+            when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
+
+    def attach(self, loop):
+        """Control the arm of a SimulationLoop, once per period, in its thread."""
+        self._in_its_thread = loop.call
+        self._prepare(loop.simulation.arm)
+        loop.controller = self.effort
+
+    def effort(self, simulation):
+        """Efforts (joints,) for the present state of a Simulation [N m, N]."""
+        efforts = self.controller.update(
+            simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
+            simulation.motor_velocity)
+        self._send_target(simulation.time, round(simulation.time * SECOND))
+        return efforts
+
+    def _listen(self, arm):
+        """Control `arm` (ArmModel) by way of topics."""
+        self._prepare(arm)
+        self._command = JointStateBuffer(arm.joint_names, ('effort',))
+        self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
+        self._pairs = StatePairs(arm, self.parameters[ControllerSettings].feedback == 'motor')
+        self._heard = time.monotonic()
+        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
+        if self._pairs.need_motors:
+            self.create_subscription(JointState, 'motor_states', self._on_motors, STATES)
+        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _prepare(self, arm):
+        self.controller = JointController(arm, self.parameters[ControllerSettings],
+                                          self.parameters[ProfileSettings])
+        self._now, self._target_at = 0.0, -float('inf')
+        self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
+        self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
+        self.create_subscription(JointState, '~/reference', self._on_reference, COMMANDS)
+        self.create_subscription(JointTrajectory, 'joint_trajectory', self._on_trajectory,
+                                 COMMANDS)
+        self.create_service(Trigger, '~/hold', self._on_hold)
+        self.parameters.on_change(self._on_change)
+        self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread)
+
+    def _on_joints(self, message):
+        self._act(message, self._pairs.take_joints)
+
+    def _on_motors(self, message):
+        self._act(message, self._pairs.take_motors)
+
+    def _act(self, message, take):
+        """Answer a state, if this message completes it."""
+        try:
+            if not take(message):
+                return
+        except FlexRobotSimError as error:
+            self.controller.refused += 1
+            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+            return
+        self._heard, stamp = time.monotonic(), stamp_of(message.header)
+        if stamp is None:
+            stamp = self.get_clock().now().nanoseconds
+        self._now = stamp / SECOND
+        pairs = self._pairs
+        self._send(stamp, self.controller.update(
+            self._now, pairs.position, pairs.velocity, pairs.motor_position,
+            pairs.motor_velocity))
+        self._send_target(self._now, stamp)
+
+    def _watch(self):
+        """Let go of the arm when states no longer arrive."""
+        was_live = self.controller.effort.any()
+        silent = time.monotonic() - self._heard
+        if self.controller.is_stale(self._now + silent) and was_live:
+            self._send(round(self._now * SECOND), self.controller.effort)
+
+    def _send(self, stamp, efforts):
+        self._command_publisher.publish(self._command.fill(stamp, efforts))
+
+    def _send_target(self, now, stamp):
+        if abs(now - self._target_at) >= 1.0 / TARGET_RATE:
+            self._target_at = now
+            self._target_publisher.publish(self._target.fill(
+                stamp, self.controller.target, self.controller.target_velocity))
+
+    def _on_reference(self, message):
+        self._ask(lambda: self.controller.set_target(**reference_of(message)))
+
+    def _on_trajectory(self, message):
+        def follow():
+            trajectory, start = trajectory_of(message)
+            self.controller.follow(trajectory, self._time(), start)
+        self._ask(follow)
+
+    def _on_hold(self, request, response):
+        response.success = self._ask(self.controller.hold)
+        response.message = 'the arm is held where it is'
+        return response
+
+    def _on_change(self, kind, settings):
+        if kind is ControllerSettings:
+            self._in_its_thread(lambda: self.controller.change(settings))
+        elif kind is ProfileSettings:
+            self._in_its_thread(lambda: self.controller.run_profile(settings, self._time()))
+
+    def _time(self):
+        """Time of the newest state, by the clock of its stamps [s]."""
+        return self.controller.newest
+
+    def _ask(self, action):
+        """Carry out what a message asks for; what is wrong with it is said, once a second."""
+        try:
+            self._in_its_thread(action)
+        except FlexRobotSimError as error:
+            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+            return False
+        return True
+
+
+def main(args=None):
+    """Run the node until a signal."""
+    sys.exit(run('controller', lambda: [ControllerNode()], args))

@@ -1,0 +1,134 @@
+"""
+Messages from arrays and back, as pure functions.
+
+Messages that go out often are made once and filled in place: a numpy view of the message's own
+memory takes a copy of the values, and nothing is converted number by number.
+"""
+
+import array
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from sensor_msgs.msg import JointState
+
+from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.exceptions import CommandError
+
+SECOND = 1_000_000_000     # [ns]
+LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
+          'error': DiagnosticStatus.ERROR}
+
+
+class JointStateBuffer:
+    """A JointState message that is filled again and again."""
+
+    def __init__(self, names, fields=('position', 'velocity', 'effort')):
+        """Make the message; the fields that are not named stay empty."""
+        self.message = JointState(name=list(names))
+        self._views = []
+        for field in fields:
+            setattr(self.message, field, array.array('d', bytes(8 * len(names))))
+            self._views.append(np.frombuffer(getattr(self.message, field)))
+
+    def fill(self, stamp, *values):
+        """Set the stamp [ns] and the fields, and return the message."""
+        set_stamp(self.message.header.stamp, stamp)
+        for view, value in zip(self._views, values):
+            view[:] = value
+        return self.message
+
+
+class PoseBuffer:
+    """A PoseStamped message that is filled again and again."""
+
+    def __init__(self, frame):
+        """Make the message for poses in `frame`."""
+        self.message = PoseStamped()
+        self.message.header.frame_id = frame
+
+    def fill(self, stamp, position, rotation):
+        """Set the stamp [ns], position (3,) [m] and a scipy Rotation, and return the message."""
+        set_stamp(self.message.header.stamp, stamp)
+        set_vector(self.message.pose.position, position)
+        turn = self.message.pose.orientation
+        turn.x, turn.y, turn.z, turn.w = rotation.as_quat().tolist()
+        return self.message
+
+
+class WrenchBuffer:
+    """A WrenchStamped message that is filled again and again."""
+
+    def __init__(self, frame):
+        """Make the message for wrenches in `frame`."""
+        self.message = WrenchStamped()
+        self.message.header.frame_id = frame
+
+    def fill(self, stamp, wrench):
+        """Set the stamp [ns] and moment and force (6,) [N m, N], and return the message."""
+        set_stamp(self.message.header.stamp, stamp)
+        set_vector(self.message.wrench.torque, wrench[:3])
+        set_vector(self.message.wrench.force, wrench[3:])
+        return self.message
+
+
+def set_stamp(time, nanoseconds):
+    """Set a Time message."""
+    time.sec, time.nanosec = divmod(nanoseconds, SECOND)
+
+
+def time_message(nanoseconds):
+    """Time message of a stamp [ns]."""
+    time = Time()
+    set_stamp(time, nanoseconds)
+    return time
+
+
+def stamp_of(header):
+    """Stamp of a header [ns]; None where the sender left it empty."""
+    nanoseconds = header.stamp.sec * SECOND + header.stamp.nanosec
+    return nanoseconds or None
+
+
+def effort_command(message):
+    """Joint names, efforts and stamp [ns] of a JointState that commands efforts."""
+    if not message.effort and message.name:
+        raise CommandError('it has no efforts. Fill the field effort [N m, N]')
+    return message.name, message.effort, stamp_of(message.header)
+
+
+def reference_of(message):
+    """Arguments for JointController.set_target from a JointState: names may be left out."""
+    return {'position': message.position, 'velocity': message.velocity or None,
+            'names': message.name or None}
+
+
+def trajectory_of(message):
+    """Trajectory of a JointTrajectory, and when it starts [s]; None: at once."""
+    points = message.points
+    times = [point.time_from_start.sec + point.time_from_start.nanosec / SECOND
+             for point in points]
+    start = stamp_of(message.header)
+    trajectory = Trajectory(message.joint_names, times, *(
+        [getattr(point, name) for point in points]
+        for name in ('positions', 'velocities', 'accelerations')))
+    return trajectory, None if start is None else start / SECOND
+
+
+def set_vector(vector, values):
+    """Set a Vector3 or Point message."""
+    vector.x, vector.y, vector.z = values.tolist()
+
+
+def vector_of(vector):
+    """Three numbers of a Vector3 or Point message."""
+    return vector.x, vector.y, vector.z
+
+
+def diagnostic_status(name, hardware, level, message, values):
+    """DiagnosticStatus of a level 'ok', 'warning' or 'error' and of {key: value}."""
+    return DiagnosticStatus(
+        name=name, hardware_id=hardware, level=LEVELS[level], message=message,
+        values=[KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float)
+                         else str(value)) for key, value in values.items()])

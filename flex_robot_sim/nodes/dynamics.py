@@ -1,0 +1,105 @@
+"""The arm as a node: efforts in, joint states out, in step with the clock."""
+
+import sys
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+import flex_robot_sim as frs
+from flex_robot_sim.compiled import must_compile
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.conversions import effort_command, vector_of
+from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
+from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
+from flex_robot_sim.nodes.dynamics_services import DynamicsServices
+from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.run import run
+from flex_robot_sim.nodes.settings import NodeSettings, OutputSettings, RobotSettings
+from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.settings import SimulationSettings
+
+
+class DynamicsNode(Node):
+    """Simulate an arm in real time."""
+
+    def __init__(self, attach_controller=None):
+        """
+        Load the robot and let it go.
+
+        :param attach_controller: called with the SimulationLoop before it starts; who controls
+            it then takes the place of commands.
+        """
+        super().__init__('dynamics')
+        self.loop, self._attach_controller = None, attach_controller
+        if must_compile():
+            self.get_logger().info('compiling, once after an installation: half a minute')
+        self.parameters = Parameters(self, RobotSettings, SimulationSettings, LoopSettings,
+                                     PayloadSettings, OutputSettings, NodeSettings)
+        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+
+    def _start(self, arm):
+        """Simulate `arm`."""
+        parameters = self.parameters
+        simulation = frs.Simulation(arm, parameters[SimulationSettings])
+        loop = SimulationLoop(simulation, parameters[LoopSettings], effort_limits(arm))
+        loop.warm_up()
+        loop.set_payload(parameters[PayloadSettings])
+        self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
+        self._service_set = DynamicsServices(self, loop)
+        self._diagnostics = DynamicsDiagnostics(self, loop)
+        parameters.on_change(self._on_change)
+        self.create_subscription(WrenchStamped, 'push', self._on_push, COMMANDS)
+        self.loop = loop
+        if self._attach_controller:
+            self._attach_controller(loop)
+        else:
+            self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
+            self.create_subscription(Float64MultiArray, 'effort_controller/commands',
+                                     self._on_array, COMMANDS)
+        loop.start()
+        self.get_logger().info(f'{arm.description.name}: {len(arm.joint_names)} joints, '
+                               f'{arm.size} coordinates, {loop.settings.pacing}')
+
+    def _on_command(self, message):
+        self._offer(lambda: self.loop.command(*effort_command(message)))
+
+    def _on_array(self, message):
+        names = self.loop.simulation.arm.joint_names
+        self._offer(lambda: self.loop.command(names, message.data))
+
+    def _on_push(self, message):
+        wrench = message.wrench
+        self._offer(lambda: self.loop.call(lambda: self.loop.simulation.push(
+            message.header.frame_id, vector_of(wrench.force), vector_of(wrench.torque),
+            follows=True)))
+
+    def _offer(self, action):
+        """Carry out what a message asks for; what is wrong with it is said, once a second."""
+        try:
+            action()
+        except FlexRobotSimError as error:
+            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+
+    def _on_change(self, kind, settings):
+        if kind is LoopSettings:
+            self.loop.call(lambda: self.loop.change(settings))
+        elif kind is PayloadSettings:
+            self.loop.call(lambda: self.loop.set_payload(settings))
+        elif kind is OutputSettings:
+            self.loop.call(lambda: self._outputs.change(settings))
+
+    def close(self):
+        """Stop the simulation."""
+        if self.loop is not None:
+            self.loop.stop()
+
+
+def main(args=None):
+    """Run the node until a signal."""
+    sys.exit(run('dynamics', lambda: [DynamicsNode()], args))

@@ -1,0 +1,95 @@
+"""
+What the dynamics node sends, and when.
+
+States go out from the thread of the simulation, right after the period that made them. The picture
+takes longer than a period, so a timer of the node draws it from a copy of the state.
+"""
+
+from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock as ClockMessage
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
+from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
+from flex_robot_sim.nodes.display_outputs import DisplayOutputs
+from flex_robot_sim.nodes.topics import CLOCK, STATES, topic_words
+
+
+class DynamicsOutputs:
+    """Publishers of the dynamics node, driven by its SimulationLoop."""
+
+    def __init__(self, node, loop, settings):
+        """Make the publishers of `node` as OutputSettings say."""
+        arm = loop.simulation.arm
+        self._loop, self._node_clock = loop, node.get_clock()
+        self._has_own_time = settings.publish_clock or loop.is_lockstep
+        self._arm_outputs = ArmOutputs(node, arm)
+        base = arm.description.links[0].name
+        self._tool = tool_link(arm, settings.tool_link)
+        self._tool_pose = PosePublisher(node, 'tool_pose', base)
+        self._wrenches = [_Wrench(node, arm, joint, word)
+                          for joint, word in topic_words(settings.wrench_joints).items()]
+        self._joint_output = loop.add_output(settings.joint_state_rate, self._send_joints)
+        self._flex_output = loop.add_output(settings.flex_rate, self._send_flex)
+        if settings.publish_clock:
+            self._clock_message = ClockMessage()
+            self._clock_publisher = node.create_publisher(ClockMessage, '/clock', CLOCK)
+            loop.add_output(settings.clock_rate, self._send_clock)
+        self._display = DisplayOutputs(node, arm, self._tool, settings)
+        self._display_output = loop.add_output(settings.display_rate, self._show)
+
+    def change(self, settings):
+        """Take over OutputSettings whose live ones have changed."""
+        self._joint_output.set_rate(settings.joint_state_rate)
+        self._flex_output.set_rate(settings.flex_rate)
+        self._display_output.set_rate(settings.display_rate)
+        self._display.change(settings)
+
+    def _stamp(self, simulation):
+        if self._has_own_time:
+            return max(1, round(simulation.time * SECOND))      # zero means no stamp
+        return self._node_clock.now().nanoseconds
+
+    def _send_joints(self, simulation, effort):
+        stamp = self._stamp(simulation)
+        self._loop.note_sent(stamp)
+        self._arm_outputs.send_joints(stamp, simulation.coordinates, simulation.rates, effort)
+
+    def _send_flex(self, simulation, effort):
+        stamp = self._stamp(simulation)
+        self._arm_outputs.send_flex(stamp, simulation.coordinates, simulation.rates)
+        if self._tool_pose.is_heard():
+            T = simulation.pose(self._tool)
+            self._tool_pose.send(stamp, T[:3, 3], Rotation.from_matrix(T[:3, :3]))
+        for wrench in self._wrenches:
+            wrench.send(stamp, simulation)
+
+    def _show(self, simulation, effort):
+        self._display.show(self._stamp(simulation), simulation.coordinates)
+
+    def _send_clock(self, simulation, effort):
+        set_stamp(self._clock_message.clock, round(simulation.time * SECOND))
+        self._clock_publisher.publish(self._clock_message)
+
+
+class _Wrench:
+    """Publisher of what one joint passes on."""
+
+    def __init__(self, node, arm, joint, word):
+        if joint not in arm.carried_bodies:
+            raise SettingError(f'wrench_joints: no joint "{joint}" carries a body. Known: '
+                               f'{", ".join(arm.carried_bodies)}')
+        self._joint = joint
+        self._buffer = WrenchBuffer(arm.description.joint(joint).child)
+        self._publisher = node.create_publisher(WrenchStamped, f'joint_wrenches/{word}', STATES)
+
+    def send(self, stamp, simulation):
+        self._publisher.publish(self._buffer.fill(stamp, simulation.wrench(self._joint)))
+
+
+def tool_link(arm, wish):
+    """Name of the link whose pose goes out; SettingError if there is none of that name."""
+    if wish and wish not in arm.frames:
+        raise SettingError(f'tool_link = "{wish}" is no link. Known: {", ".join(arm.frames)}')
+    return wish or ('tool' if 'tool' in arm.frames else arm.description.links[-1].name)

@@ -1,0 +1,34 @@
+"""Services of the dynamics node: pause, single steps, reset."""
+
+from std_srvs.srv import SetBool, Trigger
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+
+
+class DynamicsServices:
+    """`~/reset`, `~/step` and `~/pause`."""
+
+    def __init__(self, node, loop):
+        """Offer the services of `node`, carried out by `loop` (SimulationLoop)."""
+        self._loop = loop
+        node.create_service(Trigger, '~/reset', self._on_reset)
+        node.create_service(Trigger, '~/step', self._on_step)
+        node.create_service(SetBool, '~/pause', self._on_pause)
+
+    def _on_reset(self, request, response):
+        return self._carry_out(self._loop.reset, response)
+
+    def _on_step(self, request, response):
+        return self._carry_out(self._loop.step, response)
+
+    def _on_pause(self, request, response):
+        return self._carry_out(self._loop.pause if request.data else self._loop.resume, response)
+
+    def _carry_out(self, action, response):
+        try:
+            self._loop.call(action)
+            response.success = True
+            response.message = f'{self._loop.state} at {self._loop.simulation.time:.6g} s'
+        except FlexRobotSimError as error:
+            response.success, response.message = False, str(error)
+        return response

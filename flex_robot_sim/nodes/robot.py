@@ -1,0 +1,38 @@
+"""The robot of a node: from a parameter, or from the topic robot_description."""
+
+from std_msgs.msg import String
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.nodes.topics import LATCHED
+
+
+def when_arm_is_known(node, settings, start):
+    """
+    Call start(arm) with the ArmModel: at once, or when its description arrives.
+
+    :param settings: RobotSettings. What is wrong with a robot ends the node.
+    """
+    if settings.robot:
+        start(_arm(settings.robot, settings))
+        return
+    first = []
+
+    def on_description(message):
+        if not first:
+            first.append(message.data)
+            start(_arm(message.data, settings))
+        elif message.data not in first:
+            first.append(message.data)
+            node.get_logger().warning('robot_description changed: start the node again to use it')
+
+    node.create_subscription(String, 'robot_description', on_description, LATCHED)
+    node.get_logger().info('no parameter "robot": waiting for robot_description')
+
+
+def _arm(source, settings):
+    wrong = [word for word in settings.xacro_arguments if ':=' not in word]
+    if wrong:
+        raise SettingError(f'xacro_arguments: "{wrong[0]}" is not NAME:=VALUE')
+    arguments = dict(word.split(':=', 1) for word in settings.xacro_arguments)
+    return frs.load(source, settings.coupling, settings.gravity, arguments)

@@ -1,0 +1,80 @@
+"""Start a node, spin it, and end it: one line and exit code 2 for what its user can mend."""
+
+import signal
+import sys
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+
+# how long one thread may keep the others waiting for Python; its default of 5 ms is five periods
+SWITCH_INTERVAL = 1e-4
+
+
+class _Stop:
+    """Whether somebody asked to stop; asking twice is asking once."""
+
+    def __init__(self):
+        self.asked, self.interrupts = False, True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number, frame):
+        if not self.asked:
+            self.asked = True
+            if self.interrupts:     # to load and to compile may take half a minute
+                raise KeyboardInterrupt
+
+
+def run(name, make_nodes, args=None):
+    """
+    Run nodes until a signal; return the exit code.
+
+    :param name: of the program, for its error line.
+    :param make_nodes: function that returns a list of nodes; they may have a `close` method.
+    """
+    stop = _Stop()
+    nodes = []
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        nodes = make_nodes()
+        stop.interrupts = False
+        _spin(nodes, stop)
+    except (FlexRobotSimError, ParameterException) as error:
+        print(f'{name}: {error}', file=sys.stderr)
+        return 2
+    except (ExternalShutdownException, KeyboardInterrupt):
+        return 0
+    except RuntimeError as error:       # what rclpy makes of wrong --ros-args
+        if rclpy.ok():
+            raise
+        print(f'{name}: {" ".join(str(error).split())}', file=sys.stderr)
+        return 2
+    finally:
+        for node in nodes:
+            if hasattr(node, 'close'):
+                node.close()
+        rclpy.try_shutdown()
+    return 0
+
+
+def _spin(nodes, stop):
+    executor = make_executor()
+    for node in nodes:
+        executor.add_node(node)
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    # in some versions `spin` of the events executor runs no callback, and `spin_once` does
+    while rclpy.ok() and not stop.asked:
+        executor.spin_once(timeout_sec=0.1)
+
+
+def make_executor():
+    """Return the executor that takes the least time: that of events, where there is one."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        return SingleThreadedExecutor()
+    return EventsExecutor()

@@ -1,0 +1,18 @@
+"""Dynamics and controller in one process: a loop of 1 kHz that no message can hold up."""
+
+import sys
+
+from flex_robot_sim.nodes.controller import ControllerNode
+from flex_robot_sim.nodes.dynamics import DynamicsNode
+from flex_robot_sim.nodes.run import run
+
+
+def make_nodes():
+    """Return both nodes; the controller is asked by the simulation itself, once per period."""
+    controller = ControllerNode(is_inside=True)
+    return [DynamicsNode(controller.attach), controller]
+
+
+def main(args=None):
+    """Run both nodes until a signal."""
+    sys.exit(run('simulation', make_nodes, args))

@@ -1,0 +1,303 @@
+"""
+A simulation that runs beside everything else, in a thread of its own.
+
+Only this thread touches the Simulation. Others ask it by `call`, hand over efforts by `command`,
+and read `events`. Everything that happens at one moment happens in `turn`, which needs no thread
+and no real clock, so that tests are exact.
+"""
+
+import gc
+import queue
+import threading
+import time
+from concurrent.futures import Future
+
+from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.realtime.pacing import Pacer
+from flex_robot_sim.realtime.priority import use_realtime_priority
+from flex_robot_sim.realtime.timing import Echo, Samples
+
+IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
+MISSED = 5e-3           # lateness that counts as a missed deadline [s]
+SILENCE = 10.0          # between two lines about dropped time [s]
+
+RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
+
+
+class Output:
+    """Something to be told the state now and then."""
+
+    def __init__(self, function, rate, loop):
+        """Let `loop` call function(simulation, effort) at a rate [1/s of simulated time]."""
+        self.function, self._loop = function, loop
+        self.set_rate(rate)
+
+    def set_rate(self, rate):
+        """Change the rate; zero is never. In lockstep every period counts."""
+        loop = self._loop
+        self.every = 0 if rate == 0 else 1 if loop.is_lockstep else max(
+            1, round(1.0 / (rate * loop.period)))
+
+
+class SimulationLoop:
+    """Periods of a simulation, paced by a clock or by commands."""
+
+    def __init__(self, simulation, settings, limits, clock=time.monotonic):
+        """
+        Prepare; nothing runs before `start`, or `turn` in a loop of one's own.
+
+        :param settings: LoopSettings.
+        :param limits: largest effort of each motor (joints,) [N m, N].
+        """
+        step = simulation.settings.time_step
+        self.period = settings.period
+        self._steps = round(settings.period / step)
+        if self._steps < 1 or abs(self._steps * step - settings.period) > 1e-6 * settings.period:
+            raise SettingError(f'period = {settings.period:g} s must be a whole number of '
+                               f'time_step = {step:g} s')
+        self.simulation, self.settings = simulation, settings
+        self.is_lockstep = settings.pacing == 'lockstep'
+        self._is_paced = settings.pacing == 'real_time'
+        self.commands = CommandInbox(simulation.arm.joint_names, limits,
+                                     settings.command_timeout)
+        self.pacer = Pacer(self.period, settings.real_time_factor, settings.max_lag)
+        self.controller = None          # function(simulation) -> efforts, in place of commands
+        self.outputs = []
+        self.events = queue.SimpleQueue()       # (level, line): 'info', 'warning', 'error'
+        self.state, self.periods = RUNNING, 0
+        self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
+        self.deadline_misses = self.overruns = 0
+        self._clock = clock
+        self._requests, self._wake = queue.SimpleQueue(), threading.Event()
+        self._pending, self._handled_stamp, self._sent_at = 0, None, -float('inf')
+        self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
+        self._effort = simulation.effort.copy()
+        self._thread, self._stopping = None, False
+        self.crash = None               # what ended the thread, if something did
+        self._payload_link = ''
+        self._go_home()
+        self.pacer.restart(clock())
+
+    def add_output(self, rate, function):
+        """Return the Output that calls function(simulation, effort) at a rate [Hz]."""
+        self.outputs.append(Output(function, rate, self))
+        return self.outputs[-1]
+
+    # what other threads may call
+
+    def command(self, names, efforts, stamp=None):
+        """
+        Take efforts by joint name [N m, N]; CommandError if they are refused.
+
+        :param stamp: that of the state which they answer, if they answer one. In lockstep each
+            command is one period, but for one that answers a state that has been answered.
+        """
+        now = self._clock()
+        self.commands.offer(names, efforts, now)
+        if stamp is not None:
+            self.echo.answered(stamp, now)
+        if self.is_lockstep:
+            if stamp is not None:
+                if self._handled_stamp is not None and stamp <= self._handled_stamp:
+                    return
+                self._handled_stamp = stamp
+            self._pending += 1
+            self._wake.set()
+
+    def note_sent(self, stamp):
+        """Note that the state with this stamp goes out, so that answers to it are timed."""
+        self.echo.sent(stamp, self._clock())
+
+    def call(self, function, timeout=2.0):
+        """Return what function() returns when the thread of the loop carries it out."""
+        if self._thread is None:
+            return function()
+        future = Future()
+        self._requests.put((function, future))
+        self._wake.set()
+        return future.result(timeout)
+
+    def pause(self):
+        """Stand still until `resume` or `step`."""
+        self._expect_a_good_state()
+        self.state = PAUSED
+
+    def resume(self):
+        """Go on, from now: nothing is made up for."""
+        self._expect_a_good_state()
+        self.state = RUNNING
+        self.pacer.restart(self._clock())
+
+    def step(self):
+        """Carry out one period while paused."""
+        self._expect_a_good_state()
+        if self.state == RUNNING and not self.is_lockstep:
+            raise SimulationError('it runs: pause it before asking for single steps')
+        self._carry_out()
+
+    def reset(self):
+        """Put the arm back to where it started, without efforts; time goes on, paused or not."""
+        self._go_home()
+        self.commands.forget()
+        self._pending = 0
+        if self.state == FAILED:
+            self.state = RUNNING
+            self.pacer.restart(self._clock())
+        self._publish(everything=True)
+
+    def change(self, settings):
+        """Take over LoopSettings whose live ones have changed."""
+        self.settings = settings
+        if settings.real_time_factor != self.pacer.factor:
+            self.pacer.set_factor(settings.real_time_factor)
+        self.pacer.max_lag, self.commands.timeout = settings.max_lag, settings.command_timeout
+
+    def set_payload(self, settings):
+        """Take over PayloadSettings; SettingError leaves the payload as it was."""
+        link = settings.payload_link
+        if link:
+            self.simulation.set_payload(link, settings.payload_mass, settings.payload_centre)
+        elif settings.payload_mass:
+            raise SettingError(f'payload_mass = {settings.payload_mass:g} kg needs a payload_link')
+        if self._payload_link not in ('', link):
+            self.simulation.set_payload(self._payload_link, 0.0)
+        self._payload_link = link
+
+    def warm_up(self):
+        """Load or compile all machine code, so that the first period is not longer than others."""
+        twin = type(self.simulation)(self.simulation.arm, self.simulation.settings)
+        twin.step()
+        twin.energy()
+
+    def start(self):
+        """Run in a thread until `stop`."""
+        gc.collect()
+        gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
+        self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
+        self._thread.start()
+
+    def stop(self):
+        """Stop the thread and wait for it."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(2.0)
+
+    # what happens in the thread
+
+    def _run(self):
+        try:
+            self._run_until_stopped()
+        except BaseException as error:      # passed on to the one who looks after the thread
+            self.crash = error
+
+    def _run_until_stopped(self):
+        complaint = use_realtime_priority(self._is_paced * self.settings.realtime_priority)
+        if complaint:
+            self.events.put(('info', complaint))
+        self.pacer.restart(self._clock())
+        while not self._stopping:
+            self._wake.clear()
+            wait = self.turn()
+            if wait > 0.0:
+                self._wake.wait(wait)
+
+    def turn(self):
+        """Do what is due now; return for how long nothing more is [s]."""
+        self._serve_requests()
+        if self.state == PAUSED:
+            self._publish_when_idle()
+        if self.state != RUNNING:
+            return IDLE
+        if self.is_lockstep:
+            return self._turn_in_lockstep()
+        if self._is_paced:
+            late = self.pacer.lateness(self._clock())
+            if late < 0.0:
+                return min(-late, IDLE)
+            self.lateness.add(late)
+            self._note_dropped_time()
+            self.deadline_misses += late > MISSED
+        self._carry_out()
+        self.pacer.count()
+        if self._is_paced:
+            wait = self.pacer.deadline - self._clock()
+            self.overruns += wait < 0.0
+            return min(wait, IDLE)
+        return 0.0
+
+    def _turn_in_lockstep(self):
+        if self._pending > 0:
+            self._pending -= 1
+            self._carry_out()
+        else:
+            self._publish_when_idle()
+        return 0.0 if self._pending > 0 else IDLE
+
+    def _carry_out(self):
+        """One period: efforts in, steps, outputs."""
+        simulation, start = self.simulation, self._clock()
+        if self.controller is not None:
+            effort = self.controller(simulation)
+        else:
+            effort = self.commands.efforts(-float('inf') if self.is_lockstep else start)
+            if self.commands.is_stale != self._was_stale:
+                self._note_silence()
+        simulation.effort = effort
+        try:
+            simulation.step(self._steps)
+        except SimulationError as error:
+            self.state = FAILED
+            self.events.put(('error', f'{error}. Call the reset service to go on'))
+            return
+        self._effort = effort
+        self.periods += 1
+        self.step_times.add(self._clock() - start)
+        if simulation.reports:
+            for line in simulation.reports:
+                self.events.put(('warning', line))
+            simulation.reports.clear()
+        self._publish()
+
+    def _publish(self, everything=False):
+        for output in self.outputs:
+            if output.every and (everything or self.periods % output.every == 0):
+                output.function(self.simulation, self._effort)
+        self._sent_at = self._clock()
+
+    def _publish_when_idle(self):
+        """Send the state again now and then: nobody may have been there to see it."""
+        if self._clock() - self._sent_at >= 0.9 * IDLE:     # it is asked every IDLE, or so
+            self._publish(everything=True)
+
+    def _serve_requests(self):
+        while not self._requests.empty():
+            function, future = self._requests.get()
+            try:
+                future.set_result(function())
+            except Exception as error:      # it belongs to the one who asked
+                future.set_exception(error)
+
+    def _note_silence(self):
+        self._was_stale = self.commands.is_stale
+        self.events.put(
+            ('warning', f'no command for {self.commands.timeout:g} s: efforts are zero')
+            if self._was_stale else ('info', 'commands arrive again'))
+
+    def _note_dropped_time(self):
+        lost = self.pacer.dropped - self._told_dropped
+        now = self._clock()
+        if lost > 0.0 and now - self._dropped_at > SILENCE:
+            self._told_dropped, self._dropped_at = self.pacer.dropped, now
+            self.events.put(('warning', f'too slow for real time: {lost:.3g} s were dropped'))
+
+    def _go_home(self):
+        self.simulation.reset()
+        home = self.settings.initial_position
+        if home:
+            self.simulation.set_state(position=home)
+
+    def _expect_a_good_state(self):
+        if self.state == FAILED:
+            raise SimulationError('the state was lost: call reset')

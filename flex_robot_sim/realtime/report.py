@@ -1,0 +1,91 @@
+"""What a simulation loop did since the last look, as a level, a line and figures."""
+
+import numpy as np
+
+from flex_robot_sim.realtime.loop import FAILED
+from flex_robot_sim.validity import make_watch
+
+WATCH_RATE = 100.0      # how often deflections are looked at                               [Hz]
+MILLI = 1e3
+
+
+class Bending:
+    """Tip deflection of every flexible link against the limit up to which the model holds."""
+
+    def __init__(self, arm, settings):
+        """Prepare for an ArmModel and SimulationSettings; a link counts as its worst segment."""
+        watch = make_watch(arm, settings)
+        arrays = arm.arrays
+        self._limits = watch.bend
+        self._rows = np.zeros((2, len(watch.body), arm.size))       # v and w of each segment's tip
+        for k, (body, tip) in enumerate(zip(watch.body, watch.tip)):
+            first, (ny, nz) = arrays.first[body], arrays.count[body, :2]
+            self._rows[0, k, first:first + ny] = arrays.station_shape[tip, :ny]
+            self._rows[1, k, first + ny:first + ny + nz] = arrays.station_shape[tip, ny:ny + nz]
+        self._links = [link for link, bodies in arm.segments.items() for _ in bodies]
+        self.largest = np.zeros(len(watch.body))
+
+    def note(self, q):
+        """Look at coordinates (n,)."""
+        v, w = self._rows @ q
+        np.maximum(self.largest, np.hypot(v, w) / self._limits, out=self.largest)
+
+    def take(self):
+        """Return {link: largest deflection over the limit} since the last call."""
+        shares = {}
+        for link, share in zip(self._links, self.largest.tolist()):
+            shares[link] = max(share, shares.get(link, 0.0))
+        self.largest[:] = 0.0
+        return shares
+
+
+class LoopReport:
+    """Figures of a SimulationLoop; to be read in its thread."""
+
+    def __init__(self, loop, now):
+        """Begin at `now` [s]."""
+        self._loop = loop
+        self._last = now, loop.simulation.time, loop.pacer.dropped
+        self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
+        loop.add_output(WATCH_RATE, lambda simulation, _: self.bending.note(
+            simulation.coordinates))
+
+    def figures(self, now):
+        """Return level, line and {figure: value} of the time since the last call."""
+        loop, commands, simulation = self._loop, self._loop.commands, self._loop.simulation
+        wall, sim, dropped = self._last
+        self._last = now, simulation.time, loop.pacer.dropped
+        energy, shares = simulation.energy(), self.bending.take()
+        values = {
+            'state': loop.state,
+            'simulated time [s]': simulation.time,
+            'real-time factor': (simulation.time - sim) / max(now - wall, 1e-9),
+            'step time, median [ms]': MILLI * loop.step_times.median,
+            'step time, 99 % [ms]': MILLI * loop.step_times.quantile(0.99),
+            'step time, longest [ms]': MILLI * loop.step_times.longest,
+            'overruns': loop.overruns,
+            'deadlines missed by 5 ms': loop.deadline_misses,
+            'time dropped [s]': loop.pacer.dropped,
+            'commands accepted': commands.accepted,
+            'commands refused': commands.refused,
+            'commands cut to an effort limit': commands.limited,
+            'commands timed out': commands.timeouts,
+            'energy [J]': energy.kinetic + energy.strain + energy.gravity,
+            'energy balance [J]': energy.balance,
+            **{f'{link}: bending over its limit of validity': share
+               for link, share in shares.items()},
+        }
+        return *self._verdict(loop.pacer.dropped - dropped, shares), values
+
+    def _verdict(self, lost, shares):
+        loop = self._loop
+        if loop.state == FAILED:
+            return 'error', 'the state was lost: call reset'
+        if lost > 0.0:
+            return 'warning', f'too slow for real time: {lost:.3g} s were dropped'
+        bent = [link for link, share in shares.items() if share > 1.0]
+        if bent:
+            return 'warning', f'"{bent[0]}" bends beyond where the model holds'
+        if loop.commands.is_stale:
+            return 'warning', 'commands have stopped: efforts are zero'
+        return 'ok', loop.state

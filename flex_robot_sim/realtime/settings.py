@@ -1,0 +1,37 @@
+"""Settings of a simulation that keeps step with the clock."""
+
+from dataclasses import dataclass
+
+from flex_robot_sim.settings import Settings, setting
+
+PACINGS = ('real_time', 'fast', 'lockstep')
+
+
+@dataclass(frozen=True)
+class LoopSettings(Settings):
+    """When the simulation goes on, and what it listens to."""
+
+    pacing: str = setting(
+        'real_time', 'in step with the clock, as fast as it can, or one period per command',
+        choices=PACINGS)
+    period: float = setting(1e-3, 'simulated time between two looks at the commands', 's',
+                            above=0.0)
+    real_time_factor: float = setting(1.0, 'simulated time over real time', above=0.0, live=True)
+    max_lag: float = setting(0.05, 'lateness beyond which time is dropped', 's', at_least=0.0,
+                             live=True)
+    command_timeout: float = setting(
+        0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
+    realtime_priority: int = setting(
+        20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0)
+    initial_position: tuple = setting(
+        (), 'joint positions at the start and after a reset; none: zero', 'rad, m', of=float)
+
+
+@dataclass(frozen=True)
+class PayloadSettings(Settings):
+    """A body fixed to a link, in place of the one it had."""
+
+    payload_link: str = setting('', 'link that carries a payload; empty: none', live=True)
+    payload_mass: float = setting(0.0, 'its mass', 'kg', at_least=0.0, live=True)
+    payload_centre: tuple = setting(
+        (0.0, 0.0, 0.0), 'its centre of mass in the frame of the link', 'm', live=True)

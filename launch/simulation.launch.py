@@ -1,0 +1,17 @@
+"""Simulate an arm: dynamics, controller, robot_state_publisher and rviz2. See docs/ros.md."""
+
+from launch import LaunchDescription
+from launch.actions import OpaqueFunction
+
+from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.system import SimulationArguments
+
+
+def generate_launch_description():
+    """Return the arguments, and what starts the programs that they ask for."""
+    return LaunchDescription([*declared_arguments(SimulationArguments),
+                              OpaqueFunction(function=_start)])
+
+
+def _start(context):
+    return actions_of(given_arguments(SimulationArguments, context).programs())

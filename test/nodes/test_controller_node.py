@@ -1,0 +1,170 @@
+"""The controller over DDS: beside the dynamics, and inside the same process."""
+
+import signal
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from node_processes import NodeProcess
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+JOINTS = ['waist', 'shoulder', 'elbow']
+POSE = [0.4, 0.5, -0.6]
+# the arm sags and rings: a degree and a half about the target, as fast as a slow clock hand
+NEAR, SLOW = 0.025, 0.05
+
+
+def stamp(message):
+    return message.header.stamp.sec, message.header.stamp.nanosec
+
+
+def is_at(pose):
+    """Condition for joint states: at rest near a pose."""
+    return lambda state: (np.allclose(state.position, pose, atol=NEAR)
+                          and np.abs(state.velocity).max() < SLOW)
+
+
+@pytest.fixture(scope='module', params=['beside', 'inside'])
+def system(request):
+    """Dynamics and controller, in two processes or in one; in a namespace each."""
+    namespace = ['-r', f'__ns:=/{request.param}']
+    if request.param == 'inside':
+        processes = [NodeProcess('simulation', *namespace, robot='two_link')]
+    else:
+        processes = [NodeProcess('dynamics', *namespace, robot='two_link'),
+                     NodeProcess('controller', *namespace, robot='two_link')]
+    yield f'/{request.param}', processes[-1]
+    for process in processes:
+        process.close()
+
+
+def test_it_goes_to_a_reference_and_holds_there(system, observer):
+    namespace, _ = system
+    observer.hear(JointState, f'{namespace}/controller/target')
+    references = observer.publisher(JointState, f'{namespace}/controller/reference')
+    references.publish(JointState(name=JOINTS, position=POSE))
+    observer.hear(JointState, f'{namespace}/joint_states', is_at(POSE))
+    references.publish(JointState(name=['waist'], position=[-0.2]))     # the others stay
+    observer.hear(JointState, f'{namespace}/joint_states', is_at([-0.2, *POSE[1:]]))
+
+
+def test_it_follows_a_trajectory_in_time(system, observer):
+    namespace, _ = system
+    observer.hear(JointState, f'{namespace}/controller/target')
+    trajectories = observer.publisher(JointTrajectory, f'{namespace}/joint_trajectory')
+    points = [JointTrajectoryPoint(positions=[position, 0.6], velocities=[0.0, 0.0],
+                                   time_from_start=Duration(sec=second))
+              for second, position in ((1, 0.5), (2, 0.0))]
+    heard = observer.listen(JointState, f'{namespace}/controller/target')
+    trajectories.publish(JointTrajectory(joint_names=['waist', 'shoulder'], points=points))
+    observer.spin_until(lambda: heard and is_at([0.0, 0.6, heard[-1].position[2]])(heard[-1])
+                        and max(target.position[0] for target in heard) > 0.4)
+    # 50 targets a second of a cubic from 0.5 to 0 in one second: 1.5 / 50 rad at most between two
+    steps = np.diff([target.position[0] for target in heard])
+    assert np.abs(steps).max() < 10 * 1.5 * 0.7 / 50       # a busy machine may lose some
+    observer.hear(JointState, f'{namespace}/joint_states',
+                  lambda state: abs(state.position[1] - 0.6) < NEAR)
+
+
+@pytest.mark.parametrize('name, position, reason', [
+    (JOINTS, [0.0, float('nan'), 0.0], 'position'),
+    (JOINTS, [0.0], 'position'),
+    (['hip'], [0.0], 'no joint "hip"'),
+    (['waist'], [1e300], 'waist'),
+], ids=str)
+def test_a_useless_reference_is_refused_and_said(system, observer, name, position, reason):
+    namespace, process = system
+    references = observer.publisher(JointState, f'{namespace}/controller/reference')
+    process.forget_lines()
+    references.publish(JointState(name=name, position=position))
+    observer.spin_until(lambda: process.count('refused: ') or references.publish(
+        JointState(name=name, position=position)))
+    assert reason in process.wait_for_line('refused: ')
+    assert process.count('Traceback') == 0
+
+
+def test_hold_stops_it_where_it_is(system, observer):
+    namespace, _ = system
+    references = observer.publisher(JointState, f'{namespace}/controller/reference')
+    at_rest = observer.hear(JointState, f'{namespace}/controller/target')
+    references.publish(JointState(name=['waist'], position=[at_rest.position[0] + 2.0]))
+    observer.hear(JointState, f'{namespace}/joint_states', lambda state: state.velocity[0] > 0.1)
+    assert observer.call(Trigger, f'{namespace}/controller/hold').success
+    target = observer.hear(JointState, f'{namespace}/controller/target', lambda target: (
+        target.position[0] < at_rest.position[0] + 1.9))
+    observer.hear(JointState, f'{namespace}/joint_states',
+                  lambda state: abs(state.position[0] - target.position[0]) < NEAR)
+
+
+def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observer):
+    namespace, _ = system
+
+    def change(value):
+        request = SetParameters.Request(parameters=[Parameter(
+            name='bandwidth', value=ParameterValue(type=ParameterType.PARAMETER_DOUBLE,
+                                                   double_value=value))])
+        return observer.call(SetParameters, f'{namespace}/controller/set_parameters',
+                             request).results[0]
+
+    assert change(1.5).successful
+    refused = change(0.0)
+    assert not refused.successful and 'bandwidth = 0.0 must be > 0.0' in refused.reason
+
+
+def test_each_command_carries_the_stamp_of_the_state_that_it_answers(start, observer):
+    start('dynamics', robot='two_link')
+    start('controller', robot='two_link')
+    states = observer.listen(JointState, 'joint_states', 2000)
+    commands = observer.listen(JointState, 'joint_commands', 2000)
+    observer.spin_until(lambda: len(commands) > 200)
+    observer.spin_until(lambda: stamp(states[-1]) >= stamp(commands[-1]))
+    known = {stamp(state) for state in states}
+    late = [command for command in commands if stamp(command) >= stamp(states[0])]
+    assert late and all(stamp(command) in known for command in late)
+
+
+def test_a_killed_controller_leaves_no_effort_and_a_new_one_takes_over(start, observer):
+    dynamics = start('dynamics', robot='two_link')
+    first = start('controller', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    first.stop(signal.SIGKILL)
+    observer.hear(JointState, 'joint_states', lambda state: not any(state.effort))
+    dynamics.wait_for_line('no command for 0.1 s: efforts are zero')
+    start('controller', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    dynamics.wait_for_line('commands arrive again')
+
+
+def test_killed_dynamics_make_the_controller_let_go_and_new_ones_are_held(start, observer):
+    first = start('dynamics', robot='two_link')
+    controller = start('controller', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    first.stop(signal.SIGKILL)
+    controller.wait_for_line('no joint state for 0.1 s: efforts are zero until the next')
+    observer.hear(DiagnosticArray, '/diagnostics',
+                  lambda message: message.status[0].name == '/controller: control'
+                  and message.status[0].message == 'no joint states: efforts are zero')
+    start('dynamics', robot='two_link')
+    observer.hear(JointState, 'joint_states', lambda state: any(state.effort))
+    assert controller.process.poll() is None
+
+
+def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
+    """The same run twice, bit for bit, with the controller in a process of its own."""
+    runs = []
+    for run in range(2):
+        name = f'/run_{run}'
+        start('dynamics', '-r', f'__ns:={name}', robot='two_link', pacing='lockstep')
+        states = observer.listen(JointState, f'{name}/joint_states', 2000)
+        observer.spin_until(lambda states=states: states)
+        start('controller', '-r', f'__ns:={name}', robot='two_link', profile='step',
+              profile_start=0.05, profile_displacement='[0.1, 0.1, 0.1]')
+        observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
+        runs.append({stamp(state): tuple(state.position) for state in states
+                     if state.header.stamp.nanosec <= 400_000_000})
+    assert len(runs[0]) >= 400 and runs[0] == runs[1]

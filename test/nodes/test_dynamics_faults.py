@@ -1,0 +1,107 @@
+"""What goes wrong around the dynamics node, and how it ends."""
+
+import signal
+import time
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from flex_robot_sim.nodes.topics import LATCHED
+
+
+def figures(message):
+    return {item.key: item.value for item in message.status[0].values}
+
+
+@pytest.mark.parametrize('parameters, line', [
+    ({'robot': 'no_such_robot'}, 'no_such_robot'),
+    ({'robot': 'two_link', 'time_step': -1.0}, 'Parameter time_step out of range Min: 0.0'),
+    ({'robot': 'two_link', 'time_step': 0.0}, 'time_step = 0.0 must be > 0.0: integration step'),
+    ({'robot': 'two_link', 'pacing': 'slow'}, "pacing = 'slow' must be one of"),
+    ({'robot': 'two_link', 'time_step': 1.5e-3}, 'must be a whole number of'),
+    ({'robot': 'two_link', 'initial_position': '[1.0]'}, 'position'),
+    ({'robot': 'two_link', 'tool_link': 'hand'}, 'tool_link = "hand" is no link'),
+    ({'robot': 'two_link', 'wrench_joints': '["hip"]'}, 'no joint "hip" carries a body'),
+    ({'robot': 'two_link', 'period': 'soon'}, 'must be a number'),
+], ids=str)
+def test_a_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
+    process = start('dynamics', **parameters)
+    assert process.wait() == 2
+    said = [each for each in process.lines if not each.startswith('[INFO]')]
+    assert len(said) == 1 and line in said[0], process.lines
+
+
+def test_a_broken_robot_description_ends_with_one_line_and_code_2(start, observer):
+    process = start('dynamics')
+    process.wait_for_line('waiting for robot_description')
+    observer.publisher(String, 'robot_description', LATCHED).publish(
+        String(data='<robot name="r">\n<link name="a"/><link name="a"/></robot>'))
+    assert process.wait() == 2
+    assert process.count('Traceback') == 0 and '"a"' in process.lines[-1]
+
+
+def test_wrong_ros_arguments_end_with_one_line(start):
+    process = start('dynamics', '--wrong')
+    assert process.wait() == 2 and process.count('Traceback') == 0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_signal_stops_it_within_two_seconds_and_twice_does_no_harm(start, observer, number,
+                                                                     times):
+    process = start('dynamics', robot='two_link')
+    observer.hear(JointState, 'joint_states')
+    if times == 2:
+        process.send(number)
+    code, seconds = process.stop(number)
+    assert code == 0 and seconds < 2.0
+    assert process.count('Traceback') == 0, process.lines
+
+
+def test_a_second_node_of_the_same_name_is_noticed(start, observer):
+    first = start('dynamics', robot='two_link')
+    first.wait_for_line('coordinates')
+    second = start('dynamics', robot='two_link')
+    for process in (first, second):
+        process.wait_for_line('2 nodes are called /dynamics: stop all but one')
+
+
+def test_a_subscriber_that_never_looks_does_not_hold_up_the_arm(start, observer):
+    start('dynamics', robot='two_link')
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    sleeper = rclpy.create_node('sleeper', context=context)     # nobody spins it
+    for depth in (1, 1000):
+        sleeper.create_subscription(JointState, 'joint_states', print, depth)
+    seen = observer.listen(DiagnosticArray, '/diagnostics')
+    observer.spin_until(lambda: len(seen) >= 4)
+    sleeper.destroy_node()
+    rclpy.try_shutdown(context=context)
+    assert figures(seen[-1])['state'] == 'running'
+    assert float(figures(seen[-1])['real-time factor']) > 0.5     # a shared machine may be slow
+
+
+def test_time_that_cannot_be_kept_is_dropped_and_counted_not_raced_after(start, observer):
+    process = start('dynamics', robot='two_link')
+    observer.hear(DiagnosticArray, '/diagnostics')
+    process.send(signal.SIGSTOP)
+    stopped = time.monotonic()
+    observer.spin_until(lambda: time.monotonic() > stopped + 1.0)
+    process.send(signal.SIGCONT)
+    process.wait_for_line('too slow for real time')
+    seen = figures(observer.hear(DiagnosticArray, '/diagnostics', lambda message: float(
+        figures(message)['time dropped [s]']) > 0.9))
+    assert seen['state'] == 'running'
+    later = figures(observer.hear(DiagnosticArray, '/diagnostics'))
+    assert float(later['real-time factor']) < 1.2
+
+
+def test_a_pace_beyond_the_machine_drops_time_and_says_so(start, observer):
+    process = start('dynamics', robot='two_link', real_time_factor=1000)
+    process.wait_for_line('too slow for real time')
+    message = observer.hear(DiagnosticArray, '/diagnostics', lambda message: float(
+        figures(message)['time dropped [s]']) > 0.0)
+    assert message.status[0].level == b'\x01'

@@ -1,0 +1,225 @@
+"""The dynamics node as a process: what it sends, what it takes, and what it refuses."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from node_processes import NodeProcess
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, SetParameters
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
+
+import flex_robot_sim as frs
+from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.share import shipped_robots
+
+JOINTS = ['waist', 'shoulder', 'elbow']
+
+
+@pytest.fixture(scope='module')
+def process():
+    """One node for all tests here; each finds it reset."""
+    process = NodeProcess('dynamics', robot='two_link', publish_clock='true')
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def node(process, observer):
+    assert observer.call(Trigger, '/dynamics/reset').success
+    process.forget_lines()
+    return process
+
+
+def figures(message):
+    return {item.key: item.value for item in message.status[0].values}
+
+
+def nanoseconds(header):
+    return header.stamp.sec * 10**9 + header.stamp.nanosec
+
+
+def test_it_sends_what_the_page_says(node, observer):
+    state = observer.hear(JointState, 'joint_states')
+    assert list(state.name) == JOINTS
+    assert len(state.position) == len(state.velocity) == len(state.effort) == 3
+    motors = observer.hear(JointState, 'motor_states')
+    assert list(motors.name) == JOINTS
+    arm = frs.load('two_link')
+    flex = observer.hear(JointState, 'flex_states')
+    assert list(flex.name) == list(arm.coordinate_names[6:]) and not flex.effort
+    assert 'forearm/bending_z_1' in flex.name
+    strain = observer.hear(JointState, 'strain')
+    assert 'forearm/tip' in strain.name and len(strain.position) == 8
+    tip = observer.hear(PoseStamped, 'forearm/tip_deflection')
+    turn = tip.pose.orientation
+    assert math.hypot(turn.x, turn.y, turn.z, turn.w) == pytest.approx(1.0)
+    assert observer.hear(PoseStamped, 'tool_pose').header.frame_id == 'base'
+    assert len(observer.hear(MarkerArray, 'bending_markers').markers) > 20
+    display = observer.hear(JointState, 'display_joint_states')
+    assert set(JOINTS) < set(display.name) and len(display.position) == len(display.name)
+    assert observer.hear(Clock, '/clock').clock.sec < 3600
+    assert observer.hear(DiagnosticArray, '/diagnostics').status[0].hardware_id == 'two_link'
+
+
+def test_joint_states_come_every_second_period_in_order(node, observer):
+    heard = observer.listen(JointState, 'joint_states')
+    observer.spin_until(lambda: len(heard) > 200)
+    steps = np.diff([nanoseconds(message.header) for message in heard])
+    assert np.all(steps > 0) and np.median(steps) == 2_000_000      # 500 Hz of simulated time
+
+
+def test_a_command_moves_the_joint_that_it_names(node, observer):
+    commands = observer.publisher(JointState, 'joint_commands')
+    at_rest = observer.hear(JointState, 'joint_states')
+    message = JointState(name=['waist'], effort=[4.0])
+
+    def turns(state):
+        commands.publish(message)
+        return state.velocity[0] > 0.1
+
+    state = observer.hear(JointState, 'joint_states', turns)
+    assert state.effort[0] == 4.0 and state.position[0] > at_rest.position[0]
+    # then silence: the effort goes to zero, and that is said once
+    observer.hear(JointState, 'joint_states', lambda state: state.effort[0] == 0.0)
+    node.wait_for_line('no command for 0.1 s: efforts are zero')
+    observer.hear(DiagnosticArray, '/diagnostics')
+    assert node.count('no command for') == 1
+
+
+def test_forward_command_controllers_are_understood(node, observer):
+    commands = observer.publisher(Float64MultiArray, 'effort_controller/commands')
+
+    def arrives(state):
+        commands.publish(Float64MultiArray(data=[1.0, 2.0, -3.0]))
+        return list(state.effort) == [1.0, 2.0, -3.0]
+
+    observer.hear(JointState, 'joint_states', arrives)
+
+
+WRONG = [
+    (JointState(name=['hip'], effort=[1.0]), 'no joint "hip". Known: waist, shoulder, elbow'),
+    (JointState(name=['waist', 'elbow'], effort=[1.0]),
+     '1 efforts for 2 joints. Give one effort per name'),
+    (JointState(name=['waist'], effort=[float('nan')]), 'the effort of "waist" is not finite'),
+    (JointState(name=['elbow'], effort=[float('-inf')]), 'the effort of "elbow" is not finite'),
+    (JointState(name=['waist'], position=[1.0]),
+     'it has no efforts. Fill the field effort [N m, N]'),
+    (JointState(), 'it names no joint'),
+]
+
+
+def test_wrong_commands_are_refused_counted_and_said_and_the_arm_goes_on(node, observer):
+    commands = observer.publisher(JointState, 'joint_commands')
+    for message, line in WRONG:
+        for _ in itertools.count():
+            # a line is printed once a second at most, so the message is sent until it is
+            commands.publish(message)
+            observer.spin_until(lambda: True)
+            try:
+                node.wait_for_line(f'refused: {line}', timeout=0.2)
+                break
+            except AssertionError:
+                continue
+    commands.publish(JointState(name=['elbow'], effort=[1e300]))    # cut to the motor's 4 N m
+    state = observer.hear(JointState, 'joint_states', lambda state: state.effort[2] != 0.0)
+    assert state.effort[2] == 4.0
+    seen = figures(observer.hear(DiagnosticArray, '/diagnostics', lambda message: int(
+        figures(message)['commands refused']) >= len(WRONG)))
+    assert seen['state'] == 'running' and int(seen['commands cut to an effort limit']) == 1
+
+
+def is_other(condition):
+    """Condition for diagnostics of the second node."""
+    return lambda message: message.status[0].name.startswith('/other') and condition(message)
+
+
+def test_a_lost_state_is_an_error_that_keeps_the_last_good_one_until_a_reset(start, observer):
+    # without effort limits, so that an absurd effort reaches the arm
+    text = shipped_robots()['two_link'].read_text().replace('effort="4"', 'effort="0"')
+    node = start('dynamics', '-r', '__ns:=/other')
+    observer.publisher(String, '/other/robot_description', LATCHED).publish(String(data=text))
+    commands = observer.publisher(JointState, '/other/joint_commands')
+    states = observer.listen(JointState, '/other/joint_states')
+    observer.spin_until(lambda: states)
+    commands.publish(JointState(name=['elbow'], effort=[1e300]))
+    node.wait_for_line('is not finite')
+    status = observer.hear(DiagnosticArray, '/diagnostics',
+                           is_other(lambda message: message.status[0].level == b'\x02')).status[0]
+    assert status.message == 'the state was lost: call reset'
+    assert not observer.call(Trigger, '/other/dynamics/step').success
+    assert observer.call(Trigger, '/other/dynamics/reset').success
+    observer.hear(DiagnosticArray, '/diagnostics',
+                  is_other(lambda message: figures(message)['state'] == 'running'))
+    assert all(np.isfinite(state.position).all() for state in states)
+
+
+def test_pause_step_and_reset(node, observer):
+    observer.hear(JointState, 'joint_states')
+    assert not observer.call(Trigger, '/dynamics/step').success
+    paused = observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True))
+    assert paused.success and paused.message.startswith('paused at ')
+    first, second = (float(observer.call(Trigger, '/dynamics/step').message.split()[-2])
+                     for _ in range(2))
+    assert second - first == pytest.approx(1e-3, abs=1e-5)     # the message has six digits
+    reset = observer.call(Trigger, '/dynamics/reset')
+    assert reset.message.startswith('paused at ')
+    state = observer.hear(JointState, 'joint_states')          # sent while paused, too
+    assert not any(state.position) and not any(state.velocity)
+    assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
+    observer.hear(JointState, 'joint_states', lambda state: any(state.velocity))
+
+
+def parameter(name, value):
+    kinds = {bool: ('bool_value', ParameterType.PARAMETER_BOOL),
+             int: ('integer_value', ParameterType.PARAMETER_INTEGER),
+             float: ('double_value', ParameterType.PARAMETER_DOUBLE),
+             str: ('string_value', ParameterType.PARAMETER_STRING)}
+    field, kind = kinds[type(value)]
+    return Parameter(name=name, value=ParameterValue(type=kind, **{field: value}))
+
+
+@pytest.mark.parametrize('name, value, reason', [
+    ('real_time_factor', 2.0, ''),
+    ('real_time_factor', 2, ''),
+    ('payload_link', 'tool', ''),
+    ('real_time_factor', 'fast', "real_time_factor = 'fast' must be a number: simulated time over "
+                                 'real time'),
+    ('command_timeout', -1.0, 'out of range Min: 0.0'),
+    ('command_timeout', 0.0, 'command_timeout = 0.0 must be > 0.0'),
+    ('payload_link', 'hand', 'no link "hand"'),
+    ('payload_mass', float('nan'), 'out of range Min: 0.0'),
+    ('time_step', 1e-4, 'read-only'),
+    ('robot', 'rig', 'read-only'),
+], ids=str)
+def test_parameters_change_or_are_refused_with_the_reason(node, observer, name, value, reason):
+    request = SetParameters.Request(parameters=[parameter(name, value)])
+    result = observer.call(SetParameters, '/dynamics/set_parameters', request).results[0]
+    assert result.successful == (not reason) and reason in result.reason
+
+
+def test_parameters_say_what_they_are(node, observer):
+    request = DescribeParameters.Request(names=['command_timeout'])
+    about = observer.call(DescribeParameters, '/dynamics/describe_parameters',
+                          request).descriptors[0]
+    assert about.description == 'age from which the effort of a joint counts as zero [s]'
+    assert about.additional_constraints == 'must be > 0.0' and not about.read_only
+    assert about.floating_point_range[0].from_value == 0.0
+
+
+def test_a_push_pulls_at_a_link_until_it_is_taken_away(node, observer):
+    pushes = observer.publisher(WrenchStamped, 'push')
+    push = WrenchStamped()
+    push.header.frame_id, push.wrench.force.y = 'tool', 1.0
+    pushes.publish(push)
+    observer.hear(JointState, 'joint_states', lambda state: state.velocity[0] > 0.05)
+    push.header.frame_id = 'hand'
+    pushes.publish(push)
+    node.wait_for_line('refused: no link "hand" to push at')

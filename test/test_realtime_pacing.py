@@ -1,0 +1,64 @@
+"""Deadlines that do not drift, lag that is made up for or dropped, and figures of short times."""
+
+import numpy as np
+import pytest
+
+from flex_robot_sim.realtime.pacing import Pacer
+from flex_robot_sim.realtime.timing import Echo, Samples
+
+
+def test_deadlines_do_not_drift():
+    pacer = Pacer(1e-3)
+    pacer.restart(100.0)
+    for _ in range(1_000_000):
+        pacer.count()
+    assert pacer.deadline == pytest.approx(1100.0, abs=1e-9)
+
+
+def test_who_is_a_little_late_finds_the_next_deadlines_where_they_were():
+    pacer = Pacer(1e-3, max_lag=0.05)
+    pacer.restart(0.0)
+    assert pacer.lateness(0.0302) == pytest.approx(0.0302)
+    pacer.count()
+    assert pacer.deadline == 1e-3 and pacer.dropped == 0.0
+
+
+def test_lag_beyond_the_limit_is_dropped_and_counted():
+    pacer = Pacer(1e-3, max_lag=0.05)
+    pacer.restart(0.0)
+    assert pacer.lateness(0.2) == 0.0
+    assert pacer.deadline == pytest.approx(0.2) and pacer.dropped == pytest.approx(0.2)
+
+
+def test_a_change_of_pace_leaves_the_next_deadline():
+    pacer = Pacer(1e-3)
+    pacer.restart(0.0)
+    for _ in range(10):
+        pacer.count()
+    pacer.set_factor(0.5)
+    assert pacer.deadline == pytest.approx(0.010)
+    pacer.count()
+    assert pacer.deadline == pytest.approx(0.012) and pacer.interval == pytest.approx(0.002)
+
+
+def test_samples_forget_the_old_but_not_the_longest():
+    samples = Samples(size=100)
+    for value in (9.0, *np.linspace(0.0, 1.0, 100)):
+        samples.add(value)
+    assert samples.median == pytest.approx(0.5)
+    assert samples.quantile(0.99) == pytest.approx(0.99)
+    assert (samples.count, samples.longest) == (101, 9.0)
+
+
+def test_no_samples_have_no_median():
+    assert np.isnan(Samples().median)
+
+
+def test_an_echo_is_timed_once_and_only_for_what_was_sent():
+    echo = Echo(states=2)
+    for stamp in (1, 2, 3):
+        echo.sent(stamp, now=float(stamp))
+    assert not echo.answered(1, now=9.0)        # forgotten: two are remembered
+    assert echo.answered(3, now=3.5) and not echo.answered(3, now=4.0)
+    assert not echo.answered(7, now=9.0)
+    assert echo.delays.count == 1 and echo.delays.longest == 0.5
