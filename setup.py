@@ -1,5 +1,6 @@
 """All metadata of the package; `colcon build` and `pip install` both read it here."""
 
+import os
 from glob import glob
 
 from setuptools import Distribution, find_packages, setup
@@ -8,6 +9,10 @@ NAME = 'flex_robot_sim'
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
 SHARED_FOLDERS = ('config', 'launch', 'urdf')
+
+# The firmware is built where it is used; what a build leaves behind stays here.
+FIRMWARE = {folder: [os.path.join(folder, name) for name in sorted(names)]
+            for folder, _, names in os.walk('firmware') if 'build' not in folder.split(os.sep)}
 
 
 class DistributionWithData(Distribution):
@@ -32,6 +37,7 @@ setup(
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
+        *((f'share/{NAME}/{folder}', paths) for folder, paths in FIRMWARE.items()),
     ],
     install_requires=['lxml>=4.8', 'matplotlib>=3.5', 'numba>=0.55', 'numpy>=1.21',
                       'pyserial>=3.5', 'PyYAML>=5.4', 'scipy>=1.8', 'xacro>=2.0'],

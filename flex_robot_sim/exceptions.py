@@ -45,9 +45,9 @@ class UsageError(FlexRobotSimError):
     """A command or a call got an argument that it cannot use."""
 
 
-class CalibrationError(FlexRobotSimError):
-    """The measurements do not support a calibration."""
-
-
 class CommandError(FlexRobotSimError):
     """A command from outside is unusable; it is refused, and the arm goes on without it."""
+
+
+class CalibrationError(FlexRobotSimError):
+    """The measurements do not support a calibration."""

@@ -17,11 +17,12 @@ from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import Settings, setting
 from flex_robot_sim.share import NAME, share_folder
 
-DYNAMICS, CONTROLLER, BOTH = 'dynamics', 'controller', 'simulation'
+DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
     BOTH: f'{NAME}.nodes.simulation',
+    BRIDGE: f'{NAME}.nodes.bridge',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -58,6 +59,33 @@ class SimulationArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
             self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file)
+
+
+@dataclass(frozen=True)
+class HilArguments(Settings):
+    """Arguments of hil.launch.py."""
+
+    robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
+                                           'emulator: an emulated bench, no board is needed')
+    baud: int = setting(921600, 'of the port', 'baud', above=0)
+    twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
+                                'apart is sent')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
+    use_controller: bool = setting(True, 'whether the controller runs')
+    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
+    rviz_config_file: str = setting('simulation.rviz', 'settings of rviz2, or one of config/')
+    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+
+    def programs(self):
+        """Return the Programs that these arguments ask for."""
+        bridge = {'serial_port': self.serial_port, 'baud': self.baud, 'twin': self.twin}
+        return hil_system(
+            self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
+            self.params_file, self.log_level, rviz=self.use_rviz,
+            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge})
 
 
 class Program(NamedTuple):
@@ -97,15 +125,26 @@ def simulation_system(robot, xacro_arguments=(), namespace='', controller='proce
         program._replace(params_file=params_file)
         for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
                                      use_sim_time, settings or {}, shared)]
-    if robot and (display or rviz):
-        arm = load(robot, xacro_arguments=_pairs(xacro_arguments))
-        time = {'use_sim_time': use_sim_time}
-        if display:
-            programs.append(_robot_state_publisher(arm, time, shared))
-        if rviz:
-            base = arm.description.links[0].name
-            programs.append(_rviz(base, rviz_config_file, time, shared))
-    return programs
+    return programs + _display_programs(robot, xacro_arguments, display,
+                                        rviz and rviz_config_file, use_sim_time, shared)
+
+
+def hil_system(robot, xacro_arguments=(), namespace='', controller=True, params_file='',
+               log_level='info', display=True, rviz=False, rviz_config_file='simulation.rviz',
+               settings=None):
+    """Return the Programs that drive a bench; parameters as in `simulation_system`."""
+    if not robot:
+        raise SettingError('robot = "" must be the URDF of the bench, or rig')
+    shared = {'namespace': namespace, 'log_level': log_level,
+              'params_file': params_file and config_file('params_file', params_file)}
+    known = _robot_parameters(robot, xacro_arguments)
+    settings = settings or {}
+    programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
+    if controller:
+        programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
+    del shared['params_file']
+    return programs + _display_programs(robot, xacro_arguments, display,
+                                        rviz and rviz_config_file, False, shared)
 
 
 def command(program):
@@ -135,7 +174,9 @@ def config_file(setting_name, wish):
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
     """Programs of this package: the dynamics, and the controller beside or inside them."""
-    dynamics = {**robot, 'publish_clock': use_sim_time, **settings.get(DYNAMICS, {})}
+    # an arm that nobody holds yet would fall while the controller still starts
+    dynamics = {**robot, 'publish_clock': use_sim_time,
+                'wait_for_command': controller == 'process', **settings.get(DYNAMICS, {})}
     control = {**robot, 'use_sim_time': use_sim_time, **settings.get(CONTROLLER, {})}
     if controller == 'inside':
         # the controller is called by the simulation, so its time is that of the arm anyway
@@ -143,6 +184,19 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     programs = [Program(DYNAMICS, dynamics, **shared)]
     if controller == 'process':
         programs.append(Program(CONTROLLER, control, **shared))
+    return programs
+
+
+def _display_programs(robot, xacro_arguments, display, rviz_config, use_sim_time, shared):
+    """Programs that draw a robot: TF, and rviz2 if there are settings for it."""
+    if not robot or not (display or rviz_config):
+        return []
+    programs, time = [], {'use_sim_time': use_sim_time}
+    arm = load(robot, xacro_arguments=_pairs(xacro_arguments))
+    if display:
+        programs.append(_robot_state_publisher(arm, time, shared))
+    if rviz_config:
+        programs.append(_rviz(arm.description.links[0].name, rviz_config, time, shared))
     return programs
 
 

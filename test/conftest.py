@@ -12,10 +12,13 @@ import pytest
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
-    'rig': 'needs the hardware; runs with --rig PORT',
+    'rig': 'needs the hardware; runs with --rig-port PORT',
     'install': 'installs the package several times; runs with --install, as ./run test does',
     'slow': 'takes more than a few seconds; leave out with -m "not slow"',
 }
+
+# Without machine code these take minutes to an hour each: they ask for thousands of mass matrices.
+SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
 
 # ROS of other people in the same network, or of another test run on this machine, stays outside.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
@@ -33,7 +36,8 @@ collect_ignore = ['nodes'] if NO_ROS else []
 def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
-    group.addoption('--rig', metavar='PORT', help='run the tests marked rig on this serial port')
+    group.addoption('--rig-port', metavar='PORT',
+                    help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
                     help='broken robot descriptions to try (default: %(default)s)')
 
@@ -47,15 +51,19 @@ def pytest_report_header():
     return f'ROS tests are off: {NO_ROS}' if NO_ROS else 'ROS tests are on'
 
 
+@pytest.hookimpl(tryfirst=True)     # before -m takes its pick
 def pytest_collection_modifyitems(config, items):
     reasons = {
         'ros': NO_ROS,
-        'rig': '' if config.getoption('--rig') else 'give --rig PORT',
+        'rig': '' if config.getoption('--rig-port') else 'give --rig-port PORT',
         'install': '' if config.getoption('--install') else 'give --install',
     }
     for item in items:
         if 'nodes' in item.nodeid.split('/'):
             item.add_marker('ros')
+        if os.environ.get('NUMBA_DISABLE_JIT') == '1' and (
+                item.nodeid.partition('::')[0].endswith(SLOW_UNCOMPILED)):
+            item.add_marker('slow')
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))

@@ -99,8 +99,6 @@ def test_a_misspelt_robot_gets_the_nearest_right_name():
                 'Try flexsim check --help.'),
     (['check', 'a:=b'], 'flexsim check: no robot given. Name a URDF file beside the arguments for '
                         'xacro.'),
-    (['demo'], 'flexsim demo: the ROS 2 nodes are not part of this version. `flexsim simulate '
-               'two_link --to 0.5,0.5,-0.8` moves the arm without them.'),
 ])
 def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
     done = flexsim(*words)

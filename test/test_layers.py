@@ -19,7 +19,7 @@ LAYERS = (
      'formulations', 'integrators', 'jacobians', 'kinematics', 'linear', 'loads', 'mass',
      'stability', 'statics', 'tangent', 'twists', 'validity'},
     {'control', 'simulation', PACKAGE},             # the package itself offers the library
-    {'display', 'realtime', 'rig', 'viewer', 'recording', 'plots', 'system'},
+    {'demo', 'display', 'realtime', 'rig', 'viewer', 'recording', 'plots', 'system'},
     {'cli', 'nodes', '__main__'},
 )
 ANYBODY = ''

@@ -289,9 +289,51 @@ def test_what_ends_the_thread_is_kept(arm):
     loop = SimulationLoop(frs.Simulation(arm), LoopSettings(realtime_priority=0), LIMITS)
 
     def fail(simulation, effort):
-        raise ZeroDivisionError
+        if threading.current_thread().name == 'simulation':
+            raise ZeroDivisionError
 
     loop.add_output(1000.0, fail)
     loop.start()
     loop._thread.join(10.0)
     assert isinstance(loop.crash, ZeroDivisionError)
+
+
+def test_wall_time_and_steps_are_those_of_the_periods(make_loop):
+    loop, clock = make_loop(period=2e-3)
+    assert (loop.wall_time, loop.steps) == (0.0, 0)
+    run_until(loop, clock, 50.5)
+    assert loop.steps == round(loop.simulation.time / 1e-3)
+    assert loop.wall_time == pytest.approx(loop.simulation.time - 2e-3, abs=2e-4)   # 0.1 ms turns
+
+
+def test_an_arm_that_waits_stands_still_until_the_first_command_and_makes_nothing_up(make_loop):
+    loop, clock = make_loop(wait_for_command=True)
+    run_until(loop, clock, 50.5)
+    assert (loop.state, loop.simulation.time, loop.pacer.dropped) == (PAUSED, 0.0, 0.0)
+    loop.command(*HOLD)
+    run_until(loop, clock, 50.6)
+    assert loop.state == RUNNING
+    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)       # one period of 1 ms
+    run_until(loop, clock, 51.0)    # the commands end, and it goes on
+    assert loop.state == RUNNING and loop.commands.is_stale
+
+
+def test_an_arm_that_waits_can_be_let_go_or_paused_by_hand_too(make_loop):
+    loop, clock = make_loop(wait_for_command=True)
+    loop.resume()
+    run_until(loop, clock, 50.1)
+    assert loop.simulation.time == pytest.approx(0.1, abs=1.5e-3)       # one period of 1 ms
+    loop, clock = make_loop(wait_for_command=True)
+    loop.pause()
+    loop.command(*HOLD)
+    run_until(loop, clock, 50.1)
+    assert (loop.state, loop.simulation.time) == (PAUSED, 0.0)
+
+
+def test_a_controller_inside_or_lockstep_does_not_wait(make_loop):
+    loop, clock = make_loop(wait_for_command=True)
+    loop.controller = lambda simulation: np.zeros(3)
+    run_until(loop, clock, 50.1)
+    assert loop.state == RUNNING and loop.simulation.time > 0.0
+    loop, _ = make_loop(wait_for_command=True, pacing='lockstep')
+    assert loop.state == RUNNING

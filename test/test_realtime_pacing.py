@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.realtime.pacing import Pacer
-from flex_robot_sim.realtime.timing import Echo, Samples
+from flex_robot_sim.realtime.timing import Echo, Histogram, Samples
 
 
 def test_deadlines_do_not_drift():
@@ -61,4 +61,31 @@ def test_an_echo_is_timed_once_and_only_for_what_was_sent():
     assert not echo.answered(1, now=9.0)        # forgotten: two are remembered
     assert echo.answered(3, now=3.5) and not echo.answered(3, now=4.0)
     assert not echo.answered(7, now=9.0)
-    assert echo.delays.count == 1 and echo.delays.longest == 0.5
+    assert echo.delays.counts.sum() == 1 and echo.delays.longest == 0.5
+
+
+def test_a_histogram_knows_the_quantiles_of_all_times_to_a_bin():
+    times = np.random.default_rng(3).lognormal(mean=-7.0, sigma=1.0, size=20000)
+    histogram = Histogram()
+    for value in times:
+        histogram.add(value)
+    for share in (0.01, 0.5, 0.99):
+        # a bin is 2.3 % wide
+        assert histogram.quantile(share) == pytest.approx(np.quantile(times, share), rel=0.023)
+    assert histogram.longest == times.max() and histogram.counts.sum() == times.size
+
+
+def test_a_histogram_leaves_out_what_was_there_before():
+    histogram = Histogram()
+    histogram.add(1.0)
+    before = histogram.counts.copy()
+    assert np.isnan(histogram.quantile(0.5, before))
+    histogram.add(1e-3)
+    assert histogram.quantile(0.5, before) == pytest.approx(1e-3, rel=0.023)    # a bin
+
+
+def test_a_histogram_takes_what_is_beyond_its_bins():
+    histogram = Histogram()
+    for value in (0.0, 1e-9, 1e9):
+        histogram.add(value)
+    assert histogram.counts[0] == 2 and histogram.counts[-1] == 1

@@ -1,10 +1,11 @@
 """Settings are refused in one line that has their name, bound, meaning and unit."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
 
+from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import SCHEMES, SimulationSettings
 
@@ -51,3 +52,37 @@ def test_every_scheme_can_be_chosen(scheme):
 def test_settings_do_not_change():
     with pytest.raises(FrozenInstanceError):
         SimulationSettings().time_step = 1.0
+
+
+@pytest.mark.parametrize('kind, values, message', [
+    (ControllerSettings, {'position_gain': 3.0},
+     'position_gain = 3.0 must be a list: effort per position error; none: those of bandwidth '
+     '[N m/rad, N/m]'),
+    (ControllerSettings, {'position_gain': (3.0, -1.0)},
+     'position_gain[1] = -1.0 must be >= 0.0: effort per position error; none: those of bandwidth '
+     '[N m/rad, N/m]'),
+    (ControllerSettings, {'effort_limits': (0.0,)},
+     'effort_limits[0] = 0.0 must be > 0.0: largest effort of each motor; none: <limit effort> of '
+     'the description, where 0 is no limit [N m, N]'),
+    (ControllerSettings, {'feedback': 'tool'},
+     "feedback = 'tool' must be one of motor, link: side of a flexible joint whose position is "
+     'controlled'),
+    (ControllerSettings, {'state_timeout': float('inf')},
+     'state_timeout = inf must be finite: age of the newest joint state from which efforts are '
+     'zero [s]'),
+    (ProfileSettings, {'profile_poses': (0.1, 'up')},
+     "profile_poses[1] = 'up' must be a number: of swing, one pose after the other [rad, m]"),
+    (ProfileSettings, {'profile_duration': 0.0},
+     'profile_duration = 0.0 must be > 0.0: of a minimum_jerk or bang_bang motion, or of each '
+     'swing [s]'),
+])
+def test_a_useless_value_of_the_controller_is_refused(kind, values, message):
+    with pytest.raises(SettingError) as caught:
+        kind(**values)
+    assert str(caught.value) == message
+
+
+def test_settings_that_share_a_node_have_names_of_their_own():
+    names = [item.name for kind in (SimulationSettings, ControllerSettings, ProfileSettings)
+             for item in fields(kind)]
+    assert len(set(names)) == len(names)

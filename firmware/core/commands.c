@@ -44,9 +44,11 @@ static bool drives_in_range(const struct board *board, int32_t duty, int32_t ste
 static enum result arm(struct board *board, const void *fields, int32_t *value)
 {
     (void)fields, (void)value;
+    if (board->state == STATE_DISARMED) {
+        monitor_trust_steps(&board->monitor, board->seen.counts[JOINT_TURN], board->seen.steps);
+    }
     board_enter(board, STATE_ARMED);
     board->setpoint.taken = board->clock.started;
-    monitor_trust_steps(&board->monitor, board->seen.counts[JOINT_TURN], board->seen.steps);
     return RESULT_ACCEPTED;
 }
 
@@ -164,7 +166,7 @@ static enum result stream(struct board *board, const void *fields, int32_t *valu
     if (frame->rate != 0 && CONTROL_RATE_HZ % frame->rate != 0) {
         return out_of_range(value, 0);
     }
-    board->stream.every = frame->rate ? CONTROL_RATE_HZ / frame->rate : 0;
+    board->stream.every = frame->rate ? (unsigned)CONTROL_RATE_HZ / frame->rate : 0;
     board->stream.wait = 1;
     *value = frame->rate;
     return RESULT_ACCEPTED;

@@ -18,6 +18,7 @@ static void begin_session(struct board *board, const struct hello_frame *hello)
         .nonce = hello->nonce,
         .read_only = hello->major != PROTOCOL_MAJOR || hello->schema_crc != SCHEMA_CRC,
     };
+    board->setpoint.sequence = 0;
     board->stream.every = 0;
     if (!board->stream.health) {
         board->stream.health = true;

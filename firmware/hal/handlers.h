@@ -6,10 +6,11 @@ _Noreturn void reset_handler(void);
 _Noreturn void crash_handler(void);
 
 void systick_handler(void);
+void request_handler(void);
 void bridge_break_handler(void);
 void step_pulse_handler(void);
 void serial_handler(void);
 void serial_sent_handler(void);
-void stop_button_handler(void);
+void switches_handler(void);
 
 #endif

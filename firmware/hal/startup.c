@@ -17,10 +17,11 @@ int main(void);
 /* those that this back end does not define */
 #pragma weak systick_handler = crash_handler
 #pragma weak bridge_break_handler = crash_handler
+#pragma weak request_handler = crash_handler
 #pragma weak step_pulse_handler = crash_handler
 #pragma weak serial_handler = crash_handler
 #pragma weak serial_sent_handler = crash_handler
-#pragma weak stop_button_handler = crash_handler
+#pragma weak switches_handler = crash_handler
 
 typedef void (*handler)(void);
 
@@ -39,10 +40,12 @@ static const struct {
         [NMI] = crash_handler, [HARD_FAULT] = crash_handler, [MEMORY_FAULT] = crash_handler,
         [BUS_FAULT] = crash_handler, [USAGE_FAULT] = crash_handler,
         [SYSTICK] = systick_handler,
+        [INTERRUPT_0 + 6] = request_handler,
+        [INTERRUPT_0 + 23] = switches_handler,
         [INTERRUPT_0 + 24] = bridge_break_handler,
         [INTERRUPT_0 + 28] = step_pulse_handler,
         [INTERRUPT_0 + 37] = serial_handler,
-        [INTERRUPT_0 + 40] = stop_button_handler,
+        [INTERRUPT_0 + 40] = switches_handler,
         [INTERRUPT_0 + 70] = serial_sent_handler,
     },
 };
@@ -68,8 +71,6 @@ void reset_handler(void)
 {
     bool works = test_memory();
 
-    FPU_ACCESS |= 0xFu << 20;
-    memory_barrier();
     for (uint32_t *to = &data_begin, *from = &data_source; to < &data_end;) {
         *to++ = *from++;
     }

@@ -13,8 +13,8 @@ COMMANDS = {
     'modes': 'natural frequencies of an arm at a pose',
     'simulate': 'drive an arm and write what it did as CSV',
     'benchmark': 'how fast, against other engines in the same run',
+    'demo': 'an arm in motion in ROS 2, simulated and controlled',
     'rig': 'the bench: ports, boards, and what stands in for them',
-    'demo': 'not there yet: the arm in motion in ROS 2',
 }
 """Each is a module of this package, imported when it is called: some take a while to load."""
 

@@ -9,6 +9,7 @@ COMMANDS = {
     'emulate': 'the rig without a rig, behind a serial port',
     'conformance': 'check a board against the page of the protocol',
     'calibrate': 'measure the constants of a bench, step by step',
+    'compare': 'an experiment against the simulation of it',
 }
 """Each is a module `rig_<name>` beside this one, imported when it is called."""
 

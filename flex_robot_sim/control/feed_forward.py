@@ -9,15 +9,19 @@ larger than the one before. If e grows beyond any use, because the arm buckles o
 is large against its stiffness, the arm is taken as straight from then on.
 """
 
+import math
+
 import numpy as np
 
+from flex_robot_sim.control.weight import MOST_JOINTS, WeightTable
 from flex_robot_sim.dynamics import inverse_dynamics
 from flex_robot_sim.model import make_workspace
 from flex_robot_sim.tangent import scales
 
-SETTLED = 1e-9          # correction, over the largest elastic coordinate, that is not worth a call
+SETTLED = 1e-10         # turn of the sections by a correction after which none is needed   [rad]
+LONGEST_TURN = 0.1      # of one correction                                                 [rad]
 SMALLEST_SHARE = 1 / 64
-MOST_BENT = 1.0         # turn of a section beyond which no rest is expected any more       [rad]
+MOST_BENT = 1.0         # turn of the sections beyond which no rest is expected any more    [rad]
 
 
 class FeedForward:
@@ -34,11 +38,15 @@ class FeedForward:
         self._position, self._needed = self._q[:n], self._force[:n]     # views
         self._key = b''
         self._is_bent = kind == 'sag'
+        self._table = None
+        if not self._is_bent and n <= MOST_JOINTS:
+            self._table = WeightTable(arm)
+            self.effort = self._table.effort
         elastic = slice(n + int((arrays.motor >= 0).sum()), arm.size)
         self._e, self._pull = self._q[elastic], self._force[elastic]    # views
         self._compliance = np.linalg.inv(_stiffness(arrays)[elastic, elastic])
-        self._per_scale = 1 / scales(arm)[elastic]
-        self._step, self._scaled = np.zeros((2, self._e.size))
+        self._turns = 1 / scales(arm)[elastic]      # of a section, by coordinate       [rad]
+        self._step, self._turn = np.zeros((2, self._e.size))
         self._gives = np.where(arrays.motor >= 0, 1 / np.where(
             arrays.motor >= 0, arrays.gear_stiffness, 1.0), 0.0) * self._is_bent
         self._share, self._size = 1.0, np.inf
@@ -52,6 +60,10 @@ class FeedForward:
         else:
             self._key, self.is_settled = key, False
             self._share, self._size = 1.0, np.inf
+        if self._table is not None:
+            self._table.update(target)
+            self.is_settled = True
+            return
         self._position[:] = target
         self._set_efforts()
         self.is_settled = not self._is_bent or not self._e.size or self._bend()
@@ -63,22 +75,23 @@ class FeedForward:
 
     def _bend(self):
         """Correct the elastic coordinates; say whether it made no difference any more."""
-        e, step, scaled = self._e, self._step, self._scaled
+        e, step, turn = self._e, self._step, self._turn
         np.dot(self._compliance, self._pull, out=step)
         step += e                                           # K^-1 (K e + g)
-        size = step.dot(step)
+        np.multiply(step, self._turns, out=turn)
+        size = math.sqrt(turn.dot(turn))
         if size > self._size and self._share > SMALLEST_SHARE:
             self._share /= 2
         self._size = size
-        step *= self._share
+        step *= min(self._share, LONGEST_TURN / size) if size else 0.0
         e -= step
-        np.multiply(e, self._per_scale, out=scaled)
-        if not scaled.dot(scaled) < MOST_BENT**2:           # nan is not less either
+        np.multiply(e, self._turns, out=turn)
+        if not turn.dot(turn) < MOST_BENT**2:               # nan is not less either
             self.gave_up, self._is_bent = True, False
             e[:] = 0.0
             self._set_efforts()
             return True
-        return size <= SETTLED**2 * e.dot(e)
+        return size <= SETTLED
 
 
 def _stiffness(arrays):

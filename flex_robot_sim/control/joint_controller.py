@@ -14,12 +14,13 @@ from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import felt_inertia
 from flex_robot_sim.control.limits import effort_limits, refuse_beyond_stops
 from flex_robot_sim.control.profiles import doublet_of_profile, motion_of_profile
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings, ProfileSettings
 from flex_robot_sim.control.trajectory import joint_rows
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.tangent import checked
 
 NEVER = -math.inf
+LARGEST = 1e9           # position or velocity that is still believed              [rad, m, per s]
 NO_PROFILE = ProfileSettings()
 
 
@@ -41,12 +42,15 @@ class JointController:
         self.saturated = np.zeros(n, int)   # updates in which a joint wanted more than its limit
         self.reports = []                   # lines to be said once
         self._inertia = felt_inertia(arm)
+        # all made at the start, so that a change while it runs takes no time
+        self._feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+        self._told_straight = False
         self._reference = np.zeros(3 * n)
         self._target, self._target_velocity = self._reference[:n], self._reference[n:2 * n]
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
         self._last, self._is_live, self._is_blind = NEVER, False, False
-        self._motion = self._doublet = self._waiting = self._feed = self.settings = None
+        self._motion = self._doublet = self._waiting = None
         self._motion_start, self._velocity_ends = 0.0, math.inf
         self.change(settings or ControllerSettings())
         self._profile = profile or NO_PROFILE
@@ -68,10 +72,7 @@ class JointController:
             damping = 2 * settings.damping_ratio * np.sqrt(stiffness * inertia)
         self._limits = effort_limits(self.arm) if limits is None else limits
         self._stiffness, self._damping, self._lowest = stiffness, damping, -self._limits
-        if self.settings is None or settings.feed_forward != self.settings.feed_forward:
-            self._feed = (None if settings.feed_forward == 'none'
-                          else FeedForward(self.arm, settings.feed_forward))
-            self._told_straight = False
+        self._feed = self._feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
         self._leads = self._by_motor and settings.feed_forward == 'sag'
         self.settings = settings
@@ -118,7 +119,7 @@ class JointController:
         measured, rate = position, velocity
         if self._by_motor and motor_position is not None:
             measured, rate = motor_position, motor_velocity
-        if not math.isfinite(position.dot(position) + measured.dot(measured) + rate.dot(rate)):
+        if not math.hypot(*position, *measured, *rate) < LARGEST:       # nan is not less either
             return self._refuse_state(now)
         self._measured[:] = position if self._leads else measured
         if self._is_late(now):
@@ -267,10 +268,19 @@ class JointController:
             self._target_velocity[:] = 0.0
             self._velocity_ends = math.inf
         if self._waiting is not None and now >= self._waiting[1]:
-            trajectory, start = self._waiting
+            self._take_over(*self._waiting, now)
+
+    def _take_over(self, trajectory, start, now):
+        """Follow the trajectory that waited for its start."""
+        try:
             motion = self._motion_along(trajectory, now - start)
-            self._stop()
-            self._motion, self._motion_start = motion, start
+        except SettingError as error:       # shorter than the time between two joint states
+            self.refused += 1
+            self.reports.append(f'trajectory refused: {error}')
+            self._waiting = None
+            return
+        self._stop()
+        self._motion, self._motion_start = motion, start
 
     def _motion_along(self, trajectory, elapsed):
         present = self._reference.reshape(3, -1)
@@ -296,7 +306,7 @@ class JointController:
         self.refused += 1
         if not self._is_blind:
             self._is_blind = True
-            self.reports.append('a joint state is not finite: it is refused')
+            self.reports.append('a joint state is not finite, or beyond all reason: it is refused')
         self.is_stale(now)
         return self.effort
 

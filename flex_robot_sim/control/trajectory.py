@@ -126,7 +126,11 @@ def _rows(what, values, k, m):
             raise SettingError(f'point {i + 1} of the trajectory has {len(row)} {what} for {m} '
                                'joints')
         if len(row):
-            table[i], has[i] = row, True
+            try:
+                table[i], has[i] = row, True
+            except (TypeError, ValueError) as error:
+                raise SettingError(f'the {what} of point {i + 1} of the trajectory are not '
+                                   'numbers') from error
     if not np.isfinite(table).all():
         i = _first(~np.isfinite(table).all(axis=1))
         raise SettingError(f'the {what} of point {i} of the trajectory are not finite')

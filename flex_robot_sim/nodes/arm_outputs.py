@@ -44,12 +44,18 @@ class ArmOutputs:
             rows = self._motor_rows
             self._motors.send(stamp, q[rows], qd[rows], effort[self._driving])
 
-    def send_flex(self, stamp, q, qd):
-        """Send flex_states, strain and the tip deflections that somebody listens to."""
+    def send_flex(self, stamp, q, qd, strain=None):
+        """
+        Send flex_states, strain and the tip deflections that somebody listens to.
+
+        :param strain: curvatures and their rates (2, k) as flex sensors have measured them
+            [1/m, 1/(m s)]; None: those of the coordinates.
+        """
         if self._arm.tips:
             self._flex.send(stamp, q[self._elastic], qd[self._elastic])
         if self._sensors.names:
-            self._strain.send(stamp, self._sensors.matrix @ q, self._sensors.matrix @ qd)
+            matrix = self._sensors.matrix
+            self._strain.send(stamp, *((matrix @ q, matrix @ qd) if strain is None else strain))
         for link, pose in self._tips.items():
             if pose.is_heard():
                 deflection = tip_deflection(self._arm, link, q)

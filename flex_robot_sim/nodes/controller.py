@@ -23,7 +23,7 @@ from flex_robot_sim.nodes.conversions import (
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, RobotSettings
 from flex_robot_sim.nodes.state_pairs import StatePairs
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
 
@@ -42,8 +42,8 @@ class ControllerNode(Node):
         """
         super().__init__('controller')
         self.controller, self._in_its_thread = None, lambda action: action()
-        kinds = [ControllerSettings, ProfileSettings, NodeSettings]
-        self.parameters = Parameters(self, *(kinds if is_inside else [RobotSettings, *kinds]))
+        own = [kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside]
+        self.parameters = Parameters(self, *own)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 

@@ -116,6 +116,28 @@ def trajectory_of(message):
     return trajectory, None if start is None else start / SECOND
 
 
+def effort_profile_of(message, joint_names):
+    """
+    Times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N], of a JointTrajectory.
+
+    The effort of a point lasts from the point before to its time_from_start; joints that are not
+    named get none.
+    """
+    unknown = [name for name in message.joint_names if name not in joint_names]
+    if unknown or not message.joint_names:
+        what = f'no joint "{unknown[0]}"' if unknown else 'it names no joint'
+        raise CommandError(f'{what}. Known: {", ".join(joint_names)}')
+    columns = [list(joint_names).index(name) for name in message.joint_names]
+    times, efforts = [], np.zeros((len(message.points), len(joint_names)))
+    for row, point in zip(efforts, message.points):
+        if len(point.effort) != len(columns):
+            raise CommandError(f'{len(point.effort)} efforts for {len(columns)} joints. Fill the '
+                               'field effort of each point [N m, N]')
+        row[columns] = point.effort
+        times.append(point.time_from_start.sec + point.time_from_start.nanosec / SECOND)
+    return times, efforts
+
+
 def set_vector(vector, values):
     """Set a Vector3 or Point message."""
     vector.x, vector.y, vector.z = values.tolist()

@@ -18,7 +18,8 @@ from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings, OutputSettings, RobotSettings
+from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, OutputSettings, RobotSettings
+from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
@@ -39,8 +40,7 @@ class DynamicsNode(Node):
         self.loop, self._attach_controller = None, attach_controller
         if must_compile():
             self.get_logger().info('compiling, once after an installation: half a minute')
-        self.parameters = Parameters(self, RobotSettings, SimulationSettings, LoopSettings,
-                                     PayloadSettings, OutputSettings, NodeSettings)
+        self.parameters = Parameters(self, *DYNAMICS_SETTINGS)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 
     def _start(self, arm):
@@ -52,6 +52,7 @@ class DynamicsNode(Node):
         loop.set_payload(parameters[PayloadSettings])
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
         self._service_set = DynamicsServices(self, loop)
+        offer_simulation_interfaces(self, loop)
         self._diagnostics = DynamicsDiagnostics(self, loop)
         parameters.on_change(self._on_change)
         self.create_subscription(WrenchStamped, 'push', self._on_push, COMMANDS)

@@ -1,4 +1,8 @@
-"""What the dynamics node says about itself: lines in the log, and /diagnostics once a second."""
+"""
+What the dynamics node says about itself: lines in the log, and /diagnostics.
+
+They go out once a second, and at once when the simulation is paused, goes on or is lost.
+"""
 
 import time
 
@@ -17,7 +21,7 @@ class DynamicsDiagnostics:
         self._node, self._loop = node, loop
         self._report = LoopReport(loop, time.monotonic())
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self._told_twins = False
+        self._told_twins, self._told_state = False, loop.state
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(0.1, self._log_events, clock=steady)
         node.create_timer(1.0, self._publish, clock=steady)
@@ -36,6 +40,8 @@ class DynamicsDiagnostics:
                 log.warning(line)
             else:
                 log.info(line)
+        if self._loop.state != self._told_state:
+            self._publish()
 
     def _publish(self):
         level, message, values = self._loop.call(
@@ -45,7 +51,7 @@ class DynamicsDiagnostics:
             level, message = 'error', f'{twins} nodes are called {self._name}: stop all but one'
             if not self._told_twins:
                 self._node.get_logger().error(message)
-        self._told_twins = twins > 1
+        self._told_twins, self._told_state = twins > 1, values['state']
         array = DiagnosticArray(status=[diagnostic_status(
             f'{self._name}: simulation', self._loop.simulation.arm.description.name, level,
             message, values)])

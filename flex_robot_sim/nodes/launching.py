@@ -36,8 +36,20 @@ def given_arguments(kind, context):
     values = {}
     for item in fields(kind):
         text = LaunchConfiguration(item.name).perform(context)
-        values[item.name] = BOOLEANS[text] if isinstance(item.default, bool) else text
+        values[item.name] = value_of(item, text)
     return kind(**values)
+
+
+def value_of(item, text):
+    """Return the value of a settings field from the command line of ros2 launch."""
+    if isinstance(item.default, bool):
+        return BOOLEANS[text]
+    if isinstance(item.default, (int, float)):
+        try:
+            return type(item.default)(text)
+        except ValueError:
+            return text             # the settings say what is wrong with it
+    return text
 
 
 def actions_of(programs):

@@ -3,6 +3,7 @@
 from std_msgs.msg import String
 
 import flex_robot_sim as frs
+from flex_robot_sim.display.description import is_display_description
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.topics import LATCHED
 
@@ -19,7 +20,11 @@ def when_arm_is_known(node, settings, start):
     first = []
 
     def on_description(message):
-        if not first:
+        if is_display_description(message.data):
+            node.get_logger().warning('robot_description is a display description, made for '
+                                      'drawing: send the original, or give the parameter "robot"',
+                                      once=True)
+        elif not first:
             first.append(message.data)
             start(_arm(message.data, settings))
         elif message.data not in first:

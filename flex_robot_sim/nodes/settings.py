@@ -1,9 +1,11 @@
-"""Settings that only nodes have: which robot, what goes out and how often."""
+"""Settings that only nodes have, and which settings are the parameters of which node."""
 
 from dataclasses import dataclass
 
 from flex_robot_sim.assembly import COUPLINGS, GRAVITY
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,9 @@ class NodeSettings(Settings):
     executor: str = setting('auto', 'executor of rclpy; auto takes that of events, which needs '
                                     'least time, where there is one',
                             choices=('auto', 'events', 'single_threaded'))
+
+
+DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSettings,
+                     OutputSettings, NodeSettings)
+CONTROLLER_SETTINGS = (RobotSettings, ControllerSettings, ProfileSettings, NodeSettings)
+"""The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""

@@ -65,10 +65,12 @@ class SimulationLoop:
         self.controller = None          # function(simulation) -> efforts, in place of commands
         self.outputs = []
         self.events = queue.SimpleQueue()       # (level, line): 'info', 'warning', 'error'
-        self.state, self.periods = RUNNING, 0
+        self._waits = settings.wait_for_command and not self.is_lockstep
+        self.state, self.periods = PAUSED if self._waits else RUNNING, 0
         self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
+        self._began = self._carried_out = None
         self._requests, self._wake = queue.SimpleQueue(), threading.Event()
         self._pending, self._handled_stamp, self._sent_at = 0, None, -float('inf')
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
@@ -78,6 +80,16 @@ class SimulationLoop:
         self._payload_link = ''
         self._go_home()
         self.pacer.restart(clock())
+
+    @property
+    def steps(self):
+        """How many steps of the simulation have been taken."""
+        return self.periods * self._steps
+
+    @property
+    def wall_time(self):
+        """From the first period to the end of the last one, without pauses [s]."""
+        return 0.0 if self._began is None else self._carried_out - self._began
 
     def add_output(self, rate, function):
         """Return the Output that calls function(simulation, effort) at a rate [Hz]."""
@@ -97,6 +109,8 @@ class SimulationLoop:
         self.commands.offer(names, efforts, now)
         if stamp is not None:
             self.echo.answered(stamp, now)
+        if self._waits:
+            self._wake.set()
         if self.is_lockstep:
             if stamp is not None:
                 if self._handled_stamp is not None and stamp <= self._handled_stamp:
@@ -121,13 +135,13 @@ class SimulationLoop:
     def pause(self):
         """Stand still until `resume` or `step`."""
         self._expect_a_good_state()
-        self.state = PAUSED
+        self.state, self._waits = PAUSED, False
 
     def resume(self):
         """Go on, from now: nothing is made up for."""
         self._expect_a_good_state()
-        self.state = RUNNING
-        self.pacer.restart(self._clock())
+        self._waits = False
+        self._go_on()
 
     def step(self):
         """Carry out one period while paused."""
@@ -142,8 +156,7 @@ class SimulationLoop:
         self.commands.forget()
         self._pending = 0
         if self.state == FAILED:
-            self.state = RUNNING
-            self.pacer.restart(self._clock())
+            self._go_on()
         self._publish(everything=True)
 
     def change(self, settings):
@@ -172,6 +185,7 @@ class SimulationLoop:
 
     def start(self):
         """Run in a thread until `stop`."""
+        self._publish(everything=True)      # the first message of a kind takes long
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
@@ -206,6 +220,8 @@ class SimulationLoop:
     def turn(self):
         """Do what is due now; return for how long nothing more is [s]."""
         self._serve_requests()
+        if self._waits and (self.commands.accepted or self.controller is not None):
+            self.resume()
         if self.state == PAUSED:
             self._publish_when_idle()
         if self.state != RUNNING:
@@ -253,7 +269,10 @@ class SimulationLoop:
             return
         self._effort = effort
         self.periods += 1
-        self.step_times.add(self._clock() - start)
+        self._carried_out = self._clock()
+        if self._began is None:
+            self._began = start
+        self.step_times.add(self._carried_out - start)
         if simulation.reports:
             for line in simulation.reports:
                 self.events.put(('warning', line))
@@ -297,6 +316,14 @@ class SimulationLoop:
         home = self.settings.initial_position
         if home:
             self.simulation.set_state(position=home)
+
+    def _go_on(self):
+        """Run, from now."""
+        now = self._clock()
+        if self.state != RUNNING and self._began is not None:
+            self._began += now - self._carried_out
+        self.state = RUNNING
+        self.pacer.restart(now)
 
     def _expect_a_good_state(self):
         if self.state == FAILED:

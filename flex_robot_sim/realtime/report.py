@@ -46,6 +46,7 @@ class LoopReport:
         """Begin at `now` [s]."""
         self._loop = loop
         self._last = now, loop.simulation.time, loop.pacer.dropped
+        self._last_delays = loop.echo.delays.counts.copy()
         self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
         loop.add_output(WATCH_RATE, lambda simulation, _: self.bending.note(
             simulation.coordinates))
@@ -56,9 +57,13 @@ class LoopReport:
         wall, sim, dropped = self._last
         self._last = now, simulation.time, loop.pacer.dropped
         energy, shares = simulation.energy(), self.bending.take()
+        delays, before = loop.echo.delays, self._last_delays
+        self._last_delays = delays.counts.copy()
         values = {
             'state': loop.state,
             'simulated time [s]': simulation.time,
+            'wall time [s]': loop.wall_time,
+            'steps': loop.steps,
             'real-time factor': (simulation.time - sim) / max(now - wall, 1e-9),
             'step time, median [ms]': MILLI * loop.step_times.median,
             'step time, 99 % [ms]': MILLI * loop.step_times.quantile(0.99),
@@ -70,6 +75,10 @@ class LoopReport:
             'commands refused': commands.refused,
             'commands cut to an effort limit': commands.limited,
             'commands timed out': commands.timeouts,
+            'state to command, median [ms]': MILLI * delays.quantile(0.5, before),
+            'state to command, 99 % [ms]': MILLI * delays.quantile(0.99, before),
+            'state to command since the start, median [ms]': MILLI * delays.quantile(0.5),
+            'state to command since the start, 99 % [ms]': MILLI * delays.quantile(0.99),
             'energy [J]': energy.kinetic + energy.strain + energy.gravity,
             'energy balance [J]': energy.balance,
             **{f'{link}: bending over its limit of validity': share

@@ -23,6 +23,8 @@ class LoopSettings(Settings):
         0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
     realtime_priority: int = setting(
         20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0)
+    wait_for_command: bool = setting(
+        False, 'whether the arm stands still, as if paused, until the first command')
     initial_position: tuple = setting(
         (), 'joint positions at the start and after a reset; none: zero', 'rad, m', of=float)
 

@@ -137,6 +137,12 @@ class Bench:
             self.simulation.step()
         self._steps = drive.steps
 
+    def take_hold(self, steps):
+        """Let the field, after `steps` microsteps since power-up, stand where the rotor is."""
+        self._steps = steps
+        self._zero_angle = (self.simulation.position[TURN]
+                            - steps * 2 * np.pi / self.parts.steps_per_turn)
+
     def mend(self):
         """Take all faults away; counts that have jumped stay where they are."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)

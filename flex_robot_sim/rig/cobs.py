@@ -18,11 +18,9 @@ def unstuff(data):
     """Return what was stuffed, or None if `data` cannot have come from `stuff`."""
     if not 0 < len(data) <= TOO_LONG or 0 in data:
         return None
-    pieces, at = [], 0
-    while at < len(data):
-        end = at + data[at]
-        if end > len(data):
-            return None
-        pieces.append(data[at + 1:end])
-        at = end
-    return b'\0'.join(pieces)
+    # a zero goes back to each place from which the way to the next one was told
+    plain, at, size = bytearray(data), 0, len(data)
+    while at < size:
+        plain[at] = 0
+        at += data[at]
+    return bytes(plain[1:]) if at == size else None

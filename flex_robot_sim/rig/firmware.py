@@ -35,16 +35,16 @@ def missing_tools(tools):
             f'sudo apt install --no-install-recommends {" ".join(packages)}).')
 
 
-def build(target='emulation'):
+def build(target='emulation', sources=None):
     """
     Make the firmware, if its sources have changed, and return the path of its ELF file.
 
-    :param target: 'board' or 'emulation'.
+    :param target: 'board' or 'emulation'; sources: default: those that come with the package.
     """
     problem = missing_tools(TOOLS)
     if problem:
         raise RigError(problem)
-    sources = share_folder() / 'firmware'
+    sources = Path(sources or share_folder() / 'firmware')
     folder = _build_folder(sources)
     with _locked(folder / '.lock'):
         result = subprocess.run(['make', '-s', '-C', sources, target, f'BUILD={folder}'],

@@ -152,24 +152,36 @@ class _SerialLine:
     def __init__(self, name, baud):
         self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
                                    exclusive=True)
-        self.wake, self.write = self._port.cancel_read, self._port.write
+        self.write = self._port.write
+        self._woken, self._waker = os.pipe()
         with suppress(ValueError, NotImplementedError, AttributeError):
             self._port.set_low_latency_mode(True)       # many adapters have none
         try:
             self._port.reset_input_buffer()
         except GONE:
-            self._port.close()
+            self.close()
             raise
 
     def read(self):
         """Return what is there, or b'' after WAKE."""
-        data = self._port.read(1)
-        if data:
-            data += self._port.read(min(self._port.in_waiting, BULK))
+        # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
+        device = self._port.fileno()
+        ready = select.select([device, self._woken], [], [], WAKE)[0]
+        if device not in ready:
+            return b''
+        data = os.read(device, BULK)
+        if not data:
+            raise OSError(errno.EIO, 'the device has gone')
         return data
+
+    def wake(self):
+        """End a reading that is under way."""
+        os.write(self._waker, b'.')
 
     def close(self):
         """Give the device back."""
+        os.close(self._woken)
+        os.close(self._waker)
         self._port.close()
 
 

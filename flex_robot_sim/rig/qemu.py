@@ -2,39 +2,64 @@
 The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
 
 In lockstep time stands still until `step`; what a step does depends on nothing else than what it
-was given. In real time (`RealTimePort`) the serial port is a pseudo terminal like any other.
+was given. In real time `QemuPort` makes the serial port a pseudo terminal like any other.
 """
 
 import contextlib
+import fcntl
+import os
 import socket
 import struct
 import subprocess
+import threading
 import time
 from typing import NamedTuple
 
+from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
+from flex_robot_sim.rig.pty_port import PtyPort
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
 PATIENCE = 20.0                     # for one step, or for a boot                       [s]
 
+# The processor sleeps until it is asked, which makes a step four times as fast on a busy computer
+# as one that watches the mailbox.
+WAKE = ''.join(f'set_irq_in /machine/unattached/device[0]/armv7m unnamed-gpio-in 6 {level}\n'
+               for level in (1, 0))
+
 # firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
 START = 0x5354524D
 REAL_TIME, LOCKSTEP = 0, 1
 REBOOT, HANG, CRASH = 1, 2, 4
 HEAD = struct.Struct('<4x2I')       # mode, boot id
-WORLD = struct.Struct('<4I2i2IiI')  # time, received, faults, cause; encoders, ADC, current, inputs
+WORLD = struct.Struct('<4I2i2IiI')  # time, bytes, faults, cause; encoders, ADC, current, inputs
 WORD = struct.Struct('<I')
-OUT = struct.Struct('<5I3i')        # done, sent, boots, cause, enabled; duty, step rate, steps
+OUT = struct.Struct('<5I3i')        # done, bytes, boots, cause, enabled; duty, step rate, steps
+TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
+AT_ONCE = 128                       # of those to the host that are read with the outputs
+NOT_DONE = b'\xff\xff\xff\xff'
+BOOT_ID_AT = 8
 WORLD_AT = HEAD.size
+PINS_AT = WORLD_AT + 16
 REQUEST_AT = WORLD_AT + WORLD.size
 OUT_AT = REQUEST_AT + WORD.size
-SIZE = OUT_AT + OUT.size
+TO_HOST_AT = OUT_AT + OUT.size
+FROM_HOST_AT = TO_HOST_AT + TO_HOST
+SIZE = FROM_HOST_AT + FROM_HOST
 
-# Kills QEMU as soon as its standard input ends, however the process that held it came to its end.
-SUPERVISOR = '"$@" </dev/null & child=$!; read -r _; kill -9 "$child" 2>/dev/null; wait "$child"'
+# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
+# and ends itself with QEMU. Descriptor 3 is free: those of the sockets start at FIRST_SOCKET.
+SUPERVISOR = """
+exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+{ read -r _ <&3; kill -9 "$child"; } 2>/dev/null & watcher=$!
+wait "$child"
+kill "$watcher" 2>/dev/null
+"""
+FIRST_SOCKET = 10
 
 
 class World(NamedTuple):
@@ -76,16 +101,15 @@ class QemuMachine:
         image = build() if image is None else image
         self._mailbox = symbol_address(image, 'mailbox')
         self.outputs, self.boots = None, 0
-        self._request = self._received = self._sent = 0
+        self._request = 0
         self._world = world or World()
-        self._answers = b''
         self._qtest, self.serial, self._process = self._started(str(image))
         try:
-            self._write(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
-                        + self._packed_world(clock, 0, 0))
-            self._write(REQUEST_AT, bytes(SIZE - REQUEST_AT))
-            self._write(0, WORD.pack(START))
-            self._take(self._wait_until(lambda out: out[2] == 1, 'does not boot'))
+            self._ask(self._writing(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
+                                    + self._packed_world(clock)
+                                    + WORD.pack(0) + NOT_DONE + bytes(OUT.size - WORD.size))
+                      + self._writing(0, WORD.pack(START)))
+            self._wait_until(lambda out: out[0] == 0, 'does not boot')
         except BaseException:
             self.close()
             raise
@@ -100,7 +124,7 @@ class QemuMachine:
 
     def reboot(self, clock, boot_id, cause):
         """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
-        self._write(0, WORD.pack(START) + HEAD.pack(LOCKSTEP, boot_id)[4:])
+        self._ask(self._writing(BOOT_ID_AT, WORD.pack(boot_id)))
         self._asked_for(self._world, clock, b'', REBOOT, int(cause))
 
     def hang(self, clock):
@@ -114,20 +138,20 @@ class QemuMachine:
     def set_world(self, world):
         """In real time: what the pins are given from now on."""
         self._world = world
-        self._write(WORLD_AT + 16, self._packed_world(0, 0, 0)[16:])
+        self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self):
         """Return the present Outputs; in lockstep those of the last step are in `outputs`."""
-        self._take(OUT.unpack(self._read(OUT_AT, OUT.size)))
+        self._read_out()
         return self.outputs
 
     def close(self):
         """End QEMU."""
-        self._qtest.close()
-        self.serial.close()
         self._process.stdin.close()
         self._process.wait()
         self._process.stderr.close()
+        self._qtest.close()
+        self.serial.close()
 
     def __enter__(self):
         return self
@@ -137,88 +161,87 @@ class QemuMachine:
 
     def _started(self, image):
         ours, theirs = zip(socket.socketpair(), socket.socketpair())
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_SOCKET) for end in theirs]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
                    '-monitor', 'none', '-no-user-config', '-qtest-log', 'none']
-        for name, end in zip(('qtest', 'serial'), theirs):
-            command += ['-chardev', f'socket,id={name},fd={end.fileno()}',
-                        f'-{name}', f'chardev:{name}']
+        for name, number in zip(('qtest', 'serial'), numbers):
+            command += ['-chardev', f'socket,id={name},fd={number}', f'-{name}', f'chardev:{name}']
         # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
         process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-            pass_fds=[end.fileno() for end in theirs])
-        for end in theirs:
+            pass_fds=numbers)
+        for end, number in zip(theirs, numbers):
             end.close()
+            os.close(number)
         for end in ours:
             end.settimeout(PATIENCE)
         return (*ours, process)
 
-    def _packed_world(self, clock, faults, cause):
+    def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
-        return WORLD.pack(clock % 2**32, self._received, faults, cause, *world.encoders,
-                          *world.adc, round(world.current * 1000), world.inputs)
+        return WORLD.pack(clock % 2**32, received, faults, cause, *world.encoders, *world.adc,
+                          round(world.current * 1000), world.inputs)
 
     def _asked_for(self, world, clock, data, faults, cause=0):
+        if len(data) > FROM_HOST:
+            raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
         self._world = world
         self._request = (self._request + 1) % 2**32
-        self._received = (self._received + len(data)) % 2**32
+        # everything in one packet: each answer that is waited for costs a tenth of a millisecond
+        lines = self._writing(WORLD_AT, self._packed_world(clock, len(data), faults, cause))
         if data:
-            self.serial.sendall(data)
-        packed = self._packed_world(clock, faults, cause)
-        self._write(WORLD_AT, packed, REQUEST_AT, WORD.pack(self._request))
-        out = self._wait_until(lambda out: out[0] == self._request, 'does not finish its step')
-        before = self._sent
-        if out[2] != self.boots:
-            before = self._received = 0
-        self._take(out)
-        return self._drained((self._sent - before) % 2**32)
+            lines += self._writing(FROM_HOST_AT, data)
+        lines += self._writing(REQUEST_AT, WORD.pack(self._request)) + WAKE
+        out, sent = self._wait_until(lambda out: out[0] == self._request,
+                                     'does not finish its step', lines)
+        count = out[1]
+        if count > AT_ONCE:
+            sent += self._ask(self._reading(TO_HOST_AT + AT_ONCE, count - AT_ONCE))[-1]
+        return sent[:count]
 
-    def _take(self, out):
-        _, self._sent, self.boots, _, enabled, duty, step_rate, steps = out
-        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
-
-    def _wait_until(self, true, problem):
+    def _wait_until(self, true, problem, lines=''):
+        """Send lines, then look until true(fields of OUT); return these and AT_ONCE bytes."""
         deadline = time.monotonic() + PATIENCE
         while True:
-            out = OUT.unpack(self._read(OUT_AT, OUT.size))
+            out, sent = self._read_out(lines)
             if true(out):
-                return out
+                return out, sent
+            lines = ''
             if time.monotonic() > deadline:
                 raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
 
-    def _drained(self, count):
-        data = b''
-        while len(data) < count:
-            with self._named_errors():
-                piece = self.serial.recv(count - len(data))
-                if not piece:
-                    raise ConnectionError
-            data += piece
-        return data
+    def _read_out(self, lines=''):
+        """Fields of OUT and the first bytes to the host, after some lines."""
+        # the firmware writes `done` last: read first, it vouches for what is read after it
+        done, data = self._ask(lines + self._reading(OUT_AT, WORD.size)
+                               + self._reading(OUT_AT, OUT.size + AT_ONCE))[-2:]
+        out = (*WORD.unpack(done), *OUT.unpack(data[:OUT.size])[1:])
+        _, _, self.boots, _, enabled, duty, step_rate, steps = out
+        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+        return out, data[OUT.size:]
 
-    def _write(self, *places_and_data):
-        """Write blocks at offsets in the mailbox, in this order."""
-        pairs = list(zip(places_and_data[::2], places_and_data[1::2]))
-        lines = ''.join(f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
-                        for at, data in pairs)
-        self._ask(lines, len(pairs))
+    def _reading(self, at, size):
+        """Line that reads a block at an offset in the mailbox."""
+        return f'read {self._mailbox + at:#x} {size:#x}\n'
 
-    def _read(self, at, size):
-        answer = self._ask(f'read {self._mailbox + at:#x} {size:#x}\n', 1)
-        return bytes.fromhex(answer.split()[1][2:].decode())
+    def _writing(self, at, data):
+        """Line that writes a block at an offset in the mailbox."""
+        return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
 
-    def _ask(self, lines, count):
-        """Send lines of the qtest protocol, and return the last of the answers."""
+    def _ask(self, lines):
+        """Send lines of the qtest protocol, and return the bytes in each answer."""
+        count, data = lines.count('\n'), b''
         with self._named_errors():
             self._qtest.sendall(lines.encode())
-            while self._answers.count(b'\n') < count:
+            while data.count(b'\n') < count:
                 piece = self._qtest.recv(4096)
                 if not piece:
                     raise ConnectionError
-                self._answers += piece
-        *answers, self._answers = self._answers.split(b'\n')
+                data += piece
+        answers = data.split(b'\n')[:-1]
         assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
-        return answers[-1]
+        return [bytes.fromhex(answer[5:].decode()) for answer in answers]     # OK 0x...
 
     @contextlib.contextmanager
     def _named_errors(self):
@@ -233,3 +256,60 @@ class QemuMachine:
                 said = self._process.stderr.read().decode(errors='replace').strip()
             reason = said.splitlines()[0] if said else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error
+
+
+class QemuPort:
+    """
+    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
+
+    What nobody reads is thrown away, because a port that is not drained would freeze QEMU.
+    """
+
+    def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
+        """
+        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
+
+        :param clock: of the board at power-up [us].
+        """
+        self.port = PtyPort(link)
+        self._ended = threading.Event()
+        try:
+            self.machine = QemuMachine(image, False, boot_id, clock, world)
+        except BaseException:
+            self.port.close()
+            raise
+        self.machine.serial.settimeout(None)
+        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
+                         for work in (self._to_host, self._to_board)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def link(self):
+        """Path of the port."""
+        return str(self.port.link)
+
+    def close(self):
+        """End QEMU and take the port away."""
+        self._ended.set()
+        self.machine.close()
+        for thread in self._threads:
+            thread.join()
+        self.port.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _to_host(self):
+        with contextlib.suppress(OSError):
+            while data := self.machine.serial.recv(4096):
+                self.port.write(data)
+
+    def _to_board(self):
+        with contextlib.suppress(OSError):
+            while not self._ended.is_set():
+                if self.port.wait(0.05):
+                    self.machine.serial.sendall(self.port.read())

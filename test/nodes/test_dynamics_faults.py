@@ -9,6 +9,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+import flex_robot_sim as frs
+from flex_robot_sim.display.description import display_description
 from flex_robot_sim.nodes.topics import LATCHED
 
 
@@ -41,6 +43,21 @@ def test_a_broken_robot_description_ends_with_one_line_and_code_2(start, observe
         String(data='<robot name="r">\n<link name="a"/><link name="a"/></robot>'))
     assert process.wait() == 2
     assert process.count('Traceback') == 0 and '"a"' in process.lines[-1]
+
+
+def test_a_display_description_is_no_robot_to_simulate(start, observer):
+    process = start('dynamics')
+    process.wait_for_line('waiting for robot_description')
+    observer.publisher(String, 'robot_description', LATCHED).publish(
+        String(data=display_description(frs.load('two_link'))))
+    process.wait_for_line('robot_description is a display description')
+    assert process.process.poll() is None
+
+
+def test_the_executor_of_one_thread_does_as_well(start, observer):
+    start('dynamics', robot='two_link', executor='single_threaded')
+    observer.hear(DiagnosticArray, '/diagnostics',
+                  lambda message: figures(message)['state'] == 'running')
 
 
 def test_wrong_ros_arguments_end_with_one_line(start):

@@ -24,6 +24,9 @@ bool clock_start(void)
 {
     RCC->control |= RCC_HSE_ON;
     bool crystal = wait_for(&RCC->control, RCC_HSE_READY, RCC_HSE_READY);
+    if (crystal) {
+        RCC->control |= RCC_HSE_GUARD;      /* if it fails later: PWM off and a crash */
+    }
     uint32_t input_mhz = crystal ? CRYSTAL_MHZ : INTERNAL_MHZ;
 
     /* 1 MHz x 336 = 336 MHz; / 2 for the core, / 7 for the random numbers */
@@ -102,8 +105,8 @@ static void watchdog_start(void)
     DEBUG_FREEZE_APB1 |= DEBUG_FREEZE_IWDG;
     IWDG_KEY = IWDG_START;
     IWDG_KEY = IWDG_UNLOCK;
-    IWDG_PRESCALER = 0;                             /* 32 kHz / 4 */
-    IWDG_RELOAD = HAL_WATCHDOG_MS * 8 - 1;
+    IWDG_RELOAD = HAL_WATCHDOG_MS * 8 - 1;          /* of 32 kHz / 4, the prescaler after reset */
+    wait_for(&IWDG_STATUS, IWDG_UPDATING, 0);
     IWDG_KEY = IWDG_FEED;
 }
 

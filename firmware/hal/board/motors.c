@@ -30,7 +30,7 @@ static const struct pin PINS[] = {
     {GPIO_B, 11, PIN_ALTERNATE, PULL_NONE, 1},      /* TIM2 channel 4: step pulses */
 };
 
-static volatile int32_t steps_sent;
+static volatile uint32_t steps_sent;
 static int32_t step_rate;
 
 static void pwm_start(void)
@@ -70,6 +70,7 @@ void motors_start(void)
 void hal_outputs_off(void)
 {
     TIM1->break_dead_time &= ~(uint32_t)TIMER_MAIN_OUTPUT;
+    TIM1->compare[0] = TIM1->compare[1] = PWM_PERIOD;      /* the next start begins with a brake */
     pin_write(GPIO_D, BRIDGE_ON, false);
     pin_write(GPIO_B, STEP_OFF, true);
     TIM2->control1 &= ~(uint32_t)TIMER_ON;
@@ -85,7 +86,7 @@ void bridge_break_handler(void)
 void step_pulse_handler(void)
 {
     TIM2->status = ~(uint32_t)TIMER_STATUS_UPDATE;
-    steps_sent += GPIO_B->output & 1u << STEP_DIRECTION ? 1 : -1;
+    steps_sent += GPIO_B->output & 1u << STEP_DIRECTION ? 1u : -1u;
 }
 
 /* An interrupt may have switched off what its interrupted caller then switched on. */
@@ -164,5 +165,5 @@ void hal_set_stepper(bool enabled, int32_t rate)
 
 int32_t hal_steps_sent(void)
 {
-    return steps_sent;
+    return (int32_t)steps_sent;
 }

@@ -3,7 +3,7 @@
  *
  * The converter runs without end and DMA keeps the last 16 conversions of each input, so that a
  * reading is a sum over memory. Switches are normally closed to ground: open is high, pressed, or
- * a wire that has come off. Their edges are latched by hardware between two readings.
+ * a wire that has come off. Interrupts keep their edges between two readings.
  */
 #include "hal/board/board.h"
 #include "hal/hal.h"
@@ -34,7 +34,7 @@ static const struct { uint8_t line; uint8_t input; } SWITCHES[] = {
 enum { SWITCH_COUNT = sizeof SWITCHES / sizeof SWITCHES[0] };
 
 static volatile uint16_t conversions[ADC_CONVERSIONS][CONVERTED_INPUTS];
-static volatile bool stop_seen;
+static volatile uint32_t edges_seen;
 
 static void encoder_start(struct timer *timer)
 {
@@ -78,9 +78,10 @@ static void switches_start(void)
         unsigned line = SWITCHES[i].line, at = 4 * (line % 4);
         SYSCFG_EXTI(line) = (SYSCFG_EXTI(line) & ~(0xFu << at)) | (uint32_t)PORT_E << at;
         EXTI->rising |= 1u << line;
+        EXTI->interrupt |= 1u << line;
     }
-    EXTI->interrupt |= 1u << LINE_OF_STOP_BUTTON;
-    interrupt_enable(IRQ_STOP_BUTTON, 0);
+    interrupt_enable(IRQ_SWITCHES_5_TO_9, 0);
+    interrupt_enable(IRQ_SWITCHES_10_TO_15, 0);
 }
 
 bool sensors_start(void)
@@ -93,21 +94,24 @@ bool sensors_start(void)
     return wait_for(&DMA2->low_status, DMA_STREAM_0_DONE, DMA_STREAM_0_DONE);
 }
 
-void stop_button_handler(void)
+void switches_handler(void)
 {
-    EXTI->pending = 1u << LINE_OF_STOP_BUTTON;
-    hal_outputs_off();
-    stop_seen = true;
+    uint32_t edges = EXTI->pending;
+    EXTI->pending = edges;                          /* writing 1 clears */
+    edges_seen |= edges;
+    if (edges & 1u << LINE_OF_STOP_BUTTON) {
+        hal_outputs_off();
+    }
 }
 
 static uint8_t read_switches(void)
 {
-    uint32_t edges = EXTI->pending & ~(1u << LINE_OF_STOP_BUTTON);
-    EXTI->pending = edges;                          /* writing 1 clears */
-    bool stopped = stop_seen;
-    stop_seen = false;
+    uint32_t mask = interrupts_mask();
+    uint32_t edges = edges_seen;
+    edges_seen = 0;
+    interrupts_restore(mask);
     uint32_t high = GPIO_E->input;
-    uint8_t pressed = stopped ? INPUT_STOP_BUTTON : 0;
+    uint8_t pressed = 0;
     for (unsigned i = 0; i < SWITCH_COUNT; i++) {
         if ((high | edges) & 1u << SWITCHES[i].line) {
             pressed |= SWITCHES[i].input;

@@ -69,10 +69,11 @@ static void send_next_piece(void)
         SENDING.remaining = size;
         memory_barrier();
         SENDING.control = DMA_CHANNEL(4) | DMA_NEXT_BYTE | DMA_FROM_MEMORY | DMA_DONE_INTERRUPT
-            | DMA_ON;
+            | DMA_ERROR_INTERRUPT | DMA_ON;
     }
 }
 
+/* Also after an error: a frame that comes damaged is counted by the host. */
 void serial_sent_handler(void)
 {
     DMA2->high_clear = DMA_STREAM_7_FLAGS;

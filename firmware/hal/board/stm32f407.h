@@ -2,6 +2,7 @@
 #ifndef FLEX_STM32F407_H
 #define FLEX_STM32F407_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hal/cortex_m4.h"
@@ -89,7 +90,7 @@ struct dma {
 };
 #define DMA2 ((struct dma *)0x40026400)
 enum {
-    DMA_ON = 1 << 0, DMA_DONE_INTERRUPT = 1 << 4, DMA_FROM_MEMORY = 1 << 6, DMA_CIRCULAR = 1 << 8,
+    DMA_ON = 1 << 0, DMA_ERROR_INTERRUPT = 1 << 2, DMA_DONE_INTERRUPT = 1 << 4, DMA_FROM_MEMORY = 1 << 6, DMA_CIRCULAR = 1 << 8,
     DMA_NEXT_BYTE = 1 << 10, DMA_HALF_WORDS = 1 << 11 | 1 << 13,
     DMA_STREAM_0_DONE = 1 << 5, DMA_STREAM_7_FLAGS = 0x3D << 22,
 };
@@ -109,18 +110,31 @@ enum {
 
 /* 21 Independent watchdog, 24 random numbers, 38 debug, 39 device signature */
 #define IWDG_KEY REGISTER(0x40003000)
-#define IWDG_PRESCALER REGISTER(0x40003004)
 #define IWDG_RELOAD REGISTER(0x40003008)
+#define IWDG_STATUS REGISTER(0x4000300C)
 #define RNG_CONTROL REGISTER(0x50060800)
 #define RNG_STATUS REGISTER(0x50060804)
 #define RNG_DATA REGISTER(0x50060808)
 #define DEBUG_FREEZE_APB1 REGISTER(0xE0042008)
 #define DEVICE_UID(word) REGISTER(0x1FFF7A10 + 4 * (word))
 
-enum { IWDG_UNLOCK = 0x5555, IWDG_FEED = 0xAAAA, IWDG_START = 0xCCCC,
+enum { IWDG_UNLOCK = 0x5555, IWDG_FEED = 0xAAAA, IWDG_START = 0xCCCC, IWDG_UPDATING = 3,
        RNG_ON = 1 << 2, RNG_READY = 1 << 0, RNG_FAULTS = 3 << 1, DEBUG_FREEZE_IWDG = 1 << 12 };
 
-enum { IRQ_BRIDGE_BREAK = 24, IRQ_STEP_PULSE = 28, IRQ_SERIAL = 37, IRQ_STOP_BUTTON = 40,
-       IRQ_SERIAL_SENT = 70 };
+enum { IRQ_SWITCHES_5_TO_9 = 23, IRQ_BRIDGE_BREAK = 24, IRQ_STEP_PULSE = 28, IRQ_SERIAL = 37,
+       IRQ_SWITCHES_10_TO_15 = 40, IRQ_SERIAL_SENT = 70 };
+
+/* places of the last registers, from the register maps at the end of each chapter */
+_Static_assert(offsetof(struct rcc, status) == 0x74, "RCC_CSR");
+_Static_assert(offsetof(struct rcc, ahb1_enable) == 0x30, "RCC_AHB1ENR");
+_Static_assert(offsetof(struct rcc, apb1_enable) == 0x40, "RCC_APB1ENR");
+_Static_assert(offsetof(struct gpio, alternate) == 0x20, "GPIOx_AFRL");
+_Static_assert(offsetof(struct exti, pending) == 0x14, "EXTI_PR");
+_Static_assert(offsetof(struct timer, count) == 0x24, "TIMx_CNT");
+_Static_assert(offsetof(struct timer, break_dead_time) == 0x44, "TIM1_BDTR");
+_Static_assert(offsetof(struct usart, control3) == 0x14, "USART_CR3");
+_Static_assert(offsetof(struct dma, stream[7].fifo) == 0xCC, "DMA_S7FCR");
+_Static_assert(offsetof(struct adc, sequence[2]) == 0x34, "ADC_SQR3");
+_Static_assert(offsetof(struct adc, data) == 0x4C, "ADC_DR");
 
 #endif

@@ -2,10 +2,9 @@
  * The hardware as QEMU's netduinoplus2 and the mailbox give it.
  *
  * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
- * converter, encoder counters, PWM or watchdog, so these pass through the mailbox. In lockstep a
- * request waits until all bytes that the host sent before it are here, then time jumps to its
- * value, the bytes may be read, and it is done when the main loop comes round again: nothing
- * depends on how fast QEMU runs.
+ * converter, encoder counters, PWM, DMA or watchdog, so these pass through the mailbox. In lockstep
+ * a request brings a time, what the pins are given and what the serial line has brought; it is
+ * done when the main loop comes round again: nothing depends on how fast QEMU runs.
  */
 #include "core/memory.h"
 #include "hal/emulation/step_count.h"
@@ -30,7 +29,7 @@ enum {
     SERIAL_INTERRUPT_NUMBER = 37,
     QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
     RECEIVE_SIZE = 4096,                            /* a power of two */
-    TURNS_BEFORE_SLEEP = 20000,
+    REQUEST_INTERRUPT_NUMBER = 6,                   /* nothing else here uses it */
 };
 
 extern volatile struct mailbox mailbox;
@@ -41,23 +40,33 @@ static uint32_t taken_count;                        /* given to the firmware */
 static volatile uint32_t overrun_count;
 static struct step_count steps;
 static struct { bool bridge, stepper; int32_t duty, rate; } drive;
-static uint32_t lockstep_time, fed_time, timer_offset, idle_turns;
+static uint32_t lockstep_time, fed_time, timer_offset;
 static bool lockstep, step_active;
+
+static void keep_received(uint8_t byte)
+{
+    if (received_count - taken_count < RECEIVE_SIZE) {
+        received[received_count % RECEIVE_SIZE] = byte;
+        received_count++;
+    } else {
+        overrun_count++;
+    }
+}
 
 void serial_handler(void)
 {
     while (SERIAL_STATUS & SERIAL_RECEIVED) {
-        uint8_t byte = (uint8_t)SERIAL_DATA;
-        if (received_count - taken_count < RECEIVE_SIZE) {
-            received[received_count % RECEIVE_SIZE] = byte;
-            received_count++;
-        } else {
-            overrun_count++;
-        }
+        keep_received((uint8_t)SERIAL_DATA);
     }
 }
 
+/* Both only wake the processor: it sleeps while there is nothing to do. The tick is there because
+   an interrupt that comes just before the processor falls asleep does not wake it. */
 void systick_handler(void)
+{
+}
+
+void request_handler(void)
 {
 }
 
@@ -69,16 +78,16 @@ static void start_timer(void)
     TIMER_CONTROL = 1;
 }
 
-static void start_millisecond_interrupt(void)
+static void start_ticks(void)
 {
-    SYSTICK_RELOAD = 168000 - 1;
+    SYSTICK_RELOAD = 168000 / 4 - 1;
     SYSTICK_VALUE = 0;
     SYSTICK_CONTROL = SYSTICK_ON | SYSTICK_INTERRUPT | SYSTICK_CORE_CLOCK;
 }
 
 void hal_start(struct hal_identity *identity)
 {
-    start_millisecond_interrupt();
+    start_ticks();
     while (mailbox.in.start != MAILBOX_START) {
         wait_for_interrupt();
     }
@@ -103,6 +112,7 @@ void hal_start(struct hal_identity *identity)
     mailbox.out.steps = 0;
     mailbox.out.boots++;
     interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
+    interrupt_enable(REQUEST_INTERRUPT_NUMBER, 1);
     SERIAL_CONTROL = SERIAL_ON;
     /* last: the host may send as soon as the request that led here is done */
     memory_barrier();
@@ -141,36 +151,51 @@ static void report_outputs(void)
     mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
     mailbox.out.duty = drive.bridge ? drive.duty : 0;
     mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
-    mailbox.out.steps = steps.count;
+    mailbox.out.steps = (int32_t)steps.count;
+}
+
+static void begin_step(void)
+{
+    obey_faults();
+    step_count_advance(&steps, mailbox.in.time - lockstep_time);
+    lockstep_time = mailbox.in.time;
+    if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
+        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
+    }
+    for (uint32_t i = 0; i < mailbox.in.received; i++) {
+        keep_received(mailbox.from_host[i]);
+    }
+    mailbox.out.sent = 0;
+    step_active = true;
+}
+
+static void end_step(void)
+{
+    report_outputs();
+    step_active = false;
+    memory_barrier();
+    mailbox.out.done = mailbox.in.request;
 }
 
 static void take_request(void)
 {
     if (step_active) {
-        report_outputs();
-        step_active = false;
-        memory_barrier();
-        mailbox.out.done = mailbox.in.request;
+        end_step();
     }
-    bool asked = mailbox.in.request != mailbox.out.done;
-    bool all_here = received_count + overrun_count == mailbox.in.received;
-    if (asked && all_here) {
-        obey_faults();
-        step_count_advance(&steps, mailbox.in.time - lockstep_time);
-        lockstep_time = mailbox.in.time;
-        step_active = true;
-        idle_turns = 0;
-        if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
-            reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
-        }
-    } else if (!asked && ++idle_turns > TURNS_BEFORE_SLEEP) {
+    if (mailbox.in.request != mailbox.out.done) {
+        begin_step();
+    } else {
         wait_for_interrupt();
     }
 }
 
 static void follow_timer(void)
 {
-    static uint32_t last;
+    static uint32_t last, seen_count;
+    if (received_count == seen_count) {
+        wait_for_interrupt();
+    }
+    seen_count = received_count;
     obey_faults();
     uint32_t now = hal_time_us();
     step_count_advance(&steps, now - last);
@@ -222,7 +247,7 @@ void hal_set_stepper(bool enabled, int32_t rate)
 
 int32_t hal_steps_sent(void)
 {
-    return steps.count;
+    return (int32_t)steps.count;
 }
 
 void hal_outputs_off(void)
@@ -235,8 +260,7 @@ void hal_outputs_off(void)
 size_t hal_serial_read(uint8_t *bytes, size_t size)
 {
     size_t count = 0;
-    bool readable = !lockstep || step_active;
-    while (readable && count < size && taken_count != received_count) {
+    while (count < size && taken_count != received_count) {
         bytes[count++] = received[taken_count % RECEIVE_SIZE];
         taken_count++;
     }
@@ -245,15 +269,19 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 
 size_t hal_serial_room(void)
 {
-    return SIZE_MAX;                    /* QEMU takes bytes at once, and its proxy always drains */
+    /* QEMU's port takes bytes at once, and its proxy always drains */
+    return lockstep ? MAILBOX_TO_HOST - mailbox.out.sent : MAILBOX_TO_HOST;
 }
 
 void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
-        SERIAL_DATA = bytes[i];
+        if (lockstep) {
+            mailbox.to_host[mailbox.out.sent++] = bytes[i];
+        } else {
+            SERIAL_DATA = bytes[i];
+        }
     }
-    mailbox.out.sent += size;
 }
 
 void hal_serial_errors(struct hal_serial_errors *errors)

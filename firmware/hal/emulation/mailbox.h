@@ -11,6 +11,8 @@
 
 #define MAILBOX_START 0x5354524Du       /* "MRTS": the host has filled in its block */
 
+enum { MAILBOX_TO_HOST = 2048, MAILBOX_FROM_HOST = 4096 };
+
 enum mailbox_mode {
     MAILBOX_REAL_TIME = 0,      /* time comes from the processor's timer */
     MAILBOX_LOCKSTEP = 1,       /* time stands still between requests */
@@ -27,7 +29,7 @@ struct mailbox_in {
     uint32_t mode;              /* enum mailbox_mode, read at boot */
     uint32_t boot_id;           /* of the next boot */
     uint32_t time;              /* board clock in this step; in real time: at boot [us] */
-    uint32_t received;          /* bytes that the host has sent since boot; the step waits for them */
+    uint32_t received;          /* bytes from the host before this step, in `from_host` */
     uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
     uint32_t reset_cause;       /* enum reset_cause of a reboot */
     int32_t encoder[2];         /* counts since power-up */
@@ -39,7 +41,7 @@ struct mailbox_in {
 
 struct mailbox_out {
     uint32_t done;              /* number of the last step that was done */
-    uint32_t sent;              /* bytes sent since boot */
+    uint32_t sent;              /* bytes to the host in this step, in `to_host` */
     uint32_t boots;             /* times that the processor has started */
     uint32_t reset_cause;       /* enum reset_cause that the next boot shall report, 0: a crash */
     uint32_t enabled;           /* bit 0: bridge, bit 1: stepper */
@@ -48,9 +50,13 @@ struct mailbox_out {
     int32_t steps;              /* sent since boot */
 };
 
+/* In lockstep serial bytes are laid into memory, as the board's DMA does; in real time they go
+   through QEMU's serial port. */
 struct mailbox {
     struct mailbox_in in;
     struct mailbox_out out;
+    uint8_t to_host[MAILBOX_TO_HOST];
+    uint8_t from_host[MAILBOX_FROM_HOST];
 };
 
 #endif

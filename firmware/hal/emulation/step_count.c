@@ -16,5 +16,5 @@ void step_count_advance(struct step_count *steps, uint32_t duration)
     steps->phase += (uint64_t)magnitude * duration;
     uint32_t whole = (uint32_t)(steps->phase / WHOLE_STEP);
     steps->phase %= WHOLE_STEP;
-    steps->count += steps->rate < 0 ? -(int32_t)whole : (int32_t)whole;
+    steps->count += steps->rate < 0 ? -whole : whole;
 }

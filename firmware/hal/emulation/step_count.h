@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct step_count {
-    int32_t count;          /* pulses sent, signed */
+    uint32_t count;         /* pulses sent; wraps, and is signed where it is read */
     int32_t rate;           /* [1e-3 steps/s] */
     uint64_t phase;         /* way to the next pulse [1e-9 steps] */
 };

@@ -1,0 +1,71 @@
+"""`flexsim rig compare`: an experiment against the simulation of it."""
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.rig.calibration_file import read_calibration
+from flex_robot_sim.rig.comparison import compare, summary
+from flex_robot_sim.rig.experiment_log import read_experiment
+from flex_robot_sim.rig.shape_tracker import ESTIMATORS
+
+
+def add_to(commands, about):
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'compare', help=about, description='Simulate an experiment with the inputs of its log, '
+        'from the state in which the motors were switched on, and print how far both are apart: '
+        'joints, flex sensors and tip.')
+    parser.add_argument('log', metavar='LOG', help='written by the bridge, parameter log_file')
+    parser.add_argument('--robot', default='', metavar='URDF',
+                        help='simulate this robot, not the one of the log')
+    parser.add_argument('--calibration', metavar='FILE',
+                        help='read the log by this calibration, not by its own')
+    parser.add_argument('--estimator', choices=ESTIMATORS, default=ESTIMATORS[0],
+                        help='of the bent link (default: %(default)s)')
+    parser.add_argument('--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments):
+    """Carry out the command."""
+    if arguments.plot:
+        from flex_robot_sim.plots import check_figure_path  # matplotlib takes a while
+
+        check_figure_path(arguments.plot)
+    calibration = read_calibration(arguments.calibration) if arguments.calibration else None
+    experiment = read_experiment(arguments.log, arguments.robot, calibration)
+    comparison = compare(experiment, arguments.estimator)
+    if arguments.plot:
+        _plot(arguments.plot, f'{experiment.arm.description.name}: {arguments.log}', comparison)
+    print_result(arguments, summary(comparison), as_text)
+    return 0
+
+
+def as_text(facts):
+    """Return the lines of `summary` for people."""
+    runs = '' if facts['runs'] == 1 else f' in {facts["runs"]} runs'
+    lines = [f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
+             'readings; bench less simulation:', '',
+             f'  {"":16} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}']
+    for name, figures in facts['quantities'].items():
+        lines.append(f'  {name:16} {figures["range"]:9.4g} {figures["unit"]:>3} '
+                     f'{figures["rms_difference"]:11.3g} {figures["largest_difference"]:11.3g} '
+                     f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}')
+    return [*lines, '', '  Percent are of the range; steady: the mean of the last tenth.']
+
+
+def _percent(value):
+    return f'{"-":>8}' if value is None else f'{value:6.2f} %'
+
+
+def _plot(path, title, comparison):
+    from flex_robot_sim.plots import Curve, Panel, write_figure
+
+    time = comparison.time
+    panels = [Panel('inputs [1, kstep/s]', (
+        Curve('duty', time, comparison.duty),
+        Curve('step rate', time, comparison.step_rate / 1e3, 1)))]
+    for quantity in comparison.quantities:
+        panels.append(Panel(f'{quantity.name} [{quantity.unit}]', (
+            Curve('bench', time, quantity.bench),
+            Curve('simulation', time, quantity.simulation, 1, 1))))
+    write_figure(path, title, panels)

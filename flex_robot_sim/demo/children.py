@@ -1,0 +1,74 @@
+"""Programs that run as long as we do: started together, stopped together, never left behind."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from flex_robot_sim.demo import dies_with_parent
+
+PATIENCE = 1.0      # from asking a program to stop until it is made to [s]
+
+
+class Children:
+    """Programs, and the lines that they print."""
+
+    def __init__(self):
+        """Begin without any."""
+        self._processes, self._readers = {}, []
+        self.lines = queue.SimpleQueue()        # (name, line)
+        self._last_lines = {}
+
+    def start(self, name, words):
+        """
+        Start a program by its command line, in a session of its own.
+
+        Ctrl-C of the terminal does not reach it: we stop it when we are ready. It must be the main
+        thread that calls this, because with that thread the program ends.
+        """
+        guard = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve()),
+                 str(os.getpid())]
+        process = subprocess.Popen(
+            [*guard, *words], start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace',
+            env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
+        self._processes[name] = process
+        reader = threading.Thread(target=self._read, args=(name, process.stdout), daemon=True)
+        reader.start()
+        self._readers.append(reader)
+
+    def _read(self, name, stream):
+        for line in stream:
+            self._last_lines[name] = line.strip()
+            self.lines.put((name, line.rstrip()))
+
+    def obituary(self):
+        """Return a line about a program that has ended by itself, or None."""
+        for name, process in self._processes.items():
+            code = process.poll()
+            if code is not None:
+                self._readers[list(self._processes).index(name)].join(PATIENCE)
+                how = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
+                       f'ended with code {code}')
+                last = self._last_lines.get(name) if code > 0 else None
+                return f'{name} {how}: {last}' if last else f'{name} {how}'
+        return None
+
+    def stop(self):
+        """Ask all programs to stop, and make those that don't within PATIENCE."""
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        end = time.monotonic() + PATIENCE
+        for process in self._processes.values():
+            try:
+                process.wait(max(end - time.monotonic(), 0.0))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for reader in self._readers:
+            reader.join(PATIENCE)

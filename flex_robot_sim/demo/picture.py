@@ -1,0 +1,62 @@
+"""The picture of a run: joints and targets, tips, efforts, timing."""
+
+import numpy as np
+
+from flex_robot_sim.plots import Curve, Panel
+
+MILLI = 1e3
+FLOOR = 1e-3            # what is less late than this is drawn there                       [ms]
+
+
+def panels_of_run(record, prismatic=()):
+    """
+    Panels of a RunRecord.
+
+    :param prismatic: names of the joints that slide.
+    """
+    turning = [name for name in record.joint_names if name not in prismatic]
+    sliding = [name for name in record.joint_names if name in prismatic]
+    panels = []
+    for names, label in ((turning, 'joint angle [rad]'), (sliding, 'joint position [m]')):
+        if names:
+            panels.append(Panel(label, tuple(_positions(record, names))))
+    if record.links:
+        panels.append(Panel('tip deflection [mm]', tuple(_tips(record))))
+    for names, label in ((turning, 'effort [N m]'), (sliding, 'effort [N]')):
+        if names:
+            panels.append(Panel(label, tuple(_efforts(record, names))))
+    panels.append(Panel('loop timing [ms]', tuple(_timing(record)), is_logarithmic=True))
+    return panels
+
+
+def _positions(record, names):
+    time = record.joints.time
+    for name in names:
+        k = record.joint_names.index(name)
+        yield Curve(name, time, record.of_joints('position')[:, k], k)
+        yield Curve(f'{name}, target', time, record.of_joints('target')[:, k], k, dashes=2)
+
+
+def _efforts(record, names):
+    for name in names:
+        k = record.joint_names.index(name)
+        yield Curve(name, record.joints.time, record.of_joints('effort')[:, k], k)
+
+
+def _tips(record):
+    """Curves of the two directions across each link, which are what bending moves."""
+    for k, link in enumerate(record.links):
+        track = record.tips[link]
+        for column, axis in ((1, 'y'), (2, 'z')):
+            yield Curve(f'{link}, {axis}', track.time, MILLI * track.values[:, column], k,
+                        dashes=column - 1)
+
+
+def _timing(record):
+    late = record.lateness
+    yield Curve('states late', late.time, np.maximum(MILLI * late.values[:, 0], FLOOR), 5)
+    delays = record.delays
+    for column, label in ((0, 'state to command,\nmedian of a second'), (1, '99 %')):
+        if delays.time.size:
+            yield Curve(label, delays.time, MILLI * delays.values[:, column], 1 - column,
+                        dashes=column, has_marks=True)

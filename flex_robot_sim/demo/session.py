@@ -1,0 +1,106 @@
+"""A run of the demo: programs are started, watched for a while, and stopped."""
+
+import time
+
+from flex_robot_sim.demo.summary import status_line
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.system import CONTROLLER, command
+
+LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
+SILENCE = 60.0          # wait for a program                                                 [s]
+LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
+
+DONE = object()
+
+
+class ProgramError(FlexRobotSimError):
+    """A program of the demo has ended, or says nothing."""
+
+
+class Session:
+    """The programs of a demo, and the one who watches them."""
+
+    def __init__(self, children, stop, screen):
+        """
+        Get ready.
+
+        :param children: Children; stop: Stop; screen: Screen.
+        """
+        self._children, self._stop, self._screen = children, stop, screen
+
+    def run(self, programs, observer, seconds):
+        """
+        Start Programs and watch them for a simulated time [s], or None until asked to stop.
+
+        Return what the observer has noted: a record, the last figures and the first ones.
+
+        :param observer: context manager of a DemoObserver.
+        """
+        try:
+            # the controller first: an arm that nobody holds falls
+            first, *others = sorted(programs, key=lambda program: program.executable != CONTROLLER)
+            self._start(first)
+            with observer as watcher:
+                if others:
+                    self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
+                for program in others:
+                    self._start(program)
+                steps = watcher.lead_in()
+                self._wait(watcher, lambda: next(steps, DONE) is DONE, 'the first joint states')
+                if watcher.has_begun:
+                    self._watch(watcher, seconds)
+                    self._take_last_figures(watcher)
+                return watcher.record, watcher.figures, watcher.first_figures
+        finally:
+            self._screen.show('')
+            self._pass_on()
+            self._children.stop()       # what they say to that is of no interest
+
+    def _start(self, program):
+        if not self._stop.asked:
+            self._children.start(program.executable, command(program))
+
+    def _wait(self, watcher, condition, what):
+        """Wait until something is there, or somebody asks to stop."""
+        self._screen.show(f'waiting for {what}')
+        end = time.monotonic() + SILENCE
+        while not condition() and not self._stop.asked:
+            self._look(watcher, LOOK / 5, is_quiet=True)
+            if time.monotonic() > end:
+                raise ProgramError(
+                    f'{what} did not come within {SILENCE:g} s. Does a firewall keep UDP from the '
+                    'loopback interface')
+
+    def _watch(self, watcher, seconds):
+        """Look on for a simulated time [s], or until somebody asks to stop."""
+        while not self._stop.asked:
+            left = LOOK
+            if seconds is not None:
+                left = min(seconds - watcher.simulated_time, LOOK)
+            if left <= 0.0:
+                return
+            self._look(watcher, left)
+            self._screen.show(status_line(watcher.record, watcher.figures))
+
+    def _look(self, watcher, seconds, is_quiet=False):
+        watcher.spin(seconds)
+        self._pass_on(is_quiet)
+        obituary = self._children.obituary()
+        # a signal to a whole group of processes reaches them first
+        if obituary and not self._stop.asked:
+            raise ProgramError(obituary)
+
+    def _take_last_figures(self, watcher):
+        """Let the arm stand still, so that the figures of the end come at once."""
+        watcher.ask_to_pause()
+        end = time.monotonic() + LAST_FIGURES
+        while not watcher.is_paused and time.monotonic() < end and self._stop.asked < 2:
+            watcher.spin(0.02)
+
+    def _pass_on(self, is_quiet=False):
+        """Say what the programs have printed, or not, while they miss each other."""
+        lines = self._children.lines
+        while not lines.empty():
+            name, line = lines.get()
+            if not is_quiet:
+                self._screen.say(f'{name}: {line}')

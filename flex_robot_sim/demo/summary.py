@@ -1,0 +1,73 @@
+"""What the demo says: a line while it runs, and the figures at its end."""
+
+MILLI = 1e3
+
+
+def summary_of(record, figures, first_figures, robot):
+    """
+    Return the figures of a run, as --json prints them.
+
+    :param record: RunRecord.
+    :param figures: {key: text} of the newest diagnostics of the dynamics node; first_figures:
+        those of the beginning.
+    """
+    def gained(key, kind=float):
+        if not first_figures:
+            return None
+        return kind(figures[key]) - kind(first_figures[key])
+
+    simulated, wall = gained('simulated time [s]'), gained('wall time [s]')
+    delay = 'state to command since the start, '
+    return {
+        'robot': robot,
+        'sim_time': simulated,
+        'wall_time': wall,
+        'realtime_factor': simulated / wall if wall else None,
+        'steps': gained('steps', int),
+        'deadline_misses': gained('deadlines missed by 5 ms', int),
+        'time_dropped': gained('time dropped [s]'),
+        'latency_ms_median': number(figures, f'{delay}median [ms]'),
+        'latency_ms_p99': number(figures, f'{delay}99 % [ms]'),
+        'max_tip_deflection': record.largest_tip if record.links else None,
+        'commands': gained('commands accepted', int),
+        'refused': gained('commands refused', int),
+    }
+
+
+def number(figures, key):
+    """Return the number of a figure; None where there is none, which JSON can say and nan not."""
+    value = float(figures.get(key, 'nan'))
+    return value if value == value else None
+
+
+def lines_of(summary):
+    """Yield the lines of a summary for people."""
+    if not summary['wall_time']:
+        yield f'{summary["robot"]}: stopped before there were figures'
+        return
+    yield (f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
+           f'{_factor(summary["realtime_factor"])}, {summary["steps"]} steps, '
+           f'{summary["deadline_misses"]} of them more than 5 ms late')
+    if summary['latency_ms_median'] is not None:
+        yield (f'  state to command: median {summary["latency_ms_median"]:.2f} ms, '
+               f'99 % {summary["latency_ms_p99"]:.2f} ms; {summary["commands"]} commands, '
+               f'{summary["refused"]} refused')
+    if summary['max_tip_deflection'] is not None:
+        yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
+
+
+def status_line(record, figures):
+    """Return one line about the present."""
+    parts = [f'{record.joints.newest:6.1f} s', _factor(number(figures, 'real-time factor'))]
+    parts.append('joints ' + ' '.join(f'{q:+.2f}' for q in record.position))
+    if record.links:
+        link = max(record.tip, key=record.tip.get)
+        parts.append(f'{link} tip {MILLI * record.tip[link]:5.1f} mm')
+    delay = number(figures, 'state to command, median [ms]')
+    if delay is not None:
+        parts.append(f'latency {delay:.2f} ms')
+    return '  '.join(parts)
+
+
+def _factor(factor):
+    return 'real time x -----' if factor is None else f'real time x {factor:.3f}'

@@ -1,0 +1,111 @@
+"""
+Two poses that any arm can swing between, how fast, and gains that let its links ring.
+
+Its joint limits say how far, its motors how fast and whether they carry its weight at all, and its
+first natural frequency how fast it may be without bending too much.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.demo.holding import gains, rigid_inertia, stable_servo
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.linear import frequencies
+
+ANGLE, DISTANCE = 0.6, 0.3      # largest swing to either side                          [rad, m]
+ROOM = 0.35                     # and its share of half the way between the stops
+CARRYING = 0.6                  # share of a motor's limit that weight may take
+SWINGING = 0.5                  # share of what is left that a swing may take
+SPEED = 0.9                     # share of the velocity limit
+BENDING = 0.06                  # acceleration over the square of the first natural rate: a link
+                                # that turns like this bends by about this share of its length
+SHORTEST = 0.5                  # time of a swing                                       [s]
+PEAK_VELOCITY, PEAK_ACCELERATION = 15 / 8, 10 / math.sqrt(3)    # of minimum jerk: d/T, d/T**2
+RINGING = 8                     # periods of the first mode that a rest lasts, at least
+SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
+STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
+                                # that give way would take the ringing out of the links
+SLOWEST, ENOUGH = 0.15, 0.3     # frequency of a closed joint that is of any use        [Hz]
+WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
+SAMPLE = 3e-3                   # between two commands that arrive, some being late      [s]
+
+
+class Swing(NamedTuple):
+    """Poses in turn, the time from one to the next, and the gains of the joints."""
+
+    poses: np.ndarray       # (2, joints)                           [rad, m]
+    duration: float         # of the motion between two of them     [s]
+    rest: float             # in each of them                       [s]
+    stiffness: np.ndarray   # (joints,)                             [N m/rad, N/m]
+    damping: np.ndarray     # (joints,)                             [N m s/rad, N s/m]
+
+    @property
+    def parameters(self):
+        """Parameters of the controller node, for its profile `swing`."""
+        return {'profile_poses': self.poses.ravel().tolist(),
+                'profile_duration': self.duration, 'profile_dwell': self.rest,
+                'position_gain': self.stiffness.tolist(),
+                'velocity_gain': self.damping.tolist()}
+
+
+def can_carry_itself(arm):
+    """Whether the motors hold the straight arm in its zero pose; an arm for orbit cannot."""
+    carried = np.abs(carrying_efforts(arm, np.zeros(len(arm.joint_names))))
+    return bool(np.all(carried <= effort_limits(arm)))
+
+
+def fitting_swing(arm):
+    """Return the Swing for an ArmModel; UsageError if no controller can hold it."""
+    joints = [arm.description.joint(name) for name in arm.joint_names]
+    middle, reach = _range(joints)
+    poses, carried = _carried_poses(arm, middle, reach)
+    inertias = [rigid_inertia(arm, pose) for pose in (middle, *poses)]
+    first = next(iter(frequencies(arm, middle)), 0.0)
+
+    distance = poses[0] - poses[1]
+    left = SWINGING * (effort_limits(arm) - carried)
+    pull = np.max([np.abs(M @ distance) for M in inertias], axis=0)
+    fast = SPEED * np.array([joint.velocity or math.inf for joint in joints])
+    times = [SHORTEST, *np.sqrt(PEAK_ACCELERATION * pull / left),
+             *(PEAK_VELOCITY * np.abs(distance) / fast)]
+    period = 1.0 / first if first > 0.0 else 0.0
+    turn = np.abs(distance).max()
+    times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
+    rest = min(max(SHORTEST_REST, RINGING * period), LONGEST_REST)
+
+    inertia = np.max([np.diag(M) for M in inertias], axis=0)
+    wish = min(max(STIFFNESS * first, WISH), FASTEST)
+    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, ENOUGH, wish), SAMPLE,
+                         distance / max(times))
+    if servo is None:
+        raise UsageError(
+            f'no PD controller at the other end of a network holds {arm.description.name}: its '
+            'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
+            'take another robot; `flexsim simulate` holds this one by ideal servos')
+    times.append(0.7 / servo[0])        # a softer joint comes too late
+    return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
+
+
+def _range(joints):
+    """Middle and reach (joints,) of the swing of each joint."""
+    lower, upper = np.array([(joint.lower, joint.upper) for joint in joints]).T
+    largest = [DISTANCE if joint.kind == 'prismatic' else ANGLE for joint in joints]
+    reach = np.minimum(largest, ROOM * (upper - lower) / 2)
+    room = reach / ROOM / 2
+    signs = np.where(np.arange(len(joints)) % 3 == 2, -1.0, 1.0)     # elbows fold back
+    return np.clip(0.0, lower + room, upper - room), reach * signs
+
+
+def _carried_poses(arm, middle, reach):
+    """Poses to either side of the middle that leave the motors something, and efforts there."""
+    limits = effort_limits(arm)
+    for share in (1.0, 0.75, 0.5, 0.25):
+        poses = np.array([middle + share * reach, middle - share * reach])
+        carried = np.abs([carrying_efforts(arm, pose) for pose in poses]).max(axis=0)
+        if np.all(carried <= CARRYING * limits):
+            break
+    return poses, np.minimum(carried, 0.9 * limits)

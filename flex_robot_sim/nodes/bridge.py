@@ -1,0 +1,111 @@
+"""The bench as a node: efforts in, joint states out, as the dynamics node does it for a model."""
+
+import sys
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from flex_robot_sim.compiled import must_compile
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
+from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
+from flex_robot_sim.nodes.bridge_services import BridgeServices
+from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
+from flex_robot_sim.nodes.conversions import effort_command
+from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.run import run
+from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.rig.bridge import BridgeSettings, RigBridge, calibration_of
+from flex_robot_sim.rig.drives import DriveSettings
+from flex_robot_sim.rig.emulator_process import EmulatorProcess
+from flex_robot_sim.rig.experiment_log import ExperimentLog
+from flex_robot_sim.rig.link import LinkSettings
+from flex_robot_sim.rig.shape_filter import FilterSettings
+from flex_robot_sim.rig.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.twin import TwinSettings
+
+EMULATOR = 'emulator'
+
+
+class BridgeNode(Node):
+    """Let ROS drive the bench."""
+
+    def __init__(self):
+        """Connect to the board; its motors stay off until `~/enable`."""
+        super().__init__('bridge')
+        self._bridge = self._outputs = self._log_file = self._emulator = None
+        self.parameters = Parameters(
+            self, RobotSettings, BridgeSettings, LinkSettings, DriveSettings, EstimatorSettings,
+            FilterSettings, TwinSettings, BridgeOutputSettings, NodeSettings)
+        try:
+            when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, arm):
+        """Connect to the bench, which is `arm`."""
+        parameters, settings = self.parameters, self.parameters[BridgeSettings]
+        if must_compile():
+            self.get_logger().info('compiling, once after an installation: half a minute')
+        calibration = calibration_of(settings, arm)
+        self._outputs = BridgeOutputs(
+            self, arm, calibration, parameters[BridgeOutputSettings],
+            parameters[EstimatorSettings], parameters[FilterSettings], parameters[TwinSettings])
+        if settings.log_file:
+            self._log_file = ExperimentLog(settings.log_file, parameters[RobotSettings].robot,
+                                           calibration)
+        self._bridge = RigBridge(
+            arm, calibration, self._port(settings), settings, parameters[LinkSettings],
+            parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
+        self._service_set = BridgeServices(self, self._bridge)
+        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
+        parameters.on_change(self._on_change)
+        self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
+        self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
+                                 COMMANDS)
+        self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '
+                               'call ~/enable to let commands move it')
+
+    def _port(self, settings):
+        if settings.serial_port != EMULATOR:
+            return settings.serial_port
+        self._emulator = EmulatorProcess(settings.emulator_faults)
+        return self._emulator.port
+
+    def _on_state(self, state):
+        self._outputs.send(state)
+        if self._log_file is not None:
+            self._log_file.put(state.reading)
+
+    def _on_command(self, message):
+        self._offer(lambda: self._bridge.command(*effort_command(message)[:2]))
+
+    def _on_array(self, message):
+        names = self._bridge.arm.joint_names
+        self._offer(lambda: self._bridge.command(names, message.data))
+
+    def _offer(self, action):
+        """Carry out what a message asks for; what is wrong with it is said, once a second."""
+        try:
+            action()
+        except FlexRobotSimError as error:
+            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+
+    def _on_change(self, kind, settings):
+        if kind is BridgeOutputSettings:
+            self._outputs.change(settings)
+
+    def close(self):
+        """Disarm, and end what was started."""
+        for part in (self._bridge, self._outputs, self._log_file, self._emulator):
+            if part is not None:
+                part.close()
+
+
+def main(args=None):
+    """Run the node until a signal."""
+    sys.exit(run('bridge', lambda: [BridgeNode()], args))

@@ -1,0 +1,132 @@
+"""
+What the bridge node sends, and when.
+
+Joint states go out from the thread that reads the port, with the reading that made them. The bent
+link is estimated from all readings, but in a thread of its own, because a filter that makes a new
+model takes longer than a period; the twin has another one. Where nothing is known nothing is sent:
+neither old values nor nan.
+"""
+
+import time
+
+import numpy as np
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+
+from flex_robot_sim.deflection import tip_deflection
+from flex_robot_sim.nodes.arm_outputs import ArmOutputs
+from flex_robot_sim.nodes.conversions import (
+    SECOND,
+    JointStateBuffer,
+    set_stamp,
+    set_vector,
+)
+from flex_robot_sim.nodes.display_outputs import DisplayOutputs
+from flex_robot_sim.nodes.dynamics_outputs import tool_link
+from flex_robot_sim.nodes.topics import STATES, topic_words
+from flex_robot_sim.rig.batches import Batches
+from flex_robot_sim.rig.shape_tracker import ShapeTracker
+from flex_robot_sim.rig.twin import Twin
+
+UNKNOWN = 1e6               # variance of what no sensor tells [m2, rad2]
+
+
+class BridgeOutputs:
+    """Publishers of the bridge node, driven by the states of its RigBridge."""
+
+    def __init__(self, node, arm, calibration, settings, estimator_settings, filter_settings,
+                 twin_settings):
+        """Make the publishers of `node` for the ArmModel of the bench and its Calibration."""
+        self._arm, self._clock = arm, node.get_clock()
+        self._stamp = 0
+        self._arm_outputs = ArmOutputs(node, arm)
+        self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
+        self._tip = _Tip(node, arm, self.shapes.link)
+        self._display = DisplayOutputs(node, arm, tool_link(arm, settings.tool_link), settings)
+        self._twin_batches = self.twin = None
+        if twin_settings.twin:
+            self.twin = Twin(arm, calibration, self.shapes.link, twin_settings)
+            self._residual = _Residual(node, arm, self.shapes)
+            self._twin_batches = Batches('twin', 1.0 / twin_settings.twin_rate, self._follow)
+        self._shape_batches = Batches('shape', 1.0 / settings.flex_rate, self._estimate)
+
+    def change(self, settings):
+        """Take over BridgeOutputSettings whose live ones have changed."""
+        self._display.change(settings)
+
+    def send(self, state):
+        """Send a RigState; called by the thread that reads."""
+        now = self._clock.now().nanoseconds
+        age = time.monotonic() - state.reading.stamp
+        # the map between clocks gets better as it goes, but time must not run back
+        self._stamp = max(self._stamp + 1, now - round(age * SECOND))
+        self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
+        self._shape_batches.put((self._stamp, state))
+
+    def close(self):
+        """Stop the threads."""
+        self._shape_batches.close()
+        if self._twin_batches is not None:
+            self._twin_batches.close()
+
+    def _estimate(self, items):
+        for stamp, state in items:
+            self.shapes.take(state)
+            if self._twin_batches is not None:
+                self._twin_batches.put((stamp, state, self.shapes.link_state))
+        shape = self.shapes.link_state
+        if shape.is_known:
+            q = np.concatenate([state.position, shape.elastic])
+            qd = np.concatenate([state.velocity, shape.elastic_rate])
+            self._arm_outputs.send_flex(stamp, q, qd, (shape.curvature, shape.curvature_rate))
+            self._tip.send(stamp, q, shape.tip_deviation)
+            self._display.show(stamp, q)
+
+    def _follow(self, items):
+        for item in items:
+            stamp, residual = item[0], self.twin.take(*item[1:])
+        if residual is not None:
+            self._residual.send(stamp, residual)
+
+
+class _Tip:
+    """Publisher of the tip deflection with its covariance."""
+
+    def __init__(self, node, arm, link):
+        self._arm, self._link = arm, link
+        self._message = PoseWithCovarianceStamped()
+        self._message.header.frame_id = f'{link}/undeformed_tip'
+        word = topic_words(arm.tips)[link]
+        self._publisher = node.create_publisher(
+            PoseWithCovarianceStamped, f'{word}/tip_deflection_with_covariance', STATES)
+
+    def send(self, stamp, q, deviation):
+        if not self._publisher.get_subscription_count():
+            return
+        pose, deflection = self._message.pose, tip_deflection(self._arm, self._link, q)
+        set_stamp(self._message.header.stamp, stamp)
+        set_vector(pose.pose.position, deflection[:3])
+        turn = pose.pose.orientation
+        turn.x, turn.y, turn.z, turn.w = Rotation.from_rotvec(deflection[3:]).as_quat().tolist()
+        variance = np.full(6, UNKNOWN)
+        variance[:3] = np.where(np.isfinite(deviation) & (deviation > 0), deviation**2, UNKNOWN)
+        pose.covariance = np.diag(variance).ravel()
+        self._publisher.publish(self._message)
+
+
+class _Residual:
+    """Publishers of what the bench does and the twin does not, and of the joints of the twin."""
+
+    def __init__(self, node, arm, shapes):
+        self._residual = JointStateBuffer(
+            [*arm.joint_names, *shapes.sensors, f'{shapes.link}/tip'], ('position',))
+        self._residual_publisher = node.create_publisher(JointState, 'twin/residual', STATES)
+        self._joints = JointStateBuffer(arm.joint_names, ('position',))
+        self._joint_publisher = node.create_publisher(JointState, 'twin/joint_states', STATES)
+
+    def send(self, stamp, residual):
+        values = np.concatenate([residual.position, residual.curvature, [residual.tip]])
+        if np.isfinite(values).all():
+            self._residual_publisher.publish(self._residual.fill(stamp, values))
+        self._joint_publisher.publish(self._joints.fill(stamp, residual.twin_position))

@@ -1,0 +1,58 @@
+"""Services of the bridge node: enable, zero, clear, and profiles that the board plays."""
+
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.nodes.conversions import effort_profile_of
+from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.rig.effort_profile import segments_of
+
+
+class BridgeServices:
+    """`~/enable`, `~/zero`, `~/clear`, the topic `~/profile` and `~/start_profile`."""
+
+    def __init__(self, node, bridge):
+        """Offer the services of `node`, carried out by `bridge` (RigBridge)."""
+        self._node, self._bridge, self._profile = node, bridge, None
+        node.create_service(SetBool, '~/enable', self._on_enable)
+        node.create_service(Trigger, '~/zero', self._on_zero)
+        node.create_service(Trigger, '~/clear', self._on_clear)
+        node.create_service(Trigger, '~/start_profile', self._on_start)
+        node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS)
+
+    def _on_enable(self, request, response):
+        return self._carry_out(lambda: self._bridge.enable(request.data), response)
+
+    def _on_zero(self, request, response):
+        return self._carry_out(self._bridge.zero, response)
+
+    def _on_clear(self, request, response):
+        return self._carry_out(self._bridge.clear, response)
+
+    def _on_start(self, request, response):
+        return self._carry_out(self._start, response)
+
+    def _start(self):
+        if self._profile is None:
+            raise CommandError('there is no profile. Send one to ~/profile first')
+        return self._bridge.start_profile(self._profile)
+
+    def _on_profile(self, message):
+        log = self._node.get_logger()
+        self._profile = None
+        try:
+            times, efforts = effort_profile_of(message, self._bridge.arm.joint_names)
+            segments = segments_of(self._bridge.drives, times, efforts)
+            self._profile = self._bridge.load_profile(segments)
+        except FlexRobotSimError as error:
+            log.warning(f'profile refused: {error}')
+        else:
+            log.info(f'the board holds a profile of {times[-1]:g} s in {len(segments)} segments')
+
+    def _carry_out(self, action, response):
+        try:
+            response.success, response.message = True, action()
+        except FlexRobotSimError as error:
+            response.success, response.message = False, str(error)
+        return response

@@ -1,0 +1,19 @@
+"""Settings that only the bridge node has: what goes out and how often."""
+
+from dataclasses import dataclass
+
+from flex_robot_sim.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class BridgeOutputSettings(Settings):
+    """What goes out beside joint_states, which come with every reading of the board."""
+
+    flex_rate: float = setting(
+        100.0, 'rate of flex_states, strain and tip deflections', 'Hz', above=0.0)
+    display_rate: float = setting(30.0, 'rate of bending_markers and display_joint_states', 'Hz',
+                                  above=0.0, live=True)
+    strain_scale: float = setting(
+        0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
+        'link bends by a tenth of its length', at_least=0.0, live=True)
+    tool_link: str = setting('', 'link whose path is drawn; empty: "tool", or else the last link')

@@ -1,0 +1,160 @@
+"""The node that watches the arm of `flexsim demo`, by topics that anybody may listen to."""
+
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from flex_robot_sim.demo.record import RunRecord
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
+from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.nodes.settings import OutputSettings
+from flex_robot_sim.nodes.topics import STATES, topic_words
+
+
+@contextmanager
+def demo_observer(arm, needs_commands):
+    """Give a DemoObserver that ends with the block; signals stay with the caller."""
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    observer = None
+    try:
+        observer = DemoObserver(arm, needs_commands)
+        yield observer
+    finally:
+        if observer is not None:
+            observer.destroy_node()
+        rclpy.try_shutdown()
+
+
+class DemoObserver(Node):
+    """Notes what an arm and its controller do."""
+
+    def __init__(self, arm, needs_commands):
+        """
+        Make the node for an ArmModel; `spin` lets it work.
+
+        :param needs_commands: whether the controller commands the arm by a topic.
+        """
+        super().__init__('demo')
+        self._needs_commands = needs_commands
+        self.record = RunRecord(arm.joint_names, arm.tips,
+                                OutputSettings().joint_state_rate)
+        self.figures, self.first_figures = {}, {}   # of the newest diagnostics; of the beginning
+        self._figures_at = 0.0                      # when the newest came                [s]
+        self._target = np.full(len(arm.joint_names), np.nan)
+        self._first_stamp, self._is_noting = None, False
+        self._pause = self.create_client(SetBool, 'dynamics/pause')
+        self._reset = self.create_client(Trigger, 'dynamics/reset')
+        self._hold = self.create_client(Trigger, 'controller/hold')
+        self._set = self.create_client(SetParameters, 'controller/set_parameters')
+        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
+        self.create_subscription(JointState, 'controller/target', self._on_target, STATES)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        for link, word in topic_words(arm.tips).items():
+            self.create_subscription(
+                PoseStamped, f'{word}/tip_deflection',
+                lambda message, link=link: self._on_tip(link, message), STATES)
+        self._executor = make_executor('auto')
+        self._executor.add_node(self)
+
+    def spin(self, seconds):
+        """Deal with messages for a while [s]."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            self._executor.spin_once(timeout_sec=left)
+
+    def lead_in(self):
+        """
+        Let the run begin: from rest, once the controller answers the arm. To be iterated over.
+
+        Who is to command whom is found out by DDS in a second or two, and the arm falls meanwhile.
+        So it is stopped, put back, and let go when somebody holds it.
+        """
+        yield from self._ask(self._pause, SetBool.Request(data=True))
+        yield from self._ask(self._reset, Trigger.Request())
+        while not self.is_paused or self._needs_commands and not int(
+                self.figures['commands accepted']):
+            yield
+        yield from self._ask(self._hold, Trigger.Request())
+        yield from self._ask(self._set, SetParameters.Request(parameters=[_text_parameter(
+            'profile', 'swing')]))
+        self.first_figures, self._first_stamp, self._is_noting = self.figures, None, True
+        yield from self._ask(self._pause, SetBool.Request(data=False))
+
+    def _ask(self, client, request):
+        while not client.service_is_ready():
+            yield
+        future = client.call_async(request)
+        while not future.done():
+            yield
+
+    @property
+    def has_begun(self):
+        """Whether it notes, or has noted."""
+        return bool(self.first_figures)
+
+    @property
+    def is_awaited(self):
+        """Whether somebody else waits for joint states."""
+        return self.count_subscribers('joint_states') > 1
+
+    @property
+    def is_paused(self):
+        """Whether the newest diagnostics say so."""
+        return self.figures.get('state') == 'paused'
+
+    @property
+    def simulated_time(self):
+        """Simulated time since the beginning [s], as far as diagnostics tell."""
+        newest, first = (float(figures['simulated time [s]'])
+                         for figures in (self.figures, self.first_figures))
+        return newest - first + (0.0 if self.is_paused else time.monotonic() - self._figures_at)
+
+    def ask_to_pause(self):
+        """Let the arm stand still, and note no more of it; its last diagnostics come at once."""
+        self._is_noting = False
+        self._pause.call_async(SetBool.Request(data=True))
+
+    def _on_target(self, message):
+        self._target = np.array(message.position)
+
+    def _on_joints(self, message):
+        if self._is_noting:
+            self.record.add_joints(self._time_of(message.header), np.array(message.position),
+                                   self._target, np.array(message.effort))
+
+    def _on_tip(self, link, message):
+        if self._is_noting:
+            self.record.add_tip(self._time_of(message.header), link,
+                                np.array(vector_of(message.pose.position)))
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name.endswith('/dynamics: simulation'):
+                self.figures = {item.key: item.value for item in status.values}
+                self._figures_at = time.monotonic()
+                delays = [1e-3 * float(self.figures[f'state to command, {which} [ms]'])
+                          for which in ('median', '99 %')]
+                if delays[0] == delays[0]:
+                    self.record.add_delays(self._time_of(message.header), *delays)
+
+    def _time_of(self, header):
+        """Time since the first stamp [s]."""
+        stamp = stamp_of(header) or 0
+        if self._first_stamp is None:
+            self._first_stamp = stamp
+        return (stamp - self._first_stamp) / SECOND
+
+
+def _text_parameter(name, text):
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
+    return Parameter(name=name, value=value)

@@ -1,0 +1,115 @@
+"""
+Services of the package simulation_interfaces, which other simulators offer too.
+
+The package is part of newer distributions only. Where it cannot be imported, nothing is offered:
+`~/pause`, `~/step` and `~/reset` do the same.
+"""
+
+from importlib import import_module
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.realtime.loop import FAILED, PAUSED, RUNNING
+
+AT_ONCE = 100       # steps between two looks of the simulation at other requests
+FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',
+            'SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE', 'STEP_SIMULATION_SINGLE',
+            'STEP_SIMULATION_MULTIPLE')
+
+
+def offer_simulation_interfaces(node, loop):
+    """Offer the services for a SimulationLoop; return None where their types are unknown."""
+    try:
+        kinds, services = (import_module(f'simulation_interfaces.{part}')
+                           for part in ('msg', 'srv'))
+    except ImportError:
+        return None
+    return SimulationInterfaces(node, loop, kinds, services)
+
+
+class SimulationInterfaces:
+    """What a SimulationLoop can do of it."""
+
+    def __init__(self, node, loop, kinds, services):
+        """
+        Offer the services of `node`.
+
+        :param kinds: module simulation_interfaces.msg; services: module simulation_interfaces.srv.
+        """
+        self._loop, self._kinds, self._services = loop, kinds, services
+        for name, handler in (('GetSimulatorFeatures', self.get_features),
+                              ('GetSimulationState', self.get_state),
+                              ('SetSimulationState', self.set_state),
+                              ('StepSimulation', self.step),
+                              ('ResetSimulation', self.reset)):
+            topic = ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).strip('_')
+            node.create_service(getattr(services, name), topic, handler)
+
+    def get_features(self, request, response):
+        """Say what is supported."""
+        known = self._kinds.SimulatorFeatures
+        # older versions of the package lack some
+        response.features.features = [getattr(known, name) for name in FEATURES
+                                      if hasattr(known, name)]
+        return response
+
+    def get_state(self, request, response):
+        """Say whether it plays, is paused, or has lost its state, which counts as stopped."""
+        kind = self._kinds.SimulationState
+        response.state.state = {RUNNING: kind.STATE_PLAYING, PAUSED: kind.STATE_PAUSED,
+                                FAILED: kind.STATE_STOPPED}[self._loop.state]
+        response.result.result = self._kinds.Result.RESULT_OK
+        return response
+
+    def set_state(self, request, response):
+        """Play, pause, or stop, which is to reset and pause."""
+        kind, wanted = self._kinds.SimulationState, request.state.state
+        actions = {kind.STATE_PLAYING: (RUNNING, self._loop.resume),
+                   kind.STATE_PAUSED: (PAUSED, self._loop.pause),
+                   kind.STATE_STOPPED: (None, self._stop)}
+        if wanted not in actions:
+            response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
+            response.result.error_message = 'it can be stopped, paused and played'
+            return response
+        state, action = actions[wanted]
+        if self._loop.state == state:
+            known = self._services.SetSimulationState.Response
+            response.result.result = known.ALREADY_IN_TARGET_STATE
+            return response
+        return self._carry_out(action, response)
+
+    def step(self, request, response):
+        """Take steps while paused."""
+        def some(count):
+            for _ in range(count):
+                self._loop.step()
+
+        for first in range(0, request.steps, AT_ONCE):
+            count = min(AT_ONCE, request.steps - first)
+            self._carry_out(lambda count=count: some(count), response)
+            if response.result.result != self._kinds.Result.RESULT_OK:
+                return response
+        response.result.result = self._kinds.Result.RESULT_OK
+        return response
+
+    def reset(self, request, response):
+        """Put the state back; time runs on, because a clock that jumps back breaks listeners."""
+        scopes = self._services.ResetSimulation.Request
+        if request.scope not in (scopes.SCOPE_DEFAULT, scopes.SCOPE_STATE, scopes.SCOPE_ALL):
+            response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
+            response.result.error_message = 'the state can be reset, and time always runs on'
+            return response
+        return self._carry_out(self._loop.reset, response)
+
+    def _stop(self):
+        self._loop.reset()
+        self._loop.pause()
+
+    def _carry_out(self, action, response):
+        result = self._kinds.Result
+        try:
+            self._loop.call(action)
+            response.result.result = result.RESULT_OK
+        except FlexRobotSimError as error:
+            response.result.result = result.RESULT_OPERATION_FAILED
+            response.result.error_message = str(error)
+        return response

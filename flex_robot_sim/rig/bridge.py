@@ -1,0 +1,234 @@
+"""
+The bench as an arm: efforts in, states out, over a link that may come and go.
+
+Everything hangs on the telemetry: each reading makes a state, and while the board is armed every
+few readings a set point. So without fresh readings there are neither states nor set points, and
+the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
+never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
+and stays so.
+"""
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.rig.bench import refuse_other
+from flex_robot_sim.rig.calibration import nominal
+from flex_robot_sim.rig.calibration_file import read_calibration
+from flex_robot_sim.rig.commands import describe_faults, state_name
+from flex_robot_sim.rig.drives import Drives, board_limits
+from flex_robot_sim.rig.joint_tracker import JointTracker
+from flex_robot_sim.rig.link import LinkSettings, RigLink
+from flex_robot_sim.rig.parameters import Parameter
+from flex_robot_sim.rig.parts import SLIDE, BenchParts
+from flex_robot_sim.rig.shape_tracker import EstimatorSettings, sensor_names
+from flex_robot_sim.rig.vocabulary import MOVING, EventKind, Fault, Joint, ResetCause, State
+from flex_robot_sim.settings import Settings, setting
+
+WRAP = 1 << 32              # of the clock of the board                                       [us]
+EVENTS_KEPT = 100
+NONE = 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class BridgeSettings(Settings):
+    """How the bench is used as an arm."""
+
+    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
+                                           'emulator: an emulated bench of its own')
+    emulator_faults: tuple = setting((), 'what goes wrong on the emulator, NAME=VALUE@SECONDS',
+                                     of=str)
+    calibration_file: str = setting('', 'YAML file of flexsim rig calibrate; empty: data sheets')
+    board_parameters: tuple = setting((), 'NAME=VALUE of the board, given to it after each boot',
+                                      of=str)
+    zero_pose: tuple = setting((0.15, 0.0), 'where slide and turn stand when zero is called',
+                               'm, rad')
+    setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
+    command_timeout: float = setting(
+        0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0)
+    log_file: str = setting('', 'new file for all telemetry, 3 MB in a minute, which flexsim rig '
+                                'compare reads; empty: none')
+
+
+class RigState(NamedTuple):
+    """The bench at one moment."""
+
+    reading: object             # Reading
+    duration: float             # since the last reading, by the clock of the board [s]
+    is_first: bool              # after a gap, or since the counts have another origin
+    position: tuple             # of slide and turn [m, rad]
+    velocity: tuple             # [m/s, rad/s]
+    effort: tuple               # that the motors make [N, N m]
+
+
+class RigBridge:
+    """One bench."""
+
+    def __init__(self, arm, calibration, port, settings=None, link_settings=None,
+                 drive_settings=None, estimator_settings=None, on_state=None):
+        """
+        Connect; RigError says in one line what is in the way.
+
+        :param arm: ArmModel of the bench; calibration: its Calibration; port: name of the port.
+        :param on_state: called with each RigState, by the thread that reads: be quick.
+        """
+        refuse_other(arm)
+        sensor_names(arm, calibration)
+        self.arm, self.calibration = arm, calibration
+        self.settings = settings or BridgeSettings()
+        self.drives = Drives(arm, calibration, drive_settings)
+        self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
+                                     self.settings.command_timeout)
+        self.events = deque(maxlen=EVENTS_KEPT)     # (level, line), for whoever logs them
+        self._joints = JointTracker(
+            calibration, (estimator_settings or EstimatorSettings()).velocity_bandwidth)
+        self.readings = 0                           # that have come
+        self._on_state = on_state
+        self._ticks = None                          # of the last reading                   [us]
+        self._due = self._last = 0.0                # set points, by the clock of the board [s]
+        self._board_time = 0.0                      # since the first reading               [s]
+        self._effort = NONE
+        self.link = None
+        parameters = parameter_values(self.settings.board_parameters)
+        self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
+                            self._on_event)
+        try:
+            for parameter, value in parameters.items():
+                self.link.write_parameter(parameter, value)
+        except BaseException:
+            self.link.close()
+            raise
+
+    @property
+    def is_moving(self):
+        """Whether the outputs of the board are on, as far as the newest telemetry says."""
+        return self.board_state in MOVING
+
+    @property
+    def board_state(self):
+        """State of the board; None without a reading."""
+        reading = self.link.reading
+        return reading.message.state if reading else None
+
+    def command(self, names, efforts):
+        """Take efforts by joint name [N, N m]; CommandError if unusable."""
+        self.commands.offer(names, efforts, time.monotonic())
+
+    def enable(self, is_on):
+        """Arm or disarm; return a line that says what it is now. RigError if refused."""
+        if not is_on:
+            self.link.disarm()
+            return 'disarmed: the motors are off'
+        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
+        self.commands.forget()
+        self.link.arm()
+        return 'armed: commands move the motors'
+
+    def zero(self):
+        """Tell the board that the joints stand in the zero pose, which makes them homed."""
+        encoders = self.calibration.slide, self.calibration.turn
+        for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
+            self.link.zero(joint, round(place * encoder.scale + encoder.zero))
+        slide, turn = self.settings.zero_pose
+        return f'the joints stand at {slide:g} m and {turn:g} rad'
+
+    def clear(self):
+        """Forget the latched faults whose cause is gone; the board stays disarmed."""
+        self.link.clear()
+        return 'no fault is latched; enable to arm'
+
+    def load_profile(self, segments):
+        """Give the board a profile; return its CRC."""
+        return self.link.load_profile(segments)
+
+    def start_profile(self, crc):
+        """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
+        self.link.start_profile(crc)
+        return 'the board plays the profile'
+
+    def close(self):
+        """Disarm and let go of the port; may be called twice."""
+        self.link.close()
+
+    def _on_reading(self, reading):
+        message = reading.message
+        duration = 0.0 if self._ticks is None else (message.time - self._ticks) % WRAP * 1e-6
+        self._ticks = message.time
+        self.readings += 1
+        self._board_time += duration
+        self._joints.take(message, duration)
+        self._drive(message)
+        if self._on_state is not None:
+            self._on_state(RigState(reading, duration, self._joints.has_restarted,
+                                    self._joints.position, self._joints.velocity,
+                                    self._effort))
+
+    def _drive(self, message):
+        """Send a set point where one is due, and note the efforts that the motors make."""
+        if self.link is None or message.state == State.ARMED and not self._is_due():
+            return
+        velocity = self._joints.velocity
+        if message.state == State.ARMED:
+            wanted = self.drives.set_point(
+                self.commands.efforts(time.monotonic()).tolist(), velocity, message.step_rate,
+                self._board_time - self._last)
+            self._last = self._board_time
+            self.link.drive(wanted.duty, wanted.step_rate)
+            self._effort = wanted.effort
+            return
+        self.drives.stand()
+        self._effort = NONE
+        self._last = self._board_time
+        if message.state in MOVING:
+            self._effort = self.drives.force(message.duty, velocity[SLIDE]), 0.0
+            if self._is_due():
+                self.link.alive()
+
+    def _is_due(self):
+        if self._board_time < self._due:
+            return False
+        self._due = max(self._due, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
+        return True
+
+    def _on_event(self, event):
+        if event.kind == EventKind.FAULT:
+            self.events.append(('error', 'the board stopped. '
+                                f'{describe_faults(Fault(event.detail))}'))
+        elif event.kind == EventKind.STATE:
+            self.events.append(('info', f'the board is {state_name(event.state)}'))
+        elif event.kind == EventKind.BOOT:
+            self.events.append(('warning', f'the board has booted, by '
+                                f'{ResetCause(event.detail).name}: it is disarmed and not homed'))
+        elif event.kind == EventKind.PROFILE_DONE:
+            self.events.append(('info', f'the profile is done, {event.detail} segments'))
+        elif event.kind == EventKind.HOMING_LOST:
+            self.events.append(('error', f'{Joint(event.detail).name} has lost its origin'))
+
+
+def calibration_of(settings, arm):
+    """Calibration that BridgeSettings name: of a file, or from data sheets."""
+    if settings.calibration_file:
+        return read_calibration(settings.calibration_file)
+    lengths = {f'{link}/{sensor.name}': sensor.end - sensor.start for link in arm.segments
+               for sensor in arm.description.link(link).beam.sensors}
+    return nominal(BenchParts(), lengths)
+
+
+def parameter_values(words):
+    """{Parameter: value} of words NAME=VALUE; SettingError says what is wrong with one."""
+    values = {}
+    for word in words:
+        name, _, text = word.partition('=')
+        if name not in Parameter.__members__:
+            raise SettingError(f'board_parameters: no parameter "{name}". Known: '
+                               f'{", ".join(Parameter.__members__)}')
+        try:
+            values[Parameter[name]] = int(text)
+        except ValueError as error:
+            raise SettingError(f'board_parameters: "{word}" is not NAME=VALUE with a whole '
+                               'number') from error
+    return values

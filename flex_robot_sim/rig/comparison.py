@@ -1,0 +1,130 @@
+"""
+An experiment against the simulation of it: the same inputs, and how far the two are apart.
+
+The simulated bench starts where the real one was when the motors were switched on, gets the duties
+and pulses of the log and runs freely, so that everything that is wrong with the model comes
+together. Chu and others, section 4, compare such curves of their bench (figures 19 to 22) and find
+the steady states about 3.5 % apart.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.bridge import RigState
+from flex_robot_sim.rig.drives import Drives
+from flex_robot_sim.rig.experiment_log import durations
+from flex_robot_sim.rig.joint_tracker import JointTracker
+from flex_robot_sim.rig.parts import SLIDE
+from flex_robot_sim.rig.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.twin import Twin, TwinSettings
+from flex_robot_sim.rig.vocabulary import MOVING
+
+STEADY = 0.1                # share of a run at its end over which the steady state is a mean
+LEAST = 1e-9                # range below which a quantity did not move
+
+
+class Quantity(NamedTuple):
+    """One thing that was measured and simulated."""
+
+    name: str
+    unit: str
+    bench: np.ndarray           # (k,)
+    simulation: np.ndarray      # (k,)
+
+    @property
+    def difference(self):
+        """Bench less simulation, (k,)."""
+        return self.bench - self.simulation
+
+    def figures(self, runs):
+        """
+        Figures of the difference, nan where the bench did not move or a sensor was broken.
+
+        :param runs: slices of the rows between switching on and off.
+        """
+        span = float(np.ptp(self.bench))
+        rms = float(np.sqrt(np.mean(self.difference**2)))
+        ends = [self.difference[run.stop - max(1, round(STEADY * (run.stop - run.start))):run.stop]
+                for run in runs]
+        steady = float(np.mean([abs(end.mean()) for end in ends]))
+        share = 100.0 / span if span > LEAST else np.nan
+        return {'range': span, 'rms_difference': rms,
+                'largest_difference': float(np.abs(self.difference).max()),
+                'rms_percent': rms * share, 'steady_percent': steady * share}
+
+
+class Comparison(NamedTuple):
+    """A whole experiment, the rows in which the motors were on."""
+
+    time: np.ndarray            # since the motors were switched on first [s], (k,)
+    duty: np.ndarray            # of the DC motor, (k,)
+    step_rate: np.ndarray       # of the stepper [steps/s], (k,)
+    runs: tuple                 # of slices, from switching on to off
+    quantities: tuple           # of Quantity
+
+
+def compare(experiment, estimator='least_squares') -> Comparison:
+    """Simulate an Experiment and return both; UsageError if the motors were never on."""
+    arm, calibration = experiment.arm, experiment.calibration
+    shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
+    twin = Twin(arm, calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0))
+    time, rows = 0.0, []
+    for state in states_of(experiment):
+        time += state.duration
+        shapes.take(state)
+        shape = shapes.link_state
+        residual = twin.take(state, shape)
+        message = state.reading.message
+        if message.state in MOVING and residual is not None:
+            rows.append((time, message.duty, message.step_rate, *state.position,
+                         *shape.curvature, shape.tip[1], *residual.position,
+                         *residual.curvature, residual.tip))
+    if len(rows) < 2:
+        raise UsageError('the motors were never on in this log: there is nothing to compare.')
+    table = np.array(rows)
+    names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
+             (f'{shapes.link} tip', 'm')]
+    bench, residual = np.split(table[:, 3:], 2, axis=1)
+    quantities = tuple(Quantity(name, unit, measured, measured - off) for (name, unit), measured,
+                       off in zip(names, bench.T, residual.T))
+    return Comparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
+                      _runs(table[:, 0]), quantities)
+
+
+def states_of(experiment):
+    """Yield a RigState for each reading, as the bridge makes them."""
+    tracker = JointTracker(experiment.calibration, EstimatorSettings().velocity_bandwidth)
+    drives = Drives(experiment.arm, experiment.calibration)
+    for reading, duration in zip(experiment.readings, durations(experiment.readings)):
+        message = reading.message
+        tracker.take(message, duration)
+        effort = 0.0, 0.0
+        if message.state in MOVING:
+            effort = drives.force(message.duty, tracker.velocity[SLIDE]), 0.0
+        yield RigState(reading, duration, tracker.has_restarted, tracker.position,
+                       tracker.velocity, effort)
+
+
+def _runs(times):
+    """Slices of rows that follow each other without a gap."""
+    steps = np.diff(times)
+    edges = np.flatnonzero(steps > 5.0 * np.median(steps)) + 1
+    ends = [0, *edges.tolist(), len(times)]
+    return tuple(slice(a, b) for a, b in zip(ends, ends[1:]))
+
+
+def summary(comparison):
+    """What `flexsim rig compare` prints, as JSON may hold it: nan is None."""
+    def plain(value):
+        return value if np.isfinite(value) else None
+    return {
+        'duration_s': float(comparison.time[-1]),
+        'readings': len(comparison.time),
+        'runs': len(comparison.runs),
+        'quantities': {
+            quantity.name: {'unit': quantity.unit, **{
+                name: plain(value) for name, value in quantity.figures(comparison.runs).items()}}
+            for quantity in comparison.quantities},
+    }

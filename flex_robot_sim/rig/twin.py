@@ -1,0 +1,126 @@
+"""
+The model beside the bench: the same inputs, and how far it is off.
+
+The twin is the simulated bench without its sensors. It gets what the board has really put on the
+motors, duty and pulses, not what was commanded, so that only the model and its parameters are
+judged. Left alone, an open loop drifts; so the twin is drawn towards the estimate of the bench
+with a time constant, and the residual is what has come together over about that time. Without a
+time constant it runs freely from the moment at which the motors are switched on.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.deflection import tip_deflection
+from flex_robot_sim.flex_sensors import flex_sensors
+from flex_robot_sim.rig.bench import STEP, Bench, Drive
+from flex_robot_sim.rig.vocabulary import MOVING
+from flex_robot_sim.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class TwinSettings(Settings):
+    """The model beside the bench."""
+
+    twin: bool = setting(False, 'whether the model runs beside the bench')
+    twin_time_constant: float = setting(
+        1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
+        'on', 's', at_least=0.0)
+    twin_rate: float = setting(50.0, 'rate of the residual', 'Hz', above=0.0)
+
+
+class Residual(NamedTuple):
+    """Bench less twin, and the twin itself."""
+
+    position: np.ndarray        # (2,) [m, rad]
+    velocity: np.ndarray        # (2,) [m/s, rad/s]
+    curvature: np.ndarray       # (k,) of the flex sensors [1/m]
+    tip: float                  # across, in the plane of the sensors [m]
+    twin_position: np.ndarray   # (2,) [m, rad]
+    twin_tip: float             # [m]
+
+
+class Twin:
+    """A bench in software that follows one in hardware."""
+
+    def __init__(self, arm, calibration, link, settings=None):
+        """Prepare for an ArmModel, the Calibration of the bench and the name of its link."""
+        self.settings = settings or TwinSettings()
+        self.restarts = 0               # times that the twin was put where the bench is
+        self._arm, self._link = arm, link
+        self._bench = Bench(arm, calibration.parts)
+        self._curvature = flex_sensors(arm).matrix
+        self._elastic = arm.size - len(arm.joint_names)
+        self._scale = calibration.parts.steps_per_turn / (2 * np.pi) / calibration.steps_per_radian
+        self._duty_sign = float(np.sign(calibration.slide.scale))
+        self._drive, self._rest = Drive(), 0.0
+
+    def take(self, state, shape):
+        """
+        Go on to a RigState and the LinkState of the same reading; return the Residual.
+
+        None where the bench is not known well enough: a sensor is broken.
+        """
+        message = state.reading.message
+        is_on, was_on = message.state in MOVING, self._drive.bridge
+        # the duty was that of the last reading, the pulses have come to those of this one
+        drive = self._drive._replace(steps=message.step_position * self._scale,
+                                     step_rate=message.step_rate * self._scale)
+        if state.is_first or is_on and not was_on or not shape.is_known:
+            self._restart(state, shape)
+        else:
+            self._go_on(drive, state.duration)
+        self._drive = drive._replace(duty=self._duty_sign * message.duty, bridge=is_on,
+                                     stepper=is_on)
+        if not shape.is_known:
+            return None
+        residual = self._residual(state, shape)
+        if self.settings.twin_time_constant or not is_on:
+            self._draw(state, shape)
+        return residual
+
+    @property
+    def coordinates(self):
+        """Coordinates of the twin, (n,)."""
+        return self._bench.simulation.coordinates
+
+    def _restart(self, state, shape):
+        self.restarts += 1
+        message = state.reading.message
+        elastic = shape.elastic if shape.is_known else np.zeros(self._elastic)
+        rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic)
+        self._bench.simulation.set_state(
+            coordinates=np.concatenate([state.position, elastic]),
+            rates=np.concatenate([state.velocity, rates]))
+        self._bench.take_hold(message.step_position * self._scale)
+        self._rest = 0.0
+
+    def _go_on(self, drive, duration):
+        self._rest += duration
+        steps = round(self._rest / STEP)
+        if steps > 0:
+            self._rest -= steps * STEP
+            self._bench.advance(drive, steps * STEP)
+
+    def _residual(self, state, shape):
+        simulation = self._bench.simulation
+        q = simulation.coordinates
+        tip = tip_deflection(self._arm, self._link, q)[1]
+        return Residual(state.position - simulation.position, state.velocity - simulation.velocity,
+                        shape.curvature - self._curvature @ q, shape.tip[1] - tip,
+                        simulation.position, tip)
+
+    def _draw(self, state, shape):
+        """Draw the twin towards the bench."""
+        constant = self.settings.twin_time_constant
+        share = 1.0 if constant == 0.0 else 1.0 - np.exp(-state.duration / constant)
+        simulation = self._bench.simulation
+        q, qd = simulation.coordinates, simulation.rates
+        simulation.set_state(
+            coordinates=q + share * (np.concatenate([state.position, shape.elastic]) - q),
+            rates=qd + share * (np.concatenate([state.velocity, shape.elastic_rate]) - qd))
+        if not self._drive.stepper:
+            # the field takes hold where the bench is when it is switched on
+            self._bench.take_hold(self._drive.steps)

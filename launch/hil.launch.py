@@ -1,0 +1,16 @@
+"""Drive the bench: bridge, controller, robot_state_publisher and rviz2. See docs/rig_bridge.md."""
+
+from launch import LaunchDescription
+from launch.actions import OpaqueFunction
+
+from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.system import HilArguments
+
+
+def generate_launch_description():
+    """Return the arguments, and what starts the programs that they ask for."""
+    return LaunchDescription([*declared_arguments(HilArguments), OpaqueFunction(function=_start)])
+
+
+def _start(context):
+    return actions_of(given_arguments(HilArguments, context).programs())

@@ -1,0 +1,51 @@
+"""Arms with a joint controller, for tests."""
+
+import numpy as np
+from arms import joint, link, robot
+
+from flex_robot_sim import read_description
+from flex_robot_sim.assembly import build_arm
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+
+INERTIA = 0.4                               # of the rigid arm about its hinge          [kg m2]
+POSE = np.array([0.5, 0.8, -0.6])
+NOTHING = ControllerSettings(feed_forward='none')
+SWING = ProfileSettings(profile='swing', profile_start=0.0, profile_duration=0.5,
+                        profile_dwell=0.0, profile_poses=(0.5, 0.8, -0.6, 0.0, 0.5, 0.0))
+
+
+def rigid_arm(limits='', count=1):
+    """Return the ArmModel of hinges about z without weight, each with INERTIA when alone."""
+    parts = []
+    for i in range(count):
+        parts += [joint(f'hinge_{i}', parent=f'arm_{i - 1}' if i else 'base', child=f'arm_{i}',
+                        inside=f'<axis xyz="0 0 1"/>{limits}'),
+                  link(f'arm_{i}', 1.0, '0 0 0', (INERTIA,) * 3)]
+    return build_arm(read_description(robot(*parts)), gravity=(0.0, 0.0, 0.0))
+
+
+def feed(controller, simulation, until):
+    """Close the loop until the simulated time `until` [s]; return time, position and effort."""
+    rows = []
+    while simulation.time < until - 1e-9:
+        state = (simulation.position, simulation.velocity, simulation.motor_position,
+                 simulation.motor_velocity)
+        simulation.effort = controller.update(simulation.time, *state)
+        rows.append([simulation.time, state[0][0], simulation.effort[0]])
+        simulation.step()
+    return np.array(rows).T
+
+
+def started(arm, settings=NOTHING, profile=None, position=None, now=0.0):
+    """Return a controller that got one joint state at rest."""
+    controller = JointController(arm, settings, profile)
+    see(controller, now, position)
+    return controller
+
+
+def see(controller, now, position=None):
+    """Give a joint state at rest; return the efforts."""
+    n = len(controller.joint_names)
+    position = np.zeros(n) if position is None else np.asarray(position, float)
+    return controller.update(now, position, np.zeros(n), position, np.zeros(n))

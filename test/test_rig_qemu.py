@@ -1,0 +1,373 @@
+"""The firmware in QEMU: it boots, answers, repeats itself bit by bit, leaves nothing behind."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import serial
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.rig import qemu
+from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
+from flex_robot_sim.rig.frames import FrameReader, encode
+from flex_robot_sim.rig.protocol import (
+    MAJOR,
+    MINOR,
+    SCHEMA_CRC,
+    Ack,
+    Arm,
+    BackEnd,
+    Event,
+    EventKind,
+    Fault,
+    Health,
+    Hello,
+    HelloAck,
+    Input,
+    Mode,
+    ResetCause,
+    Result,
+    Setpoint,
+    State,
+    Stream,
+    Telemetry,
+    Time,
+    TimeReply,
+)
+from flex_robot_sim.rig.qemu import QemuMachine, QemuPort, World
+from flex_robot_sim.share import share_folder
+
+MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+HELLO = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 1234))
+WRAP = 2**32
+
+
+@pytest.fixture(scope='module')
+def image():
+    return build()
+
+
+class Bench:
+    """A host that keeps what it hears, and a board whose time goes on by milliseconds."""
+
+    def __init__(self, machine, clock=0):
+        self.machine, self.clock, self.world = machine, clock, World()
+        self.reader = FrameReader(from_board=True)
+        self.frames, self.heard = [], b''
+        self.session = self.sequence = 0
+
+    def step(self, data=b'', milliseconds=1):
+        """Send bytes and let time go on; return the outputs."""
+        for _ in range(milliseconds):
+            self.clock += 1000
+            out = self.machine.step(self.world, self.clock, data)
+            data = b''
+            self.heard += out
+            self.frames += self.reader.feed(out)
+        return self.machine.outputs
+
+    def last(self, kind):
+        """Newest message of a kind."""
+        return next(f.message for f in reversed(self.frames) if isinstance(f.message, kind))
+
+    def hello(self):
+        """Begin a session and return the answer."""
+        self.step(HELLO, 2)
+        self.session = self.frames[-1].session
+        return self.last(HelloAck)
+
+    def send(self, message, milliseconds=1):
+        """Send a frame and return the outputs after it."""
+        self.sequence += 1
+        return self.step(encode(message, self.session, self.sequence), milliseconds)
+
+    def command(self, message):
+        """Send a command and return the result."""
+        self.send(message)
+        return self.last(Ack).result
+
+
+@pytest.fixture
+def bench(image):
+    with QemuMachine(image) as machine:
+        yield Bench(machine)
+
+
+def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
+    words = {
+        'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
+        'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
+        'BOOT_ID_AT': 'offsetof(struct mailbox, in.boot_id)',
+        'WORLD_AT': 'offsetof(struct mailbox, in.time)',
+        'PINS_AT': 'offsetof(struct mailbox, in.encoder)',
+        'REQUEST_AT': 'offsetof(struct mailbox, in.request)',
+        'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
+        'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
+        'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
+    }
+    # the offsets become the lengths of arrays, which the names of the symbols table show
+    source = tmp_path / 'layout.c'
+    source.write_text('#include <stddef.h>\n#include "hal/emulation/mailbox.h"\n' + ''.join(
+        f'const char {name}[1 + {value}] = {{0}};\n' for name, value in words.items()
+        if name != 'START') + 'const unsigned START = MAILBOX_START;\n')
+    program = tmp_path / 'layout.o'
+    subprocess.run(['arm-none-eabi-gcc', '-c', '-I', share_folder() / 'firmware', '-o', program,
+                    source], check=True)
+    said = subprocess.run(['arm-none-eabi-nm', '-S', program], capture_output=True, text=True,
+                          check=True).stdout
+    sizes = {line.split()[3]: int(line.split()[1], 16) - 1 for line in said.splitlines()}
+    del sizes['START']
+    assert sizes == {name: getattr(qemu, name) for name in sizes}
+    header = (share_folder() / 'firmware/hal/emulation/mailbox.h').read_text()
+    assert int(re.search(r'MAILBOX_START (0x\w+)u', header)[1], 16) == qemu.START
+
+
+def test_firmware_boots_and_says_who_it_is(bench):
+    answer = bench.hello()
+    assert answer.back_end == BackEnd.EMULATED_BOARD
+    assert (answer.major, answer.schema_crc, answer.nonce) == (MAJOR, SCHEMA_CRC, 1234)
+    assert answer.reset_cause == ResetCause.POWER
+    boot = next(f.message for f in bench.frames if isinstance(f.message, Event))
+    assert (boot.kind, boot.state, boot.detail) == (
+        EventKind.BOOT, State.DISARMED, ResetCause.POWER)
+
+
+def test_what_enters_the_pins_comes_back_in_telemetry(bench):
+    bench.hello()
+    bench.world = World((70000, -70000), (33000, 32000), -0.417, int(Input.SLIDE_LOWER))
+    for part in range(8):       # counters of 16 bits, so that a count may not jump
+        bench.world = bench.world._replace(encoders=(150 * part, -150 * part))
+        bench.step()
+    assert bench.command(Stream(1000)) == Result.ACCEPTED
+    bench.step()
+    seen = bench.last(Telemetry)
+    assert (seen.slide_counts, seen.turn_counts) == (1050, -1050)
+    assert (seen.adc_root, seen.adc_tip) == (33000, 32000)
+    assert seen.inputs == Input.SLIDE_LOWER
+    assert seen.current == pytest.approx(-0.417)
+    assert seen.time == bench.clock
+
+
+def drive_for_half_a_second(image):
+    with QemuMachine(image) as machine:
+        bench = Bench(machine)
+        bench.hello()
+        bench.command(Stream(500))
+        bench.command(Arm())
+        outputs = []
+        for k in range(50):
+            steps = machine.outputs.steps
+            bench.world = World((40 * k, steps * 3 // 4), (32000 + k, 33000))
+            outputs.append(bench.send(Setpoint(Mode.DRIVE, 0.3, 1600.0, 100), 10))
+        return bench.heard, outputs
+
+
+def test_two_runs_are_equal_bit_by_bit(image):
+    assert drive_for_half_a_second(image) == drive_for_half_a_second(image)
+
+
+def test_outputs_follow_set_points_and_the_ramp(image):
+    _, outputs = drive_for_half_a_second(image)
+    assert all(out.duty == 3000 and out.bridge and out.stepper for out in outputs)
+    # 32,000 steps/s2 make 1600 steps/s in 50 ms, on the way 0.5 * 1600 * 0.05 steps
+    assert [out.step_rate for out in outputs[:6]] == [
+        320_000, 640_000, 960_000, 1_280_000, 1_600_000, 1_600_000]
+    # each step's rate holds until the next: half a millisecond of the rate ahead of the ramp
+    assert outputs[4].steps == pytest.approx(40, abs=2)
+    assert outputs[-1].steps - outputs[9].steps == 1600 * 0.4
+
+
+def test_motors_are_off_100_ms_after_the_last_set_point(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.command(Arm())
+    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    taken = bench.clock
+    while bench.step().bridge:
+        assert bench.clock - taken < 100_000
+    assert bench.last(Telemetry).faults == Fault.WATCHDOG
+    assert not bench.step(milliseconds=200).bridge
+
+
+def test_clock_wraps_without_a_jump(image):
+    start = WRAP - 50_000
+    with QemuMachine(image, clock=start) as machine:
+        bench = Bench(machine, start)
+        bench.hello()
+        bench.command(Stream(500))
+        bench.step(milliseconds=100)
+        times = [f.message.time for f in bench.frames if isinstance(f.message, Telemetry)]
+        assert min(times) < 50_000 and max(times) > WRAP - 50_000
+        assert {(b - a) % WRAP for a, b in zip(times, times[1:])} == {2000}
+
+
+@pytest.mark.parametrize('fault, cause', [
+    ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
+    ('crash', ResetCause.SOFTWARE)])
+def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
+    bench.hello()
+    bench.command(Arm())
+    assert bench.send(Setpoint(Mode.DRIVE, 0.3, 1600.0, 100), 5).bridge
+    if fault == 'reboot':
+        bench.machine.reboot(bench.clock, 2, cause)
+    else:
+        getattr(bench.machine, fault)(bench.clock)
+    out = bench.machine.outputs
+    assert (out.bridge, out.stepper, out.duty, out.step_rate, out.steps) == (False, False, 0, 0, 0)
+    assert bench.hello().reset_cause == cause
+    assert bench.last(Event).state == State.DISARMED
+    # the session of before is gone
+    bench.session = (bench.session + 1) % 256
+    assert bench.command(Arm()) == Result.WRONG_SESSION
+
+
+def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
+    bench.hello()
+    bench.clock += 60_000
+    bench.step()
+    assert bench.machine.boots == 2
+    assert bench.hello().reset_cause == ResetCause.INDEPENDENT_WATCHDOG
+
+
+def test_flood_leaves_the_board_in_order(bench):
+    bench.hello()
+    bench.step(b'\x55' * 4096)
+    bench.step(b'\0', 100)
+    assert bench.last(Health).crc_errors == 1
+    assert bench.command(Stream(0)) == Result.ACCEPTED
+
+
+def test_bytes_that_find_no_room_are_lost_and_counted(bench):
+    bench.hello()
+    refused = encode(Arm(), bench.session, 7)   # 16 of them are handled in a step
+    count = 4096 // len(refused)
+    for _ in range(2):
+        bench.step(refused * count)
+    bench.step(milliseconds=100)
+    handled = 3 * 16 * len(refused)
+    lost = bench.last(Health).overruns
+    assert 2 * count * len(refused) - 4096 - handled <= lost <= 2 * count * len(refused) - 4096
+
+
+def test_more_bytes_than_a_step_can_take_are_refused(bench):
+    with pytest.raises(FlexRobotSimError) as raised:
+        bench.step(bytes(5000))
+    assert str(raised.value) == 'data = 5000 bytes must be at most 4096 in a step'
+
+
+def still_runs(process_id):
+    # a process that has ended and waits for its parent is over
+    with contextlib.suppress(OSError):
+        state = Path(f'/proc/{process_id}/stat').read_text().rpartition(')')[2].split()[0]
+        return state != 'Z'
+    return False
+
+
+def children_of(process_id):
+    path = Path(f'/proc/{process_id}/task/{process_id}/children')
+    return [int(word) for word in path.read_text().split()]
+
+
+def test_killed_host_leaves_no_qemu_behind(image):
+    code = ('import sys\nfrom flex_robot_sim.rig.qemu import QemuMachine\n'
+            'machine = QemuMachine(sys.argv[1])\nprint(machine._process.pid, flush=True)\n'
+            'sys.stdin.read()')
+    host = subprocess.Popen([sys.executable, '-c', code, str(image)], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    supervisor = int(host.stdout.readline())
+    family = [supervisor, *children_of(supervisor)]
+    assert len(family) == 3         # the supervisor, QEMU, and what watches the host
+    host.send_signal(signal.SIGKILL)
+    host.wait()
+    host.stdin.close()
+    host.stdout.close()
+    deadline = time.monotonic() + 10
+    while any(map(still_runs, family)):
+        assert time.monotonic() < deadline, 'QEMU outlives its host'
+        time.sleep(0.01)
+
+
+def test_qemu_that_dies_is_one_line(bench):
+    qemu_id = next(child for child in children_of(bench.machine._process.pid)
+                   if 'qemu' in Path(f'/proc/{child}/cmdline').read_text().split('\0')[0])
+    os.kill(qemu_id, signal.SIGKILL)
+    with pytest.raises(FlexRobotSimError, match='^QEMU has failed: [^\n]+$'):
+        bench.step(milliseconds=5)
+
+
+def test_image_that_qemu_cannot_load_is_one_line(image, tmp_path):
+    broken = tmp_path / 'broken.elf'
+    # a right file for this reader, and another processor for QEMU
+    data = bytearray(Path(image).read_bytes())
+    data[18:20] = b'\x03\x00'
+    broken.write_bytes(data)
+    with pytest.raises(FlexRobotSimError, match='^QEMU has failed: [^\n]+$'):
+        QemuMachine(broken)
+
+
+def test_missing_qemu_is_one_line_that_says_what_to_install(monkeypatch):
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(FlexRobotSimError) as raised:
+        QemuMachine()
+    assert str(raised.value) == (
+        'qemu-system-arm cannot be found. Install it (Debian, Ubuntu: sudo apt install '
+        '--no-install-recommends qemu-system-arm).')
+
+
+def wait_for(port, reader, kind, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for frame in reader.feed(port.read(max(1, port.in_waiting))):
+            if isinstance(frame.message, kind):
+                return frame
+    raise AssertionError(f'no {kind.__name__} came')
+
+
+def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_path):
+    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
+        reader = FrameReader(from_board=True)
+        port.write(HELLO)
+        session = wait_for(port, reader, HelloAck).session
+        stamps = []
+        for token in (1, 2):
+            before = time.monotonic()
+            port.write(encode(Time(token), session))
+            reply = wait_for(port, reader, TimeReply).message
+            stamps.append((before, time.monotonic(), reply.received * 1e-6))
+            if token == 1:
+                port.write(encode(Stream(1000), session, 1))
+                for _ in range(200):
+                    wait_for(port, reader, Telemetry)
+        (sent_1, came_1, board_1), (sent_2, came_2, board_2) = stamps
+        # an answer lies between question and reply; the clocks of host and QEMU are one
+        assert sent_2 - came_1 - 1e-3 <= board_2 - board_1 <= came_2 - sent_1 + 1e-3
+
+
+def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
+    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
+        reader = FrameReader(from_board=True)
+        port.write(HELLO)
+        session = wait_for(port, reader, HelloAck).session
+        port.write(encode(Stream(1000), session, 1))
+        first = wait_for(port, reader, Telemetry).message.time
+        deadline = time.monotonic() + 20
+        while not rig.port.overflows:       # the terminal is full
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        port.reset_input_buffer()
+        assert (wait_for(port, FrameReader(True), Telemetry).message.time - first) % WRAP > 50_000
+
+
+def test_port_leaves_neither_link_nor_thread(image, tmp_path):
+    with QemuPort(tmp_path / 'rig', image) as rig:
+        threads = rig._threads
+        assert Path(rig.link).exists()
+    assert not Path(rig.link).exists()
+    assert not any(thread.is_alive() for thread in threads)
