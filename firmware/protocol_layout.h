@@ -10,7 +10,7 @@
 
 #define PROTOCOL_MAJOR 1
 #define PROTOCOL_MINOR 0
-#define SCHEMA_CRC UINT32_C(0x1f46f185)
+#define SCHEMA_CRC UINT32_C(0x52869165)
 #define NO_SESSION 0
 #define FROM_BOARD 0x80    /* bit of the ids the board sends */
 #define BODY_SHORTEST 8      /* header and CRC-32 */
@@ -375,7 +375,7 @@ enum frame_id {
     X(STALL_DUTY, 17, 4000, 0, 10000) \
     X(STALL_COUNTS, 18, 5, 1, 10000) \
     X(STALL_TIME, 19, 300, 10, 10000) \
-    X(CURRENT_MAX, 20, 3000, 0, 30000) \
+    X(CURRENT_MAX, 20, 2500, 0, 30000) \
     X(CURRENT_TIME, 21, 50, 1, 10000) \
     X(ADC_LOW, 22, 655, 0, 65535) \
     X(ADC_HIGH, 23, 64865, 0, 65535) \

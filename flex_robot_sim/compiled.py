@@ -30,6 +30,7 @@ except ImportError:     # Windows
 
 PACKAGE = Path(__file__).resolve().parent
 FOLDERS_KEPT = 8
+LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
 OPTIONS = {
     'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
     'nogil': True,              # ROS callbacks and the viewer run beside a step
@@ -71,9 +72,9 @@ def inlined(function):
 
 
 def must_compile():
-    """Whether no machine code is kept yet, so that the first calls take half a minute."""
+    """Whether the machine code that takes half a minute is not kept yet; little parts may be."""
     return not numba.config.DISABLE_JIT and not (
-        CACHE_FOLDER and any(CACHE_FOLDER.rglob('*.nbi')))
+        CACHE_FOLDER and any(CACHE_FOLDER.rglob(f'{LONGEST}-*.nbi')))
 
 
 class _PackageCache(FunctionCache):

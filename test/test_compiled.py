@@ -196,3 +196,18 @@ def test_a_function_without_the_right_cannot_allocate():
 def test_functions_of_others_are_not_kept_on_disk():
     assert Path(__file__).parent != compiled_module.PACKAGE
     assert getattr(getattr(_quotient, '_cache', None), 'cache_path', None) is None
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='nothing is compiled')
+def test_little_parts_of_machine_code_do_not_hide_that_the_long_one_is_missing(tmp_path,
+                                                                              monkeypatch):
+    from flex_robot_sim.exponential import set_rotation
+    from flex_robot_sim.integrators import advance
+    little, longest = ((function._cache._impl.filename_base + '.nbi')    # as Numba names them
+                       for function in (set_rotation, advance))
+    monkeypatch.setattr(compiled_module, 'CACHE_FOLDER', tmp_path)
+    tmp_path.joinpath(little).touch()
+    assert compiled_module.must_compile()
+    tmp_path.joinpath('flex_robot_sim').mkdir()
+    tmp_path.joinpath('flex_robot_sim', longest).touch()
+    assert not compiled_module.must_compile()

@@ -1,6 +1,8 @@
 """The firmware as a build: unit tests on this computer, both programs, and the C codec."""
 
 import ctypes
+import os
+import re
 import shutil
 import struct
 import subprocess
@@ -107,6 +109,19 @@ def test_program_for_another_crystal_builds(tmp_path):
     make(tmp_path, 'board', 'CRYSTAL_MHZ=25')
 
 
+def test_pins_of_the_page_are_those_of_the_program():
+    page = (SOURCES.parent / 'docs' / 'rig.md').read_text()
+    table = page.partition('## Pins')[2].partition('## Wiring')[0]
+    told = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
+    code = ''.join(path.read_text() for path in sorted((SOURCES / 'hal/board').glob('*.c')))
+    numbers = dict(re.findall(r'(\w+) = (\d+),', code))
+    used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
+    assert sorted((port, int(number)) for port, number, _ in told) == sorted(
+        (port, int(numbers.get(number, number))) for port, number, _ in used)
+    outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
+    assert outputs == {(port, number) for port, number, word in told if word == 'output'}
+
+
 def messages():
     """Any frame with any bytes in its fields."""
     return st.sampled_from(sorted(FRAMES)).flatmap(lambda number: st.tuples(
@@ -190,6 +205,17 @@ def test_source_that_does_not_compile_is_one_line_that_names_it(tmp_path):
         source.write('\nnonsense\n')
     with pytest.raises(FlexRobotSimError, match=r'cannot be built: core/cobs\.c:\d+:.*error'):
         firmware.build(sources=sources)
+
+
+@for_the_board
+def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeypatch):
+    # root may write everywhere, so that no permission would show it
+    access = os.access
+    monkeypatch.setattr(firmware.os, 'access', lambda path, mode: access(path, mode) and not (
+        mode == os.W_OK and str(path).startswith(str(SOURCES))))
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    elf = firmware.build()
+    assert elf.is_relative_to(tmp_path / 'flex_robot_sim') and elf.is_file()
 
 
 @for_the_board

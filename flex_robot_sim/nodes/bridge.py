@@ -12,12 +12,12 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
-from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
+from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS, BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.rig.bridge import BridgeSettings, RigBridge, calibration_of
 from flex_robot_sim.rig.drives import DriveSettings
@@ -38,9 +38,7 @@ class BridgeNode(Node):
         """Connect to the board; its motors stay off until `~/enable`."""
         super().__init__('bridge')
         self._bridge = self._outputs = self._log_file = self._emulator = None
-        self.parameters = Parameters(
-            self, RobotSettings, BridgeSettings, LinkSettings, DriveSettings, EstimatorSettings,
-            FilterSettings, TwinSettings, BridgeOutputSettings, NodeSettings)
+        self.parameters = Parameters(self, *BRIDGE_SETTINGS)
         try:
             when_arm_is_known(self, self.parameters[RobotSettings], self._start)
         except BaseException:
@@ -60,7 +58,7 @@ class BridgeNode(Node):
             self._log_file = ExperimentLog(settings.log_file, parameters[RobotSettings].robot,
                                            calibration)
         self._bridge = RigBridge(
-            arm, calibration, self._port(settings), settings, parameters[LinkSettings],
+            arm, calibration, self._port(), settings, parameters[LinkSettings],
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
         self._service_set = BridgeServices(self, self._bridge)
         self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
@@ -73,10 +71,13 @@ class BridgeNode(Node):
         self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '
                                'call ~/enable to let commands move it')
 
-    def _port(self, settings):
+    def _port(self):
+        settings, robot = self.parameters[BridgeSettings], self.parameters[RobotSettings]
         if settings.serial_port != EMULATOR:
             return settings.serial_port
-        self._emulator = EmulatorProcess(settings.emulator_faults)
+        # a robot that xacro or a topic gives is emulated by the shipped bench
+        plain = robot.robot if robot.robot and not robot.xacro_arguments else 'rig'
+        self._emulator = EmulatorProcess(settings.emulator_faults, plain)
         return self._emulator.port
 
     def _on_state(self, state):

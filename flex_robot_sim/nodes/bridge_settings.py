@@ -1,7 +1,14 @@
-"""Settings that only the bridge node has: what goes out and how often."""
+"""Settings of the bridge node: what goes out and how often, and all that are its parameters."""
 
 from dataclasses import dataclass
 
+from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.rig.bridge import BridgeSettings
+from flex_robot_sim.rig.drives import DriveSettings
+from flex_robot_sim.rig.link import LinkSettings
+from flex_robot_sim.rig.shape_filter import FilterSettings
+from flex_robot_sim.rig.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.twin import TwinSettings
 from flex_robot_sim.settings import Settings, setting
 
 
@@ -17,3 +24,8 @@ class BridgeOutputSettings(Settings):
         0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
         'link bends by a tenth of its length', at_least=0.0, live=True)
     tool_link: str = setting('', 'link whose path is drawn; empty: "tool", or else the last link')
+
+
+BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, LinkSettings, DriveSettings, EstimatorSettings,
+                   FilterSettings, TwinSettings, BridgeOutputSettings, NodeSettings)
+"""The parameters of the bridge."""

@@ -105,7 +105,7 @@ class Bench:
         self._zero_angle = float(start[TURN])       # where the field stands before the first step
         self._held = [0, 0]                         # counts of encoders that have died
         self._jam = None
-        self._hands = {}                            # joint: [where a hand holds it, where to]
+        self.hands = {}                            # joint: [where a hand holds it, where to]
         self.current = 0.0
 
     @property
@@ -150,7 +150,7 @@ class Bench:
     def renew(self, start):
         """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
         self.faults = BenchFaults()
-        self._hands.clear()
+        self.hands.clear()
         self.simulation.reset()
         self.simulation.set_state(start)
         self._start = np.array(start, float)
@@ -159,7 +159,7 @@ class Bench:
 
     def carry(self, joint, place):
         """Let a hand bring a joint to a place [m, rad], and let go of it there."""
-        self._hands[joint] = [self.simulation.position[joint], place]
+        self.hands[joint] = [self.simulation.position[joint], place]
 
     def push_tip(self, force):
         """Push the last link along its own y axis [N]."""
@@ -210,14 +210,14 @@ class Bench:
         if self._jam is not None:
             target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
             damping[SLIDE] += JAM_DAMPING
-        for joint, (now, end) in list(self._hands.items()):
+        for joint, (now, end) in list(self.hands.items()):
             speed = HAND_SPEED * STEP
             now += min(max(end - now, -speed), speed)
-            self._hands[joint][0] = now
+            self.hands[joint][0] = now
             target[joint], stiffness[joint], damping[joint] = now, *HAND[joint]
             if (now == end and abs(position[joint] - end) < HAND_REACH
                     and abs(velocity[joint]) < HAND_REACH):
-                del self._hands[joint]
+                del self.hands[joint]
         simulation.hold(target, stiffness, damping)
         simulation.effort = effort
 

@@ -23,7 +23,7 @@ from flex_robot_sim.rig.calibration_file import read_calibration
 from flex_robot_sim.rig.commands import describe_faults, state_name
 from flex_robot_sim.rig.drives import Drives, board_limits
 from flex_robot_sim.rig.joint_tracker import JointTracker
-from flex_robot_sim.rig.link import LinkSettings, RigLink
+from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.parameters import Parameter
 from flex_robot_sim.rig.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.shape_tracker import EstimatorSettings, sensor_names
@@ -146,6 +146,9 @@ class RigBridge:
 
     def clear(self):
         """Forget the latched faults whose cause is gone; the board stays disarmed."""
+        if self.link.state == LinkState.DISPLACED:
+            self.link.reconnect()
+            return 'the board is ours again, and disarmed'
         self.link.clear()
         return 'no fault is latched; enable to arm'
 

@@ -21,10 +21,14 @@ READY = 'port '             # before the name of the port, on standard output
 class EmulatorProcess:
     """An emulated bench; `port` is its name."""
 
-    def __init__(self, faults=()):
-        """Start it; this takes half a minute where the arm has to be compiled first."""
+    def __init__(self, faults=(), robot='rig'):
+        """
+        Start it; this takes half a minute where the arm has to be compiled first.
+
+        :param faults: words as in `emulator_faults`; robot: file of the bench, or a shipped one.
+        """
         self._process = subprocess.Popen(
-            [sys.executable, '-m', __name__, *faults], stdin=subprocess.PIPE,
+            [sys.executable, '-m', __name__, robot, *faults], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
             line = self._process.stdout.readline()
@@ -56,17 +60,18 @@ class EmulatorProcess:
 
 
 def main(words):
-    """Emulate until standard input is closed."""
-    from flex_robot_sim.rig.emulated_rig import EmulatedRig
+    """Emulate until standard input is closed; words: robot, then faults."""
     from flex_robot_sim.rig.emulator import Emulator
+    from flex_robot_sim.rig.rig_of import rig_of
 
+    robot, *faults = words
     # signals of the terminal are for the parent, which ends this one when it is ready to
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
         try:
-            rig = EmulatedRig()
+            rig = rig_of(robot)
             rig.step()                  # compiles, before anybody waits for an answer
-            emulator = Emulator(Path(folder) / 'rig', rig, words)
+            emulator = Emulator(Path(folder) / 'rig', rig, faults)
         except FlexRobotSimError as error:
             print(error, file=sys.stderr)
             return 2

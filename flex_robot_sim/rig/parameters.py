@@ -39,7 +39,7 @@ _TABLE = (
     ('STALL_DUTY', '1e-4', 4000, 0, 10_000, 'from which on the slide must move'),
     ('STALL_COUNTS', 'counts', 5, 1, 10_000, 'that it must move'),
     ('STALL_TIME', 'ms', 300, 10, 10_000, 'in which it must move'),
-    ('CURRENT_MAX', 'mA', 3000, 0, 30_000, 'of the DC motor'),
+    ('CURRENT_MAX', 'mA', 2500, 0, 30_000, 'of the DC motor'),
     ('CURRENT_TIME', 'ms', 50, 1, 10_000, 'for which it may be exceeded'),
     ('ADC_LOW', 'counts', 655, 0, 65_535, 'a reading below is at the rail'),
     ('ADC_HIGH', 'counts', 64_865, 0, 65_535, 'a reading above is at the rail'),

@@ -191,8 +191,11 @@ static void take_request(void)
 
 static void follow_timer(void)
 {
-    static uint32_t last;
-    wait_for_interrupt();
+    static uint32_t last, seen_count;
+    if (received_count == seen_count) {
+        wait_for_interrupt();
+    }
+    seen_count = received_count;
     obey_faults();
     uint32_t now = hal_time_us();
     step_count_advance(&steps, now - last);
