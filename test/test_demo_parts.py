@@ -59,7 +59,8 @@ def test_lateness_is_that_against_the_earliest_state():
 def test_what_is_missing_makes_the_others_late_for_a_moment_only(gap):
     lateness = Lateness(2e-3)
     late = [lateness.note(2e-3 * k + gap * (k >= 70)) for k in range(200)]
-    assert late[70:100] == pytest.approx([gap] * 30)
+    # 50 ms is more than a simulation is ever late: it drops the time
+    assert late[70:100] == pytest.approx([gap if gap < 0.05 else 0.0] * 30)
     assert late[:70] + late[150:] == pytest.approx([0.0] * 120, abs=1e-12)      # rounding
 
 

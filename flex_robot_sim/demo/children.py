@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flex_robot_sim.demo import dies_with_parent
 
-PATIENCE = 1.0      # from asking a program to stop until it is made to [s]
+PATIENCE = 0.8      # from asking a program to stop until it is made to [s]
 
 
 class Children:
@@ -21,7 +21,7 @@ class Children:
         """Begin without any."""
         self._processes, self._readers = {}, []
         self.lines = queue.SimpleQueue()        # (name, line)
-        self._last_lines = {}
+        self._last_lines, self._deadline = {}, None
 
     def start(self, name, words):
         """
@@ -58,15 +58,20 @@ class Children:
                 return f'{name} {how}: {last}' if last else f'{name} {how}'
         return None
 
+    def interrupt(self):
+        """Ask all programs to stop; it is enough to ask once."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + PATIENCE
+            for process in self._processes.values():
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT)
+
     def stop(self):
         """Ask all programs to stop, and make those that don't within PATIENCE."""
-        for process in self._processes.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-        end = time.monotonic() + PATIENCE
+        self.interrupt()
         for process in self._processes.values():
             try:
-                process.wait(max(end - time.monotonic(), 0.0))
+                process.wait(max(self._deadline - time.monotonic(), 0.0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -54,7 +54,7 @@ def _tips(record):
 
 def _timing(record):
     late = record.lateness
-    yield Curve('states late', late.time, np.maximum(MILLI * late.values[:, 0], FLOOR), 5)
+    yield Curve('states late or lost', late.time, np.maximum(MILLI * late.values[:, 0], FLOOR), 5)
     delays = record.delays
     for column, label in ((0, 'state to command,\nmedian of a second'), (1, '99 %')):
         if delays.time.size:

@@ -3,6 +3,7 @@
 import numpy as np
 
 ROWS = 16384            # that a track keeps, even
+LONGEST = 0.05          # lateness that a simulation admits; what is more is missing             [s]
 AROUND = 50             # states among which the earliest one counts as in time
 
 
@@ -69,7 +70,7 @@ class Lateness:
         """Return how late the state is that was sent at a time [s]."""
         self._due = time if self._due is None else self._due + self._step
         late = time - self._due
-        if late < 0.0:
+        if late < 0.0 or late > LONGEST:
             self._due, late = time, 0.0
         self._least, self._count = min(self._least, late), self._count + 1
         if self._count == AROUND:

@@ -52,6 +52,7 @@ class Session:
                     self._screen.say(greeting)
                     self._watch(watcher, seconds)
                     self._take_last_figures(watcher)
+                self._children.interrupt()      # they stop while the observer does
                 return watcher.record, watcher.figures, watcher.first_figures
         finally:
             self._screen.show('')

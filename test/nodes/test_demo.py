@@ -13,7 +13,7 @@ import pytest
 from node_processes import PATIENCE
 
 LINE = 'moves in ROS_DOMAIN_ID'
-QUICK = 2.0             # what the demo promises from a signal to its end                       [s]
+QUICK = 2.0             # what the demo promises from a signal to its end, on a free processor  [s]
 
 
 class Demo:
@@ -63,6 +63,11 @@ class Demo:
         self._reader.join(PATIENCE)
         self.process.stdout.close()
         self.process.stderr.close()
+
+
+def is_quick(seconds):
+    """Whether it took no longer than promised, if each process in line got its share."""
+    return seconds < QUICK * max(1.0, os.getloadavg()[0] / os.cpu_count())
 
 
 def wait_for(condition, what):
@@ -142,7 +147,7 @@ def test_a_signal_ends_everything_within_two_seconds(demo, number, times):
     for _ in range(times):
         running.process.send_signal(number)
     code, output, errors = running.end()
-    assert time.monotonic() - began < QUICK
+    assert is_quick(time.monotonic() - began)
     assert code == 0 and 'sim_time' in json.loads(output)
     assert not any('Traceback' in line for line in errors), errors
     assert all(is_gone(pid) for pid in programs)
@@ -158,7 +163,7 @@ def test_ctrl_c_in_motion_ends_everything_within_two_seconds(demo, tmp_path, tim
     for _ in range(times):
         running.process.send_signal(signal.SIGINT)
     code, output, _ = running.end()
-    assert time.monotonic() - began < QUICK
+    assert is_quick(time.monotonic() - began)
     assert code == 0 and output.startswith('two_link: ')
     assert all(is_gone(pid) for pid in programs)
     if times == 1:
