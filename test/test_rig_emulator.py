@@ -260,8 +260,9 @@ def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(emulator):
             'link.arm()\n'
             'while True:\n'
             '    link.drive(0.3, 0.0)\n'
-            '    print(link.reading.message.duty, flush=True)\n'
-            '    time.sleep(0.01)\n')
+            '    time.sleep(0.01)\n'
+            '    if link.reading:\n'
+            '        print(link.reading.message.duty, flush=True)\n')
     with subprocess.Popen([sys.executable, '-c', code, emulator.link],
                           stdout=subprocess.PIPE, text=True) as host:
         while host.stdout.readline().strip() != '0.3':

@@ -61,6 +61,7 @@ def run(arguments):
     emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed), arguments.fault,
                         arguments.seed)
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
+    signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
     with emulator:
         if not arguments.json:
             print(f'The rig listens at {emulator.link}\n'
@@ -84,7 +85,10 @@ def _attend(emulator, seconds):
             return
         if select.select(listening, [], [], wait)[0]:
             # not by readline, which hides lines that have come from `select`
-            data = os.read(listening[0], 4096)
+            try:
+                data = os.read(listening[0], 4096)
+            except OSError:             # in the background of a terminal
+                data = b''
             if not data:
                 listening = []
             *lines, text = (text + data).split(b'\n')

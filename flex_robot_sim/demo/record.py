@@ -3,7 +3,7 @@
 import numpy as np
 
 ROWS = 16384            # that a track keeps, even
-LONGEST = 0.05          # lateness that a simulation admits; what is more is missing   [s]
+LONGEST = 0.05          # lateness that a simulation admits; what is more is missing    [s]
 AROUND = 50             # states among which the earliest one counts as in time
 
 

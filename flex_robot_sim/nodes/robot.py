@@ -4,7 +4,7 @@ from std_msgs.msg import String
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.description import is_display_description
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.nodes.topics import LATCHED
 
 
@@ -12,8 +12,10 @@ def when_arm_is_known(node, settings, start):
     """
     Call start(arm) with the ArmModel: at once, or when its description arrives.
 
-    :param settings: RobotSettings. What is wrong with a robot ends the node.
+    :param settings: RobotSettings. What is wrong with a robot ends the node: it is raised, or, if
+        its description arrives later, left in node.failure for the one who spins it.
     """
+    node.failure = None
     if settings.robot:
         start(_arm(settings.robot, settings))
         return
@@ -26,7 +28,10 @@ def when_arm_is_known(node, settings, start):
                                       once=True)
         elif not first:
             first.append(message.data)
-            start(_arm(message.data, settings))
+            try:
+                start(_arm(message.data, settings))
+            except FlexRobotSimError as error:      # an executor would print where it was raised
+                node.failure = error
         elif message.data not in first:
             first.append(message.data)
             node.get_logger().warning('robot_description changed: start the node again to use it')

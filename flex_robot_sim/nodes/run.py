@@ -77,6 +77,9 @@ def _spin(nodes, stop):
     # in some versions `spin` of the events executor runs no callback, and `spin_once` does
     while rclpy.ok() and not stop.asked:
         executor.spin_once(timeout_sec=0.1)
+        for node in nodes:
+            if getattr(node, 'failure', None) is not None:
+                raise node.failure
 
 
 def make_executor(choice='auto'):

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.exceptions import CommandError, SettingError
 from flex_robot_sim.realtime.commands import CommandInbox
-from flex_robot_sim.rig.bench import refuse_other
 from flex_robot_sim.rig.calibration import nominal
 from flex_robot_sim.rig.calibration_file import read_calibration
 from flex_robot_sim.rig.commands import describe_faults, state_name
@@ -81,7 +80,6 @@ class RigBridge:
         :param arm: ArmModel of the bench; calibration: its Calibration; port: name of the port.
         :param on_state: called with each RigState, by the thread that reads: be quick.
         """
-        refuse_other(arm)
         sensor_names(arm, calibration)
         self.arm, self.calibration = arm, calibration
         self.settings = settings or BridgeSettings()

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.rig.bench import refuse_other
 from flex_robot_sim.rig.bridge import RigState
 from flex_robot_sim.rig.drives import Drives
 from flex_robot_sim.rig.experiment_log import durations
@@ -69,7 +68,6 @@ class Comparison(NamedTuple):
 def compare(experiment, estimator='least_squares') -> Comparison:
     """Simulate an Experiment and return both; UsageError if the motors were never on."""
     arm, calibration = experiment.arm, experiment.calibration
-    refuse_other(arm)
     shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
     twin = Twin(arm, calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0))
     time, rows = 0.0, []

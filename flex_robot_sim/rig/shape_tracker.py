@@ -13,6 +13,7 @@ import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.flex_sensors import flex_sensors
+from flex_robot_sim.rig.bench import refuse_other
 from flex_robot_sim.rig.estimation import ShapeEstimator
 from flex_robot_sim.rig.joint_tracker import Tracker
 from flex_robot_sim.rig.motors import stepper_stiffness
@@ -147,6 +148,7 @@ class ShapeTracker:
 
 def sensor_names(arm, calibration):
     """Names of the flex sensors of the bench; SettingError unless the calibration has them."""
+    refuse_other(arm)
     names = flex_sensors(arm).names
     if len({name.split('/')[0] for name in names}) != 1:
         raise SettingError('the flex sensors of the bench must be on one link; these are '

@@ -8,6 +8,12 @@ from node_processes import PATIENCE, NodeProcess
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 
+import flex_robot_sim as frs
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.settings import LoopSettings
+
 
 class Observer:
     """A node that listens, sends and asks."""
@@ -17,7 +23,7 @@ class Observer:
         self.node = rclpy.create_node('observer', context=context)
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
-        self._clients, self._heard = {}, []
+        self._clients, self._heard, self._told = {}, [], []
 
     def spin_until(self, condition, timeout=PATIENCE, what='it'):
         """Handle messages until `condition` holds."""
@@ -41,10 +47,11 @@ class Observer:
         self.node.destroy_subscription(subscription)
         return heard[0]
 
-    def publisher(self, kind, topic, qos=10, latched=False):
+    def publisher(self, kind, topic, qos=10):
         """Return a publisher that somebody listens to already."""
         qos = qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
         publisher = self.node.create_publisher(kind, topic, qos)
+        self._told.append(publisher)
         self.spin_until(publisher.get_subscription_count, what=f'a listener on {topic}')
         return publisher
 
@@ -67,15 +74,27 @@ class Observer:
             assert time.monotonic() < end, f'no answer of {name}'
 
     def forget(self):
-        """Listen to nothing any more."""
+        """Listen to nothing any more, and take back what is latched."""
         for subscription in self._heard:
             self.node.destroy_subscription(subscription)
+        for publisher in self._told:
+            self.node.destroy_publisher(publisher)
         self._heard.clear()
+        self._told.clear()
 
     def close(self):
         """Destroy the node."""
         self._executor.shutdown()
         self.node.destroy_node()
+
+
+@pytest.fixture(scope='session', autouse=True)
+def machine_code():
+    """Compile before any node starts, so that no test waits for half a minute."""
+    arm = frs.load('two_link')
+    loop = SimulationLoop(frs.Simulation(arm), LoopSettings(), effort_limits(arm))
+    loop.warm_up()
+    JointController(arm)
 
 
 @pytest.fixture(scope='session')

@@ -1,0 +1,152 @@
+"""What goes wrong around the bridge node, and how it ends; each test starts its own nodes."""
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bridge_bench import CALM, enable, figures, of_bridge
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from flex_robot_sim.rig.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.emulator import Emulator
+from flex_robot_sim.rig.vocabulary import Fault, State
+
+
+@pytest.fixture(scope='module', autouse=True)
+def compiled():
+    """Let the emulated bench be compiled before anybody is in a hurry."""
+    EmulatedRig().step()
+
+
+@pytest.fixture
+def emulator(tmp_path):
+    """An emulated bench that outlives the bridge."""
+    with Emulator(tmp_path / 'rig') as emulator:
+        yield emulator
+
+
+def board(emulator):
+    return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.moving))
+
+
+def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, start):
+    process = start('bridge', **CALM, serial_port=emulator.link)
+    process.wait_for_line('disarmed, call ~/enable')
+    assert enable(observer).success
+    heard = observer.listen(JointState, 'joint_states')
+    commands = observer.publisher(JointState, 'joint_commands')
+    push = JointState(name=['slide'], effort=[40.0])
+
+    def pushed(condition):
+        def step():
+            commands.publish(push)
+            return condition()
+        return step
+
+    observer.spin_until(pushed(lambda: heard and heard[-1].velocity[0] > 0.01))
+    emulator.inject('unplug=1')
+    process.wait_for_line('the port is gone; looking for it; nothing is sent meanwhile')
+    observer.spin_until(pushed(lambda: process.count('link: connected')))
+    count = len(heard)
+    observer.spin_until(pushed(lambda: len(heard) > count + 50))
+    stamps = np.array([m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in heard])
+    # a second without a plug is a second without states
+    assert np.diff(stamps).max() > 0.9
+    state, _, moving = board(emulator)
+    assert state in (State.DISARMED, State.FAULT) and not moving
+
+
+def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(
+        emulator, observer, start):
+    process = start('bridge', **CALM, serial_port=emulator.link)
+    process.wait_for_line('disarmed, call ~/enable')
+    assert enable(observer).success
+    heard = observer.listen(JointState, 'joint_states')
+    commands = observer.publisher(JointState, 'joint_commands')
+
+    def pushed():
+        commands.publish(JointState(name=['slide'], effort=[40.0]))
+        return heard and heard[-1].velocity[0] > 0.01
+
+    observer.spin_until(pushed)
+    process.send(signal.SIGKILL)
+    process.wait()
+    observer.spin_until(lambda: not board(emulator)[2])
+    state, faults, _ = board(emulator)
+    assert state == State.FAULT and faults == Fault.WATCHDOG
+    second = start('bridge', **CALM, serial_port=emulator.link)
+    second.wait_for_line('disarmed, call ~/enable')
+    refused = enable(observer)
+    assert not refused.success and 'a fault is latched' in refused.message
+    assert observer.call(Trigger, '/bridge/clear').success
+    assert enable(observer).success
+    assert second.stop()[0] == 0
+    assert board(emulator)[0] == State.DISARMED
+
+
+def test_second_bridge_on_the_same_port_is_refused(emulator, observer, start):
+    first = start('bridge', **CALM, serial_port=emulator.link)
+    first.wait_for_line('disarmed, call ~/enable')
+    second = start('bridge', '-r', '__node:=other', **CALM, serial_port=emulator.link)
+    assert second.wait() == 2
+    assert 'another program has the port' in second.lines[-1]
+    assert enable(observer).success
+
+
+def test_flex_sensor_that_is_off_stops_its_topics_only(emulator, observer, start):
+    start('bridge', **CALM, serial_port=emulator.link)
+    observer.hear(JointState, 'flex_states')
+    emulator.inject('open=tip')
+    seen = observer.hear(DiagnosticArray, '/diagnostics', lambda message: of_bridge(message)
+                         and 'ADC_TIP' in figures(message)['faults'])
+    assert seen.status[0].level == b'\x02'
+    strain, joints = (observer.listen(JointState, topic) for topic in ('strain', 'joint_states'))
+
+    def is_quiet():
+        # what was on its way may still arrive
+        if strain:
+            strain.clear()
+            joints.clear()
+        return len(joints) > 100
+
+    observer.spin_until(is_quiet)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_bridge_and_emulator(start, observer, number):
+    process = start('bridge', **CALM)
+    line = process.wait_for_line('disarmed, call ~/enable')
+    port = Path(line.partition(' at ')[2].partition(':')[0])
+    assert port.exists()
+    code, seconds = process.stop(number)
+    assert code == 0 and seconds < 10.0 and process.count('Traceback') == 0
+    assert not port.parent.exists()
+
+
+def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
+    process = start('bridge', **CALM)
+    line = process.wait_for_line('disarmed, call ~/enable')
+    port = Path(line.partition(' at ')[2].partition(':')[0])
+    process.send(signal.SIGKILL)
+    process.wait()
+    observer.spin_until(lambda: not port.parent.exists())
+
+
+@pytest.mark.parametrize('parameters, line', [
+    ({'robot': 'two_link'}, 'is no bench'),
+    ({'serial_port': '/dev/no_such_port'}, '/dev/no_such_port: there is no such port'),
+    ({'emulator_faults': '["quake"]'}, 'the emulator has not started: no fault "quake"'),
+    ({'telemetry_rate': 300}, 'telemetry_rate = 300 must divide 1000'),
+    ({'calibration_file': 'no_such.yaml'}, 'no_such.yaml: cannot be read'),
+    ({'board_parameters': '["SPEED=1"]'}, 'board_parameters: no parameter "SPEED"'),
+    ({'log_file': '/no_such_folder/run.csv'}, 'log file /no_such_folder/run.csv: No such file'),
+    ({'tool_link': 'hand'}, 'tool_link = "hand" is no link'),
+], ids=str)
+def test_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
+    process = start('bridge', **{**CALM, **parameters})
+    assert process.wait() == 2
+    said = [each for each in process.lines if not each.startswith('[INFO]')]
+    assert len(said) == 1 and line in said[0], process.lines

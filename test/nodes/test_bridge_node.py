@@ -1,0 +1,159 @@
+"""The bridge node over DDS, with an emulated bench behind a pseudo terminal."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bridge_bench import CALM, enable, figures, of_bridge
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from node_processes import NodeProcess
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+from test_ros_page_topics import (
+    SERVICE_OF_EVERY_NODE,
+    endpoints,
+    names,
+)
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
+
+PAGE = Path(__file__).resolve().parents[2].joinpath('docs', 'rig_bridge.md').read_text('utf-8')
+DRIVEN = ['slide', 'turn']
+
+
+@pytest.fixture(scope='module')
+def process():
+    """One node with an emulated bench of its own."""
+    process = NodeProcess('bridge', **CALM, twin='true')
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def node(process, observer):
+    assert observer.call(SetBool, '/bridge/enable', SetBool.Request(data=False)).success
+    assert observer.call(Trigger, '/bridge/clear').success
+    assert observer.call(Trigger, '/bridge/zero').success
+    process.forget_lines()
+    return process
+
+
+def test_it_sends_what_the_page_says(node, observer):
+    state = observer.hear(JointState, 'joint_states')
+    assert list(state.name) == DRIVEN
+    assert state.position.tolist() == pytest.approx([0.15, 0.0], abs=1e-9)
+    flex = observer.hear(JointState, 'flex_states')
+    assert list(flex.name) == ['strip/bending_y_1', 'strip/bending_y_2']
+    strain = observer.hear(JointState, 'strain')
+    assert list(strain.name) == ['strip/root', 'strip/tip']
+    tip = observer.hear(PoseWithCovarianceStamped, 'strip/tip_deflection_with_covariance')
+    variance = np.array(tip.pose.covariance).reshape(6, 6)
+    assert 0.0 < variance[1, 1] < 1e-6 and variance[2, 2] == 1e6
+    assert abs(tip.pose.pose.position.y) < 6 * np.sqrt(variance[1, 1])      # at rest
+    assert len(observer.hear(MarkerArray, 'bending_markers').markers) > 5
+    display = observer.hear(JointState, 'display_joint_states')
+    assert set(DRIVEN) < set(display.name)
+    residual = observer.hear(JointState, 'twin/residual')
+    assert list(residual.name) == [*DRIVEN, 'strip/root', 'strip/tip', 'strip/tip_deflection']
+    seen = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
+    assert figures(seen)['board'] == 'DISARMED' and figures(seen)['CRC errors'] == '0'
+
+
+def test_page_lists_exactly_the_topics_and_services_of_the_node(node, observer):
+    ros = observer.node
+
+    def table(heading, until):
+        text = PAGE.partition(f'{heading}\n')[2].partition(until)[0]
+        return [[cell.strip(' `') for cell in line.split('|')[1:-1]]
+                for line in text.splitlines() if line.startswith('| `')]
+
+    def documented(rows, quality):
+        return {(name, row[1], row[quality].split()[0]) for row in rows
+                for name in names(row[0].replace('LINK', 'strip'))}
+
+    def of_the_node(kind):
+        return getattr(ros, f'get_{kind}_names_and_types_by_node')('bridge', '/')
+
+    services = {(f'/{row[0]}', row[1]) for row in table('## Services', '\n## ')}
+    sent = documented(table('### Sent by `bridge`', '\n#'), 3)
+    heard = documented([row for row in table('### Heard by `bridge`', '\n#')
+                        if row[0] != 'robot_description'], 2)
+    for ask, expected in (
+            (lambda: {(name, kinds[0]) for name, kinds in of_the_node('service')
+                      if not SERVICE_OF_EVERY_NODE.fullmatch(name)}, services),
+            (lambda: endpoints(ros, 'bridge', of_the_node('publisher'),
+                               ros.get_publishers_info_by_topic), sent),
+            (lambda: endpoints(ros, 'bridge', of_the_node('subscriber'),
+                               ros.get_subscriptions_info_by_topic), heard)):
+        observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
+                            what=f'{expected}')
+        assert ask() == expected
+
+
+def test_commands_by_name_and_by_order_move_it_only_when_enabled(node, observer):
+    by_name = observer.publisher(JointState, 'joint_commands')
+    by_order = observer.publisher(Float64MultiArray, 'effort_controller/commands')
+    heard = observer.listen(JointState, 'joint_states')
+
+    def pushed(publisher, message):
+        def moves():
+            publisher.publish(message)
+            return heard and heard[-1].velocity[0] > 0.005
+        return moves
+
+    force = JointState(name=['slide'], effort=[40.0])
+    start = time.monotonic()
+    observer.spin_until(lambda: pushed(by_name, force)() or time.monotonic() > start + 0.5)
+    assert heard[-1].velocity[0] == 0.0
+    # refused while a command is alive
+    refused = enable(observer)
+    if refused.success:         # the command was already too old
+        enable(observer, False)
+    else:
+        assert '"slide" is commanded 40' in refused.message
+    observer.spin_until(lambda: enable(observer).success)
+    observer.spin_until(pushed(by_name, force))
+    observer.spin_until(lambda: heard[-1].velocity[0] == 0.0 or abs(heard[-1].velocity[0]) < 1e-4)
+    observer.spin_until(pushed(by_order, Float64MultiArray(data=[40.0, 0.0])))
+    assert enable(observer, False).success
+
+
+def test_wrong_commands_are_refused_and_told(node, observer):
+    observer.publisher(JointState, 'joint_commands').publish(
+        JointState(name=['hip'], effort=[1.0]))
+    node.wait_for_line('refused: no joint "hip". Known: slide, turn')
+
+
+def test_same_controller_moves_the_bench_to_a_reference(node, observer, start):
+    start('controller', robot='rig', state_timeout=1.0)
+    observer.hear(JointState, 'controller/target')
+    # what it took for its target before the origin was known is of no use
+    assert observer.call(Trigger, '/controller/hold').success
+    assert enable(observer).success
+    references = observer.publisher(JointState, 'controller/reference')
+    references.publish(JointState(name=DRIVEN, position=[0.165, 0.2]))
+    # friction of 8 N and 5 mN m against the stiffness of a loop of 1 Hz: 2 mm and 34 mrad
+    observer.hear(JointState, 'joint_states', lambda state: abs(state.position[0] - 0.165) < 0.003
+                  and abs(state.position[1] - 0.2) < 0.05 and abs(state.velocity[0]) < 1e-3)
+    assert enable(observer, False).success
+
+
+def test_profile_of_efforts_is_played_by_the_board(node, observer):
+    profiles = observer.publisher(JointTrajectory, 'bridge/profile')
+    assert 'there is no profile' in observer.call(Trigger, '/bridge/start_profile').message
+    profiles.publish(JointTrajectory(joint_names=['turn', 'slide'], points=[
+        JointTrajectoryPoint(effort=[0.02, 40.0], time_from_start=Duration(nanosec=200_000_000)),
+        JointTrajectoryPoint(effort=[-0.02, -40.0],
+                             time_from_start=Duration(nanosec=400_000_000))]))
+    node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
+    assert enable(observer).success
+    assert observer.call(Trigger, '/bridge/start_profile').success
+    node.wait_for_line('the profile is done, 20 segments')
+    state = observer.hear(JointState, 'joint_states')
+    assert state.position[0] > 0.151 and state.position[1] > 0.02
+    profiles.publish(JointTrajectory(joint_names=['hip'], points=[]))
+    node.wait_for_line('profile refused: no joint "hip". Known: slide, turn')
