@@ -68,7 +68,8 @@ def _demonstrate(arguments, stop):
     programs = simulation_system(
         arguments.robot, arguments.xacro, display=False, settings=settings, log_level='warn',
         controller='inside' if arguments.inside else 'process')
-    greeting = f'{robot} moves in ROS_DOMAIN_ID={domain}, on this machine only. Ctrl-C ends it.'
+    greeting = f'{robot} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
+    stop.interrupts = False     # from here on, there are programs to be stopped
     record, *figures = Session(Children(), stop, screen).run(
         programs, demo_observer(arm, not arguments.inside), arguments.seconds, greeting)
     summary = summary_of(record, *figures, robot)

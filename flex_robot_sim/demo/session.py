@@ -7,7 +7,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.system import CONTROLLER, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
-SILENCE = 60.0          # wait for a program                                                 [s]
+SILENCE = 45.0          # wait for a program                                                 [s]
 LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
 
 DONE = object()
@@ -52,12 +52,13 @@ class Session:
                     self._screen.say(greeting)
                     self._watch(watcher, seconds)
                     self._take_last_figures(watcher)
-                self._children.interrupt()      # they stop while the observer does
+                # they stop while the observer does; what they say to that is of no interest
+                self._pass_on()
+                self._children.interrupt()
                 return watcher.record, watcher.figures, watcher.first_figures
         finally:
             self._screen.show('')
-            self._pass_on()
-            self._children.stop()       # what they say to that is of no interest
+            self._children.stop()
 
     def _start(self, program):
         if not self._stop.asked:

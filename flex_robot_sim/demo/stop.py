@@ -4,11 +4,11 @@ import signal
 
 
 class Stop:
-    """How often somebody asked to stop since this was made."""
+    """How often somebody asked to stop; while `interrupts`, the first time ends what goes on."""
 
     def __init__(self):
         """Take over the signals; `give_back` returns them."""
-        self.asked = 0
+        self.asked, self.interrupts = 0, True
         numbers = [signal.SIGINT, signal.SIGTERM]
         if hasattr(signal, 'SIGHUP'):
             numbers.append(signal.SIGHUP)
@@ -16,6 +16,8 @@ class Stop:
 
     def _ask(self, number, frame):
         self.asked += 1
+        if self.interrupts:
+            raise KeyboardInterrupt
 
     def give_back(self):
         """Let the signals do what they did before."""

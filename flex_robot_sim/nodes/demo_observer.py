@@ -20,6 +20,8 @@ from flex_robot_sim.nodes.run import make_executor
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES, topic_words
 
+ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
+
 
 @contextmanager
 def demo_observer(arm, needs_commands):
@@ -91,11 +93,17 @@ class DemoObserver(Node):
         yield from self._ask(self._pause, SetBool.Request(data=False))
 
     def _ask(self, client, request):
+        """Ask until there is an answer: one to a client that DDS has just met may get lost."""
         while not client.service_is_ready():
             yield
-        future = client.call_async(request)
-        while not future.done():
-            yield
+        answered = False
+        while not answered:
+            future, again = client.call_async(request), time.monotonic() + ANSWER
+            while time.monotonic() < again and not answered:
+                yield
+                answered = future.done()
+            if not answered:
+                client.remove_pending_request(future)
 
     @property
     def has_begun(self):

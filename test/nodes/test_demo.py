@@ -173,6 +173,16 @@ def test_ctrl_c_in_motion_ends_everything_within_two_seconds(demo, tmp_path, tim
         assert (tmp_path / 'demo_two_link.png').stat().st_size > 0
 
 
+def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
+    running = demo('--seconds', '60')
+    # rclpy is there before the robot is
+    wait_for(lambda: 'rclpy' in Path(f'/proc/{running.process.pid}/maps').read_text(), 'rclpy')
+    began = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    code, output, _ = running.end()
+    assert code == 130 and output == '' and is_quick(time.monotonic() - began)
+
+
 def test_a_signal_before_there_are_programs_ends_it_too(demo):
     running = demo('--json', '--seconds', '60')
     wait_for(lambda: children(running.process.pid), 'a program')
