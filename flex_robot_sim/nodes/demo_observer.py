@@ -91,6 +91,8 @@ class DemoObserver(Node):
             'profile', 'swing')]))
         self.first_figures, self._first_stamp, self._is_noting = self.figures, None, True
         yield from self._ask(self._pause, SetBool.Request(data=False))
+        while self.is_paused:
+            yield
 
     def _ask(self, client, request):
         """Ask until there is an answer: one to a client that DDS has just met may get lost."""
