@@ -15,6 +15,8 @@ from flex_robot_sim.exceptions import UsageError
 
 C_TYPES = {'u8': 'uint8_t', 'i8': 'int8_t', 'u16': 'uint16_t', 'i16': 'int16_t',
            'u32': 'uint32_t', 'i32': 'int32_t'}
+BOUNDS = {f'{sign}{bits}': (-1 << bits - 1, (1 << bits - 1) - 1) if sign == 'i' else
+          (0, (1 << bits) - 1) for sign in 'ui' for bits in (8, 16, 32)}
 CODES = {'u8': 'B', 'i8': 'b', 'u16': 'H', 'i16': 'h', 'u32': 'I', 'i32': 'i'}
 
 
@@ -44,8 +46,7 @@ class Wire(NamedTuple):
     @property
     def bounds(self):
         """Smallest and largest integer on the wire."""
-        bits = 8 * self.size
-        return (-1 << bits - 1, (1 << bits - 1) - 1) if self.kind[0] == 'i' else (0, 2**bits - 1)
+        return BOUNDS[self.kind]
 
     def to_wire(self, value):
         """Return what `struct` packs, or raise ValueError."""
