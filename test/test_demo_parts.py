@@ -19,6 +19,7 @@ from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
 from flex_robot_sim.demo import dies_with_parent
 from flex_robot_sim.demo.children import PATIENCE, Children
+from flex_robot_sim.demo.drives import BUILT, as_built
 from flex_robot_sim.demo.holding import rigid_inertia
 from flex_robot_sim.demo.network import PORT_OF_DOMAIN, PORTS_PER_DOMAIN, keep_to_this_machine
 from flex_robot_sim.demo.picture import panels_of_run
@@ -27,6 +28,7 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.summary import lines_of, status_line, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.share import shipped_robots
 
 SWINGING = ('rcm', 'rig', 'single_link', 'spin_up_8m', 'two_link')
 
@@ -117,6 +119,28 @@ def test_rigid_inertia_is_what_the_kinetic_energy_of_the_stiff_arm_says():
 def test_an_arm_for_orbit_does_not_carry_itself():
     assert not can_carry_itself(frs.load('canadarm2'))
     assert can_carry_itself(frs.load('two_link'))
+
+
+@pytest.mark.parametrize('name', sorted(set(shipped_robots()) - set(SWINGING)))
+def test_with_rotors_and_damping_every_other_shipped_robot_swings_too(name):
+    arm = frs.load(name)
+    gravity = {} if can_carry_itself(arm) else {'gravity': (0.0, 0.0, 0.0)}
+    for share, damping in BUILT:
+        heavier = frs.load(as_built(arm, share, damping), **gravity)
+        try:
+            swing = fitting_swing(heavier)
+            break
+        except UsageError:
+            continue
+    assert np.isfinite(swing.poses).all() and swing.duration < 60.0
+    # the robot is the same, but for its drives and its damping
+    assert heavier.joint_names == arm.joint_names
+    for link, other in zip(arm.description.links, heavier.description.links):
+        assert (link.inertial is None) == (other.inertial is None)
+        assert link.inertial is None or link.inertial.mass == other.inertial.mass
+    for joint in heavier.description.joints:
+        if joint.moves:
+            assert joint.reflected_inertia > 0.0
 
 
 def test_drives_that_are_too_light_are_refused_with_what_to_do():

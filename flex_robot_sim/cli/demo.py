@@ -1,13 +1,17 @@
 """`flexsim demo`: an arm swings in ROS 2, simulated and controlled by processes of their own."""
 
+import contextlib
 import json
 import math
 import sys
+import tempfile
+from pathlib import Path
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_json, xacro_arguments
 from flex_robot_sim.compiled import must_compile
 from flex_robot_sim.demo.children import Children
+from flex_robot_sim.demo.drives import BUILT, as_built
 from flex_robot_sim.demo.network import keep_to_this_machine
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.session import ProgramError, Session
@@ -55,7 +59,8 @@ def run(arguments):
 
 
 def _demonstrate(arguments, stop):
-    demo_observer, screen = _import_observer(), Screen()
+    _import_observer()
+    screen = Screen()
     arm = _load(arguments)
     robot = arm.description.name
     picture = arguments.plot or (None if arguments.json else f'demo_{robot}.png')
@@ -63,11 +68,18 @@ def _demonstrate(arguments, stop):
         # matplotlib takes half a second to import
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(picture)
-    arm, settings = _plan(arm, arguments, screen)
-    domain = keep_to_this_machine()
-    programs = simulation_system(
-        arguments.robot, arguments.xacro, display=False, settings=settings, log_level='warn',
-        controller='inside' if arguments.inside else 'process')
+    with tempfile.TemporaryDirectory() as folder:
+        arm, settings, source = _plan(arm, arguments, Path(folder), screen)
+        domain = keep_to_this_machine()
+        programs = simulation_system(
+            *source, display=False, settings=settings, log_level='warn',
+            controller='inside' if arguments.inside else 'process')
+        return _perform(arm, programs, domain, picture, arguments, stop, screen)
+
+
+def _perform(arm, programs, domain, picture, arguments, stop, screen):
+    """Let the programs run, and say what they did."""
+    robot, demo_observer = arm.description.name, _import_observer()
     greeting = f'{robot} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
     stop.interrupts = False     # from here on, there are programs to be stopped
     record, *figures = Session(Children(), stop, screen).run(
@@ -95,18 +107,40 @@ def _load(arguments, **gravity):
     return frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro), **gravity)
 
 
-def _plan(arm, arguments, screen):
-    """Return the arm as it can move, and what the nodes must know beside the robot."""
+def _plan(arm, arguments, folder, screen):
+    """
+    Return the arm as it can move, settings of the nodes, and the robot that they load.
+
+    :param folder: for a description that is not the user's own.
+    """
     if must_compile():
         screen.say('compiling, once after an installation: half a minute')
-    settings = {}
+    settings, source = {}, (arguments.robot, arguments.xacro)
     if not can_carry_itself(arm):
         screen.say(f'the motors of {arm.description.name} do not carry its weight: it moves '
                    'without gravity')
         settings = {'gravity': [0.0, 0.0, 0.0]}
         arm = _load(arguments, gravity=settings['gravity'])
-    control = {**settings, **fitting_swing(arm).parameters}
-    return arm, {DYNAMICS: settings, CONTROLLER: control}
+    try:
+        swing = fitting_swing(arm)
+    except UsageError as error:
+        arm, swing, text = _swing_as_built(arm, settings, error)
+        screen.say(f'the drives of {arm.description.name} are too light for a controller at the '
+                   'other end of a network: it moves with rotors and damping as built arms have')
+        source = (folder / f'{arm.description.name}.urdf', ())
+        source[0].write_text(text, 'utf-8')
+    control = {**settings, **swing.parameters}
+    return arm, {DYNAMICS: settings, CONTROLLER: control}, source
+
+
+def _swing_as_built(arm, settings, error):
+    """Return the arm with as heavy drives as it needs, its Swing, and its description."""
+    for share, damping in BUILT:
+        text = as_built(arm, share, damping)
+        heavier = frs.load(text, **settings)
+        with contextlib.suppress(UsageError):
+            return heavier, fitting_swing(heavier), text
+    raise error
 
 
 def _draw(path, record, arm):
