@@ -298,12 +298,14 @@ def test_planned_fault_comes_at_its_time(rig, tmp_path):
 
 @pytest.mark.parametrize('words, message', [
     ('earthquake', 'no fault "earthquake". Known: noise, drop'),
-    ('noise', 'fault "noise" needs a value: noise= a number'),
-    ('open', 'fault "open" needs a value: open= one of root, tip'),
+    ('noise', 'fault "noise" needs a value: write noise=VALUE, a number'),
+    ('open', 'fault "open" needs a value: write open=VALUE, one of root, tip'),
     ('open=middle', '"middle" of fault "open" must be one of root, tip'),
     ('noise=much', 'value of "noise=much" must be a number'),
     ('reboot=3', 'fault "reboot" takes no value'),
     ('jam@soon', 'time of "jam@soon" must be a number'),
+    ('jam@-1', 'time of "jam@-1" must be >= 0'),
+    ('push=1e9', 'value of "push=1e9" must be a number below 1e+09'),
     ('noise=nan', 'value of "noise=nan" must be a number'),
     ('noise=1.5', 'value of "noise=1.5" must be >= 0 and <= 1'),
     ('unplug=-1', 'value of "unplug=-1" must be >= 0'),

@@ -178,12 +178,15 @@ def test_a_port_without_permission_is_refused_in_one_line_that_names_the_group(t
 @pytest.mark.parametrize(('name', 'problem'), [
     ('{}/none', '{}/none: there is no such port. Plug the board in; `flexsim rig setup` lists the '
                 'ports of this machine.'),
+    ('{}/left', '{}/left: the port behind this name, /dev/pts/none, is gone. Plug the board in or '
+                'start the emulator again.'),
     ('{}/file', '{}/file: this is no serial port.'),
     ('{}', '{}: this is no serial port.'),
     ('socket://nowhere', 'socket://nowhere: write it as socket://host:port.'),
 ])
 def test_what_is_no_port_is_refused_in_one_line(tmp_path, name, problem):
     (tmp_path / 'file').write_text('not a port')
+    (tmp_path / 'left').symlink_to('/dev/pts/none')     # as a killed emulator leaves it
     with pytest.raises(RigError) as caught:
         Port(name.format(tmp_path), Sink())
     assert str(caught.value) == problem.format(tmp_path)

@@ -23,7 +23,8 @@ def add_to(commands, about):
     parser.add_argument('--link', metavar='PATH',
                         help='name of the port (default: in the runtime folder of the user)')
     parser.add_argument('--fault', action='append', default=[], metavar='NAME[=VALUE][@SECONDS]',
-                        help='let something go wrong, now or later; may be given several times')
+                        help='let something go wrong, at once or so long after the start; may be '
+                             'given several times')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
     parser.add_argument('--seconds', type=float, help='stop by itself after this time')

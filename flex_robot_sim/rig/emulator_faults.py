@@ -15,6 +15,7 @@ from flex_robot_sim.rig.wire_faults import WireFaults
 
 JUMP = 1000                 # counts by which an encoder jumps
 LATE_DEFAULT = 0.01         # [s]
+LARGEST = 1e9               # number in a fault, of any unit
 JOINTS = {'slide': SLIDE, 'turn': TURN}
 SENSORS = {'root': 0, 'tip': 1}
 ENDS = {'slide-': ('closed_lower', SLIDE), 'slide+': ('closed_upper', SLIDE),
@@ -48,6 +49,8 @@ def parse(words):
         raise UsageError(f'no fault "{name}". Known: {", ".join(FAULTS)}')
     fault = FAULTS[name]
     seconds = _number(time, f'time of "{words}"') if at else 0.0
+    if seconds < 0.0:
+        raise UsageError(f'time of "{words}" must be >= 0')
     if fault.kind is None:
         if equals:
             raise UsageError(f'fault "{name}" takes no value')
@@ -55,7 +58,7 @@ def parse(words):
     if not equals:
         if fault.default is None:
             wanted = 'a number' if fault.kind is float else f'one of {", ".join(fault.kind)}'
-            raise UsageError(f'fault "{name}" needs a value: {name}= {wanted}')
+            raise UsageError(f'fault "{name}" needs a value: write {name}=VALUE, {wanted}')
         return Planned(seconds, name, fault.default)
     if fault.kind is float:
         number = _number(value, f'value of "{words}"')
@@ -73,8 +76,8 @@ def _number(text, what):
         value = float(text)
     except ValueError:
         value = float('nan')
-    if not abs(value) < 1e9:
-        raise UsageError(f'{what} must be a number')
+    if not abs(value) < LARGEST:
+        raise UsageError(f'{what} must be a number below {LARGEST:g}')
     return value
 
 

@@ -236,7 +236,8 @@ def serial_ports():
     for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):     # the second is kept
         if os.path.isdir(folder):
             links.update({os.path.realpath(entry): entry.path for entry in os.scandir(folder)})
-    return [(links.get(port.device, port.device), port.device, port.description)
+    return [(links.get(port.device, port.device), port.device,
+             'nothing known' if port.description == 'n/a' else port.description)
             for port in sorted(list_ports.comports())]
 
 
@@ -256,6 +257,9 @@ def _why_not(name, error):
     number = next((cause.errno if isinstance(cause, OSError) else cause.args[0]
                    for cause in causes if getattr(cause, 'errno', None)
                    or isinstance(cause, termios.error)), None)
+    if number == errno.ENOENT and os.path.islink(name):
+        return f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the ' \
+               'board in or start the emulator again.'
     if number == errno.ENOENT:
         return f'{name}: there is no such port. Plug the board in; `flexsim rig setup` lists ' \
                'the ports of this machine.'
