@@ -79,7 +79,7 @@ def _draw_panel(axes, panel):
     axes.margins(x=0.01)
     axes.grid(True, color='0.88', linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
-    if panel.is_logarithmic and any(np.nanmax(curve.values, initial=0.0) > 0.0
+    if panel.is_logarithmic and any((np.asarray(curve.values) > 0.0).any()
                                     for curve in panel.curves):
         axes.set_yscale('log', nonpositive='mask')
     if panel.curves:
