@@ -89,6 +89,34 @@ def test_arm_that_is_not_pulled_hard_enough_is_refused(emulator, monkeypatch):
     assert emulator.call(lambda rig: rig.board.state.name) == 'DISARMED'
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    for name in ('SETTLE', 'AVERAGE', 'ARRIVAL'):
+        monkeypatch.setattr(calibration_session, name, 0.5)
+
+
+def test_arm_that_nothing_holds_gives_no_reading_of_its_sensors(emulator, hasty):
+    def ask(question):
+        if 'force' not in question:
+            return ''
+        emulator.inject('stop')
+        return '0.2'
+
+    with RigLink(emulator.link, CALM) as link:
+        session = CalibrationSession(link, frs.load('rig'), ask, lambda _: None)
+        with pytest.raises(CalibrationError, match='flex sensors: the board stopped. ESTOP_INPUT'):
+            session._sensors()
+
+
+def test_stepper_behind_a_pulled_plug_is_not_waited_for(emulator, hasty):
+    with RigLink(emulator.link, CALM) as link:
+        session = CalibrationSession(link, frs.load('rig'), None, None)
+        with pytest.raises(CalibrationError, match='has not arrived within 0.5 s; link: '), \
+                session._armed():
+            emulator.inject('vanish')
+            session._step_to(1000)
+
+
 def test_wrong_number_is_asked_for_again():
     answers, said = ['12 apples', '1,5'], []
     session = CalibrationSession(None, frs.load('rig'), lambda _: answers.pop(0), said.append)

@@ -9,7 +9,7 @@ from rig_lockstep import Lab
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.comparison import compare, states_of, summary
+from flex_robot_sim.rig.comparison import Quantity, compare, states_of, summary
 from flex_robot_sim.rig.experiment_log import Experiment
 from flex_robot_sim.rig.profile import segment
 from flex_robot_sim.rig.shape_tracker import ShapeTracker
@@ -132,3 +132,10 @@ def test_broken_second_run_counts_as_a_run_of_its_own(arm):
         lab.play([segment(0.2, 0.4, 0.0), segment(0.2, -0.4, 0.0)], 420)
     run = Experiment(arm, calibration_of(BridgeSettings(), arm), lab.readings)
     assert summary(compare(run))['runs'] == 2
+
+
+def test_what_moves_between_two_runs_is_no_part_of_the_range():
+    bench = np.array([0.0, 0.01, 0.15, 0.17])
+    figures = Quantity('slide', 'm', bench, bench - 1e-3).figures((slice(0, 2), slice(2, 4)))
+    assert figures['range'] == pytest.approx(0.02)
+    assert figures['rms_percent'] == pytest.approx(100 * 1e-3 / 0.02)

@@ -1,5 +1,7 @@
 """`flexsim rig compare`: an experiment against the simulation of it."""
 
+import numpy as np
+
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.rig.calibration_file import read_calibration
 from flex_robot_sim.rig.comparison import compare, summary
@@ -60,12 +62,16 @@ def _percent(value):
 def _plot(path, title, comparison):
     from flex_robot_sim.plots import Curve, Panel, write_figure
 
-    time = comparison.time
+    def broken(values):
+        """Break a curve where the motors were off."""
+        return np.insert(values, [run.start for run in comparison.runs[1:]], np.nan)
+
+    time = broken(comparison.time)
     panels = [Panel('inputs [1, kstep/s]', (
-        Curve('duty', time, comparison.duty),
-        Curve('step rate', time, comparison.step_rate / 1e3, 1)))]
+        Curve('duty', time, broken(comparison.duty)),
+        Curve('step rate', time, broken(comparison.step_rate / 1e3), 1)))]
     for quantity in comparison.quantities:
         panels.append(Panel(f'{quantity.name} [{quantity.unit}]', (
-            Curve('bench', time, quantity.bench),
-            Curve('simulation', time, quantity.simulation, 1, 1))))
+            Curve('bench', time, broken(quantity.bench)),
+            Curve('simulation', time, broken(quantity.simulation), 1, 1))))
     write_figure(path, title, panels)

@@ -33,6 +33,7 @@ BEAT = 0.02                 # of set points that keep the motors on             
 SETTLE = 8.0                # after which an arm that still swings is taken as it is    [s]
 RATE = 200.0                # of the stepper in its test                                [steps/s]
 SWING = 0.35                # to each side in that test                                 [rad]
+ARRIVAL = 15.0              # within which it gets where it is sent                     [s]
 RULER = 3e-4                # deviation of a position read from a ruler                 [m]
 PROTRACTOR = 4e-3           # of an angle read from a protractor                        [rad]
 
@@ -122,6 +123,7 @@ class CalibrationSession:
                     break
                 self._wait_until_still()
                 seen = self._average()
+                self._refuse_stop('flex sensors')       # nothing holds an arm without motors
                 forces.append(force)
                 rows.append(seen[2:].tolist())
                 self._say(f'  {force:g} N: ' + ', '.join(f'{share:.4f}' for share in seen[2:])
@@ -203,17 +205,26 @@ class CalibrationSession:
             with contextlib.suppress(RigError):     # the watchdog does it then
                 link.disarm()
 
+    def _refuse_stop(self, what, advice=''):
+        faults = self._link.reading.message.faults
+        if faults:
+            raise CalibrationError(
+                f'{what}: the board stopped. {describe_faults(faults)}.{advice}')
+
     def _step_to(self, place):
         """Turn the stepper to about `place` [microsteps] from where it first stood."""
         if self._first_step is None:
             self._first_step = self._link.reading.message.step_position
+        end = time.monotonic() + ARRIVAL
         while True:
             message = self._link.reading.message
             left = place + self._first_step - message.step_position
-            if message.faults:
+            self._refuse_stop('stepper', ' If the encoder counts against the steps, write '
+                                         'TURN_REVERSED = 1 first.')
+            if time.monotonic() > end:
                 raise CalibrationError(
-                    f'stepper: the board stopped. {describe_faults(message.faults)}. If the '
-                    'encoder counts against the steps, write TURN_REVERSED = 1 first.')
+                    f'stepper: the arm has not arrived within {ARRIVAL:g} s; link: '
+                    f'{self._link.state.value}. Look at the cable and at the motors.')
             if abs(left) < 8:
                 break
             self._rate = math.copysign(min(RATE, max(40.0, 2 * abs(left))), left)

@@ -44,7 +44,8 @@ class Quantity(NamedTuple):
 
         :param runs: slices of the rows between switching on and off.
         """
-        span = float(np.ptp(self.bench))
+        # within a run: in between, a new origin or a hand may have moved it
+        span = float(np.max([np.ptp(self.bench[run]) for run in runs]))
         rms = float(np.sqrt(np.mean(self.difference**2)))
         ends = [self.difference[run.stop - max(1, round(STEADY * (run.stop - run.start))):run.stop]
                 for run in runs]
@@ -120,7 +121,7 @@ def summary(comparison):
     def plain(value):
         return value if np.isfinite(value) else None
     return {
-        'duration_s': float(comparison.time[-1]),
+        'duration_s': float(sum(np.ptp(comparison.time[run]) for run in comparison.runs)),
         'readings': len(comparison.time),
         'runs': len(comparison.runs),
         'quantities': {
