@@ -216,7 +216,6 @@ def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     (('--seconds', 'nan'), '--seconds must be above 0.'),
     (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
     (('--plot', 'no_folder/run.png'), 'give the name of a file in a folder that exists'),
-    (('--robot', 'ella'), 'Give its joints rotor_inertia'),
 ], ids=str)
 def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
     code, output, errors = demo(*words).end()
