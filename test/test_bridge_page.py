@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 from test_launch_files import PACKAGES, about, launch_file, of_kind
 from test_ros_page import argument_row, parameter_row, rows
 
@@ -12,8 +13,6 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, NodeSettings, RobotSettings
 from flex_robot_sim.system import HilArguments, command, hil_system
-
-yaml = pytest.importorskip('yaml')
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')

@@ -5,13 +5,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from flex_robot_sim import load, read_description
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
 from flex_robot_sim.share import share_folder, shipped_robots
-
-yaml = pytest.importorskip('yaml')
 
 # of rviz_default_plugins and rviz_common, from Humble on
 DISPLAYS = {'Grid', 'RobotModel', 'MarkerArray', 'Pose', 'TF'}

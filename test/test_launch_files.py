@@ -14,12 +14,11 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import yaml
 
 from flex_robot_sim import read_description
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS
 from flex_robot_sim.system import EXECUTABLES, SimulationArguments
-
-yaml = pytest.importorskip('yaml')
 
 ROOT = Path(__file__).resolve().parents[1]
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))

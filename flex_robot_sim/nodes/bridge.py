@@ -8,13 +8,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flex_robot_sim.compiled import must_compile
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS, BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import RobotSettings
@@ -86,18 +86,11 @@ class BridgeNode(Node):
             self._log_file.put(state.reading)
 
     def _on_command(self, message):
-        self._offer(lambda: self._bridge.command(*effort_command(message)[:2]))
+        carry_out(self, lambda: self._bridge.command(*effort_command(message)[:2]))
 
     def _on_array(self, message):
         names = self._bridge.arm.joint_names
-        self._offer(lambda: self._bridge.command(names, message.data))
-
-    def _offer(self, action):
-        """Carry out what a message asks for; what is wrong with it is said, once a second."""
-        try:
-            action()
-        except FlexRobotSimError as error:
-            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+        carry_out(self, lambda: self._bridge.command(names, message.data))
 
     def _on_change(self, kind, settings):
         if kind is BridgeOutputSettings:

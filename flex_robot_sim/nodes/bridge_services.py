@@ -5,6 +5,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.conversions import effort_profile_of
+from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.rig.effort_profile import segments_of
 
@@ -22,16 +23,16 @@ class BridgeServices:
         node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS)
 
     def _on_enable(self, request, response):
-        return self._carry_out(lambda: self._bridge.enable(request.data), response)
+        return answer(response, lambda: self._bridge.enable(request.data))
 
     def _on_zero(self, request, response):
-        return self._carry_out(self._bridge.zero, response)
+        return answer(response, self._bridge.zero)
 
     def _on_clear(self, request, response):
-        return self._carry_out(self._bridge.clear, response)
+        return answer(response, self._bridge.clear)
 
     def _on_start(self, request, response):
-        return self._carry_out(self._start, response)
+        return answer(response, self._start)
 
     def _start(self):
         if self._profile is None:
@@ -49,10 +50,3 @@ class BridgeServices:
             log.warning(f'profile refused: {error}')
         else:
             log.info(f'the board holds a profile of {times[-1]:g} s in {len(segments)} segments')
-
-    def _carry_out(self, action, response):
-        try:
-            response.success, response.message = True, action()
-        except FlexRobotSimError as error:
-            response.success, response.message = False, str(error)
-        return response

@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
 from flex_robot_sim.nodes.conversions import (
     SECOND,
@@ -21,6 +21,7 @@ from flex_robot_sim.nodes.conversions import (
     trajectory_of,
 )
 from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, RobotSettings
@@ -99,7 +100,7 @@ class ControllerNode(Node):
                 return
         except FlexRobotSimError as error:
             self.controller.refused += 1
-            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+            refuse(self, error)
             return
         self._heard, stamp = time.monotonic(), stamp_of(message.header)
         if stamp is None:
@@ -137,9 +138,12 @@ class ControllerNode(Node):
         self._ask(follow)
 
     def _on_hold(self, request, response):
-        response.success = self._ask(self.controller.hold)
-        response.message = 'the arm is held where it is'
-        return response
+        def hold():
+            if not self.controller.is_live:
+                raise CommandError('no joint states arrive: nobody knows where the arm is')
+            self.controller.hold()
+            return 'the arm is held where it is'
+        return answer(response, lambda: self._in_its_thread(hold))
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:
@@ -152,13 +156,8 @@ class ControllerNode(Node):
         return self.controller.newest
 
     def _ask(self, action):
-        """Carry out what a message asks for; what is wrong with it is said, once a second."""
-        try:
-            self._in_its_thread(action)
-        except FlexRobotSimError as error:
-            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
-            return False
-        return True
+        """Carry out what a message asks of the controller."""
+        carry_out(self, lambda: self._in_its_thread(action))
 
 
 def main(args=None):

@@ -1,10 +1,8 @@
 """What the controller node says about itself: lines in the log, and /diagnostics once a second."""
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.nodes.conversions import diagnostic_status
+from flex_robot_sim.nodes.reporting import Reporter, log
 
 
 class ControllerDiagnostics:
@@ -13,23 +11,15 @@ class ControllerDiagnostics:
     def __init__(self, node, controller, in_its_thread):
         """Start the timers of `node`; in_its_thread(action) is how the controller is asked."""
         self._node, self._controller, self._in_its_thread = node, controller, in_its_thread
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(0.1, self._log_reports, clock=steady)
-        node.create_timer(1.0, self._publish, clock=steady)
+        Reporter(node, 'control', self._log_reports, self._ask)
 
     def _log_reports(self):
         reports = self._controller.reports
         while reports:
-            self._node.get_logger().warning(reports.pop(0))
+            log(self._node, 'warning', reports.pop(0))
 
-    def _publish(self):
-        level, message, values = self._in_its_thread(self._figures)
-        array = DiagnosticArray(status=[diagnostic_status(
-            f'{self._node.get_fully_qualified_name()}: control',
-            self._controller.arm.description.name, level, message, values)])
-        array.header.stamp = self._node.get_clock().now().to_msg()
-        self._publisher.publish(array)
+    def _ask(self):
+        return self._controller.arm.description.name, *self._in_its_thread(self._figures)
 
     def _figures(self):
         controller = self._controller

@@ -10,12 +10,12 @@ from std_msgs.msg import Float64MultiArray
 import flex_robot_sim as frs
 from flex_robot_sim.compiled import must_compile
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.conversions import effort_command, vector_of
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, OutputSettings, RobotSettings
@@ -68,24 +68,17 @@ class DynamicsNode(Node):
                                f'{arm.size} coordinates, {loop.settings.pacing}')
 
     def _on_command(self, message):
-        self._offer(lambda: self.loop.command(*effort_command(message)))
+        carry_out(self, lambda: self.loop.command(*effort_command(message)))
 
     def _on_array(self, message):
         names = self.loop.simulation.arm.joint_names
-        self._offer(lambda: self.loop.command(names, message.data))
+        carry_out(self, lambda: self.loop.command(names, message.data))
 
     def _on_push(self, message):
         wrench = message.wrench
-        self._offer(lambda: self.loop.call(lambda: self.loop.simulation.push(
+        carry_out(self, lambda: self.loop.call(lambda: self.loop.simulation.push(
             message.header.frame_id, vector_of(wrench.force), vector_of(wrench.torque),
             follows=True)))
-
-    def _offer(self, action):
-        """Carry out what a message asks for; what is wrong with it is said, once a second."""
-        try:
-            action()
-        except FlexRobotSimError as error:
-            self.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
 
     def _on_change(self, kind, settings):
         if kind is LoopSettings:

@@ -2,7 +2,7 @@
 
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.reporting import answer
 
 
 class DynamicsServices:
@@ -25,10 +25,7 @@ class DynamicsServices:
         return self._carry_out(self._loop.pause if request.data else self._loop.resume, response)
 
     def _carry_out(self, action, response):
-        try:
+        def act():
             self._loop.call(action)
-            response.success = True
-            response.message = f'{self._loop.state} at {self._loop.simulation.time:.6g} s'
-        except FlexRobotSimError as error:
-            response.success, response.message = False, str(error)
-        return response
+            return f'{self._loop.state} at {self._loop.simulation.time:.6g} s'
+        return answer(response, act)

@@ -101,6 +101,13 @@ def test_hold_stops_it_where_it_is(system, observer):
                   lambda state: abs(state.position[0] - target.position[0]) < NEAR)
 
 
+def test_hold_is_refused_where_nobody_knows_where_the_arm_is(start, observer):
+    start('controller', '-r', '__ns:=/alone', robot='two_link')
+    response = observer.call(Trigger, '/alone/controller/hold')
+    assert not response.success
+    assert 'no joint states arrive' in response.message
+
+
 def test_gains_change_while_it_runs_and_useless_ones_are_refused(system, observer):
     namespace, _ = system
 
@@ -169,4 +176,6 @@ def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
         observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
         runs.append({stamp(state): tuple(state.position) for state in states
                      if state.header.stamp.nanosec <= 400_000_000})
-    assert len(runs[0]) >= 400 and runs[0] == runs[1]
+    # a listener that is held up misses states, which is its right, and not the same ones twice
+    both = runs[0].keys() & runs[1].keys()
+    assert len(both) >= 200 and all(runs[0][stamp] == runs[1][stamp] for stamp in both)

@@ -1,0 +1,69 @@
+"""How every node speaks: what it refuses, lines in the log, and its part of /diagnostics."""
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock, ClockType
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.conversions import diagnostic_status
+
+LOOK = 0.1                  # period of the look for news                                     [s]
+REPORT = 1.0                # period of /diagnostics                                          [s]
+
+
+def refuse(node, error):
+    """Log why a message is not taken, once a second."""
+    node.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
+
+
+def carry_out(node, action):
+    """Do what a message asks for, or log why not."""
+    try:
+        action()
+    except FlexRobotSimError as error:
+        refuse(node, error)
+
+
+def answer(response, action):
+    """Return a response of std_srvs filled with what was done, as `action` says, or why not."""
+    try:
+        response.success, response.message = True, action()
+    except FlexRobotSimError as error:
+        response.success, response.message = False, str(error)
+    return response
+
+
+def log(node, level, line):
+    """Log a line of level 'info', 'warning' or 'error'."""
+    logger = node.get_logger()
+    # each level in a line of its own: rclpy refuses to change the level of a line of code
+    if level == 'error':
+        logger.error(line)
+    elif level == 'warning':
+        logger.warning(line)
+    else:
+        logger.info(line)
+
+
+class Reporter:
+    """One status of a node in /diagnostics, by the steady clock, and a look for news."""
+
+    def __init__(self, node, part, look, figures):
+        """
+        Start the timers of `node`.
+
+        :param part: what the status is about; look: called every LOOK, to log what is new.
+        :param figures: returns the name of the hardware, the level as in conversions.LEVELS, a
+            message and {figure: value}.
+        """
+        self._node, self._figures = node, figures
+        self.name = f'{node.get_fully_qualified_name()}: {part}'
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(LOOK, look, clock=steady)
+        node.create_timer(REPORT, self.publish, clock=steady)
+
+    def publish(self):
+        """Publish the figures now."""
+        array = DiagnosticArray(status=[diagnostic_status(self.name, *self._figures())])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
