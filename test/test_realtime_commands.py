@@ -17,27 +17,27 @@ def inbox():
 
 
 def test_without_a_command_all_efforts_are_zero_and_nothing_is_stale(inbox):
-    assert inbox.efforts(1e9).tolist() == [0.0, 0.0, 0.0]
+    assert inbox.efforts(1e9) == (0.0, 0.0, 0.0)
     assert not inbox.is_stale and inbox.timeouts == 0
 
 
 def test_efforts_are_matched_by_name(inbox):
     inbox.offer(['elbow', 'waist'], [3.0, 1.0], now=0.0)
-    assert inbox.efforts(0.05).tolist() == [1.0, 0.0, 3.0]
+    assert inbox.efforts(0.05) == (1.0, 0.0, 3.0)
 
 
 def test_each_joint_keeps_its_newest_command_and_its_own_age(inbox):
     inbox.offer(['waist'], [1.0], now=0.0)
     inbox.offer(['elbow'], [2.0], now=0.08)
-    assert inbox.efforts(0.1).tolist() == [1.0, 0.0, 2.0]
-    assert inbox.efforts(0.15).tolist() == [0.0, 0.0, 2.0]
-    assert inbox.efforts(0.2).tolist() == [0.0, 0.0, 0.0]
+    assert inbox.efforts(0.1) == (1.0, 0.0, 2.0)
+    assert inbox.efforts(0.15) == (0.0, 0.0, 2.0)
+    assert inbox.efforts(0.2) == (0.0, 0.0, 0.0)
 
 
 def test_silence_is_counted_once_until_the_next_command(inbox):
     inbox.offer(NAMES, [1.0, 1.0, 1.0], now=0.0)
     for now in (0.2, 0.3, 0.4):
-        assert not inbox.efforts(now).any()
+        assert not any(inbox.efforts(now))
         assert inbox.is_stale
     inbox.offer(NAMES, [1.0, 1.0, 1.0], now=0.5)
     inbox.efforts(0.5)
@@ -46,7 +46,7 @@ def test_silence_is_counted_once_until_the_next_command(inbox):
 
 def test_efforts_beyond_a_limit_are_cut_and_counted(inbox):
     inbox.offer(NAMES, [-99.0, 99.0, 99.0], now=0.0)
-    assert inbox.efforts(0.0).tolist() == [-10.0, 15.0, 99.0]
+    assert inbox.efforts(0.0) == (-10.0, 15.0, 99.0)
     assert inbox.limited == 1
 
 
@@ -63,8 +63,8 @@ def test_an_unusable_command_is_refused_and_changes_nothing(inbox, names, effort
     with pytest.raises(CommandError) as caught:
         inbox.offer(names, efforts, now=0.05)
     assert str(caught.value) == message
-    assert inbox.efforts(0.09).tolist() == [1.0, 2.0, 3.0]
-    assert not inbox.efforts(0.11).any()        # nor does it count as a sign of life
+    assert inbox.efforts(0.09) == (1.0, 2.0, 3.0)
+    assert not any(inbox.efforts(0.11))        # nor does it count as a sign of life
     assert (inbox.accepted, inbox.refused) == (1, 1)
 
 

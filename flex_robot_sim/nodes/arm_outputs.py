@@ -17,7 +17,8 @@ class ArmOutputs:
     def __init__(self, node, arm):
         """Make the publishers of `node` for an ArmModel."""
         self._arm = arm
-        joints, motors = len(arm.joint_names), len(arm.motor_names)
+        self._size = joints = len(arm.joint_names)
+        motors = len(arm.motor_names)
         self._elastic = slice(joints + motors, arm.size)
         self._joints = _States(node, 'joint_states', arm.joint_names)
         self._motors = _States(node, 'motor_states', arm.motor_names)
@@ -36,9 +37,10 @@ class ArmOutputs:
         """
         Send joint_states and motor_states.
 
-        :param stamp: [ns]; q, qd: coordinates and rates (n,); effort: of the motors (joints,).
+        :param stamp: [ns]; q, qd: coordinates and rates (n,), where there are no motor
+            coordinates those of the joints do; effort: of the motors (joints,).
         """
-        size = effort.size
+        size = self._size
         self._joints.send(stamp, q[:size], qd[:size], effort)
         if self._driving.size:
             rows = self._motor_rows

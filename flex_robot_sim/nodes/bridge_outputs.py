@@ -61,7 +61,7 @@ class BridgeOutputs:
         # the map between clocks gets better as it goes, but time must not run back
         self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
         if not state.is_first:
-            self._arm_outputs.send_joints(self._stamp, *map(np.array, state[3:]))
+            self._arm_outputs.send_joints(self._stamp, *state[3:])
         self._shape_batches.put((self._stamp, state))
 
     def close(self):

@@ -1,43 +1,62 @@
 """
 Messages from arrays and back, as pure functions.
 
-Messages that go out often are made once and filled in place: a numpy view of the message's own
-memory takes a copy of the values, and nothing is converted number by number.
+Messages that go out often are made once and filled in place, and nothing is converted number by
+number.
 """
 
 import array
+import struct
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.exceptions import CommandError
 
 SECOND = 1_000_000_000     # [ns]
+STAMP = struct.Struct('=iI')
+STAMP_MARK = 1_618_033_988_749_894_848
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
           'error': DiagnosticStatus.ERROR}
 
 
 class JointStateBuffer:
-    """A JointState message that is filled again and again."""
+    """
+    A JointState that goes out again and again, kept as the bytes that go out.
+
+    Publishers take bytes as well as messages, and to make bytes of a message takes as long as to
+    send them. Where stamp and values lie among them is looked up by values that occur once.
+    """
 
     def __init__(self, names, fields=('position', 'velocity', 'effort')):
-        """Make the message; the fields that are not named stay empty."""
-        self.message = JointState(name=list(names))
-        self._views = []
-        for field in fields:
-            setattr(self.message, field, array.array('d', bytes(8 * len(names))))
-            self._views.append(np.frombuffer(getattr(self.message, field)))
+        """Lay the message out; the fields that are not named stay empty."""
+        size, message = len(names), JointState(name=list(names))
+        marks = np.arange(1.0, len(fields) * size + 1.0).reshape(len(fields), size) + np.pi
+        for field, row in zip(fields, marks):
+            setattr(message, field, array.array('d', row.tobytes()))
+        set_stamp(message.header.stamp, STAMP_MARK)
+        self._bytes = bytearray(serialize_message(message))
+        self._stamp = self._place(STAMP.pack(*divmod(STAMP_MARK, SECOND)))
+        self._views = [np.frombuffer(self._bytes, float, size, self._place(row.tobytes()))
+                       for row in marks if size]
 
     def fill(self, stamp, *values):
-        """Set the stamp [ns] and the fields, and return the message."""
-        set_stamp(self.message.header.stamp, stamp)
+        """Set the stamp [ns] and the fields, and return the message for a publisher."""
+        STAMP.pack_into(self._bytes, self._stamp, *divmod(stamp, SECOND))
         for view, value in zip(self._views, values):
             view[:] = value
-        return self.message
+        return bytes(self._bytes)
+
+    def _place(self, mark):
+        place = self._bytes.find(mark)
+        if place < 0 or self._bytes.find(mark, place + 1) >= 0:
+            raise RuntimeError('this middleware does not send values as they lie in memory')
+        return place
 
 
 class PoseBuffer:

@@ -2,10 +2,11 @@
 Efforts that come from elsewhere: the newest one of every joint, and for how long it counts.
 
 Commands arrive in one thread and are used in another: each accepted one makes a new pair of
-arrays, and putting the pair in its place is one assignment, so nobody waits for anybody.
+tuples, and putting the pair in its place is one assignment, so nobody waits for anybody. An arm
+has a handful of joints, for which plain floats take a fifth of the time of arrays.
 """
 
-import numpy as np
+import math
 
 from flex_robot_sim.exceptions import CommandError
 
@@ -22,7 +23,7 @@ class CommandInbox:
         :param timeout: age from which a command counts as zero [s].
         """
         self._index = {name: i for i, name in enumerate(joint_names)}
-        self._limits = np.asarray(limits, float)
+        self._limits = [float(limit) for limit in limits]
         self.timeout = timeout
         self.accepted = self.refused = self.limited = self.timeouts = 0
         self.forget()
@@ -31,7 +32,7 @@ class CommandInbox:
         """Go back to the state without any command."""
         size = len(self._index)
         # efforts, and until when each counts
-        self._newest = np.zeros(size), np.full(size, np.inf)
+        self._newest = (0.0,) * size, (math.inf,) * size
         self.is_stale = False
 
     def offer(self, names, efforts, now):
@@ -45,35 +46,36 @@ class CommandInbox:
             if len(efforts) != len(rows):
                 raise CommandError(f'{len(efforts)} efforts for {len(rows)} joints. '
                                    'Give one effort per name')
-            values = np.array(efforts, float)
-            if not np.isfinite(values).all():
-                raise CommandError(f'the effort of "{self._first_unusable(rows, values)}" is not '
-                                   'finite')
+            for name, value in zip(names, efforts):
+                if not math.isfinite(value):
+                    raise CommandError(f'the effort of "{name}" is not finite')
         except CommandError:
             self.refused += 1
             raise
-        effort, until = (array.copy() for array in self._newest)
-        limits = self._limits[rows]
-        self.limited += bool((np.abs(values) > limits).any())
-        effort[rows] = np.clip(values, -limits, limits)
-        until[rows] = now + self.timeout
-        self._newest = effort, until
+        effort, until = map(list, self._newest)
+        is_limited = False
+        for row, value in zip(rows, efforts):
+            limit = self._limits[row]
+            is_limited |= abs(value) > limit
+            effort[row] = min(max(float(value), -limit), limit)
+            until[row] = now + self.timeout
+        self.limited += is_limited
+        self._newest = tuple(effort), tuple(until)
         self.accepted += 1
 
     def efforts(self, now):
         """
-        Efforts that count at `now`, (joints,) [N m, N]: zero where the command is too old.
+        Efforts that count at `now`, a tuple [N m, N]: zero where the command is too old.
 
         Sets `is_stale` from the first command that is not followed in time to the next one.
         """
         effort, until = self._newest
-        old = now > until
-        if not old.any():
+        if now <= min(until, default=now):
             self.is_stale = False
             return effort
         self.timeouts += not self.is_stale
         self.is_stale = True
-        return np.where(old, 0.0, effort)
+        return tuple(0.0 if now > end else value for value, end in zip(effort, until))
 
     def _rows(self, names):
         rows = [self._index.get(name) for name in names]
@@ -83,7 +85,3 @@ class CommandInbox:
         if not rows or len(set(rows)) < len(rows):
             raise CommandError('each joint must be named once' if rows else 'it names no joint')
         return rows
-
-    def _first_unusable(self, rows, values):
-        names = list(self._index)
-        return next(names[row] for row, value in zip(rows, values) if not np.isfinite(value))

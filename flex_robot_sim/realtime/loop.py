@@ -12,6 +12,8 @@ import threading
 import time
 from concurrent.futures import Future
 
+import numpy as np
+
 from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
@@ -257,7 +259,8 @@ class SimulationLoop:
         if self.controller is not None:
             effort = self.controller(simulation)
         else:
-            effort = self.commands.efforts(-float('inf') if self.is_lockstep else start)
+            effort = np.array(self.commands.efforts(
+                -float('inf') if self.is_lockstep else start))
             if self.commands.is_stale != self._was_stale:
                 self._note_silence()
         simulation.effort = effort

@@ -191,7 +191,7 @@ class RigBridge:
         velocity = self._joints.velocity
         if message.state == State.ARMED:
             wanted = self.drives.set_point(
-                self.commands.efforts(time.monotonic()).tolist(), velocity, message.step_rate,
+                self.commands.efforts(time.monotonic()), velocity, message.step_rate,
                 self._board_time - self._last)
             self._last = self._board_time
             self.link.drive(wanted.duty, wanted.step_rate)

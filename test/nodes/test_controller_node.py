@@ -171,8 +171,9 @@ def test_lockstep_is_deterministic_whoever_is_slow(start, observer):
         start('dynamics', '-r', f'__ns:={name}', robot='two_link', pacing='lockstep')
         states = observer.listen(JointState, f'{name}/joint_states', 2000)
         observer.spin_until(lambda states=states: states)
+        # a controller that is held up must not take it for silence, which ends by the wall clock
         start('controller', '-r', f'__ns:={name}', robot='two_link', profile='step',
-              profile_start=0.05, profile_displacement='[0.1, 0.1, 0.1]')
+              state_timeout=10.0, profile_start=0.05, profile_displacement='[0.1, 0.1, 0.1]')
         observer.spin_until(lambda states=states: states[-1].header.stamp.nanosec >= 400_000_000)
         runs.append({stamp(state): tuple(state.position) for state in states
                      if state.header.stamp.nanosec <= 400_000_000})
