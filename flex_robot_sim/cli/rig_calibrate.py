@@ -1,8 +1,9 @@
 """`flexsim rig calibrate`: measure the constants of a bench, step by step."""
 
+import os
 from pathlib import Path
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import SettingError, UsageError
 
 
 def add_to(commands, about):
@@ -10,8 +11,10 @@ def add_to(commands, about):
     parser = commands.add_parser(
         'calibrate', help=about,
         description='Ask for the zero pose, for places measured by hand and for known forces at '
-                    'the end of the arm; write what follows from them as YAML. Needs a ruler, a '
-                    'protractor, a pulley and some weights.')
+                    'the end of the arm, let both motors run a little, and write what follows as '
+                    'YAML. Needs a ruler, a protractor, a voltmeter, a clamp, a pulley and some '
+                    'weights. What is measured is kept in YAML.part until all is done: whatever '
+                    'ends the command, the same command goes on from there.')
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     parser.add_argument('--output', metavar='YAML', required=True, help='file to write')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
@@ -22,27 +25,73 @@ def add_to(commands, about):
 def run(arguments):
     """Carry out the command."""
     from flex_robot_sim.assembly import load  # it loads the dynamics: not for --help
+    from flex_robot_sim.cli.terminal import key_watch
     from flex_robot_sim.rig.calibration_file import write_calibration
-    from flex_robot_sim.rig.calibration_session import CalibrationSession
+    from flex_robot_sim.rig.calibration_session import CalibrationSession, Quit
     from flex_robot_sim.rig.link import RigLink
 
     path = Path(arguments.output)
-    if path.exists() and not arguments.force:
-        raise UsageError(f'{path} is there. Give another --output, or --force.')
-    if not path.parent.is_dir():
-        raise UsageError(f'{path.parent} is no folder. Make it, or give another --output.')
+    _refuse_unusable(path, arguments.force)
+    part = Path(f'{path}.part')
     arm = load(arguments.robot)
     with RigLink(arguments.port) as link:
-        session = CalibrationSession(link, arm, _ask, lambda line: print(line, flush=True))
-        calibration = session.run()
+        board = link.board.uid.hex()
+        readings = _begun(part, board)
+        session = CalibrationSession(
+            link, arm, input, _say, readings=readings, watch=key_watch,
+            keep=lambda readings: _keep(part, board, readings))
+        try:
+            calibration = session.run()
+        except (Quit, KeyboardInterrupt) as end:
+            _say(f'\nThe motors are off. {_kept(part)}')
+            return 130 if isinstance(end, KeyboardInterrupt) else 1
+        except EOFError as error:
+            raise UsageError(f'the answers ended before the calibration was done. {_kept(part)}'
+                             ) from error
     write_calibration(path, calibration, session.readings)
-    print(f'{path} is written.')
+    part.unlink()
+    _say(f'{path} is written.')
     return 0
 
 
-def _ask(question):
+def _refuse_unusable(path, is_forced):
+    """Raise UsageError if the file could not be written at the end."""
+    if path.is_dir() or path.exists() and not is_forced:
+        raise UsageError(f'{path} is there. Give another --output'
+                         f'{"" if path.is_dir() else ", or --force"}.')
+    if not path.parent.is_dir():
+        raise UsageError(f'{path.parent} is no folder. Make it, or give another --output.')
+    if not os.access(path.parent, os.W_OK | os.X_OK) or (
+            path.exists() and not os.access(path, os.W_OK)):
+        raise UsageError(f'{path} cannot be written: no permission. Give another --output.')
+
+
+def _begun(part, board):
+    """Return the readings of a session that was left."""
+    from flex_robot_sim.rig.calibration_file import read_readings
+
+    if not part.exists():
+        return {}
+    readings = read_readings(part, board)
+    _say(f'Going on with {part}; delete it to begin anew.')
+    return readings
+
+
+def _keep(part, board, readings):
+    from flex_robot_sim.rig.calibration_file import write_readings
+
     try:
-        return input(question)
-    except EOFError as error:
-        raise UsageError('the answers ended before the calibration was done. Nothing is written.'
-                         ) from error
+        write_readings(part, board, readings)
+    except SettingError as error:       # what is in memory is worth more than its copy
+        _say(f'  NOT KEPT: {error}')
+
+
+def _kept(part):
+    return (f'What was measured is in {part}; the same command goes on from there.'
+            if part.exists() else 'Nothing was measured yet.')
+
+
+def _say(line):
+    print(line, flush=True)
+
+

@@ -29,6 +29,7 @@ class EncoderCalibration(Settings):
     zero: float = setting(0.0, 'count in the zero pose')
     deviation: float = setting(0.0, 'of a position that was used for the scale', 'unit',
                                at_least=0.0)
+    scale_deviation: float = setting(0.0, 'of the scale', '1/unit', at_least=0.0)
 
     def position(self, count):
         """Position of the joint [m, rad]."""
@@ -46,6 +47,7 @@ class SensorCalibration(Settings):
     lowest: float = setting(-10.0, 'curvature that was measured', '1/m')
     highest: float = setting(10.0, 'likewise', '1/m')
     deviation: float = setting(1e-3, 'of one reading', '1/m', above=0.0)
+    gain_deviation: float = setting(0.0, 'of the gain', 'm', at_least=0.0)
 
     def curvature(self, share):
         """
@@ -69,6 +71,15 @@ class SensorCalibration(Settings):
 
 
 @dataclass(frozen=True)
+class ConstantDeviations(Settings):
+    """Standard deviations of the constants of the motors; 0: taken from data sheets."""
+
+    steps_per_radian: float = setting(0.0, 'of the stepper', '1/rad', at_least=0.0)
+    resistance: float = setting(0.0, 'of the DC motor', 'ohm', at_least=0.0)
+    back_emf: float = setting(0.0, 'of the DC motor', 'V s/rad', at_least=0.0)
+
+
+@dataclass(frozen=True)
 class Calibration:
     """All constants of one bench."""
 
@@ -77,6 +88,7 @@ class Calibration:
     steps_per_radian: float         # microsteps, negative where the joint turns the other way
     sensors: dict                   # '<link>/<sensor>' -> SensorCalibration, in order of channels
     parts: BenchParts = field(default_factory=BenchParts)
+    constant_deviations: ConstantDeviations = field(default_factory=ConstantDeviations)
 
     def positions(self, counts):
         """Positions of slide [m] and turn [rad], (2,)."""

@@ -6,6 +6,7 @@ ruler is good for, whichever is larger, is small against it.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,21 @@ from flex_robot_sim.rig.calibration import EncoderCalibration, SensorCalibration
 SCALE_TOLERANCE = 0.005     # standard deviation of a scale over the scale
 GAIN_TOLERANCE = 0.02       # likewise of a flex sensor's gain
 LINE_TOLERANCE = 0.05       # scatter about the curve of a flex sensor, over the range of the data
+MOTOR_TOLERANCE = 0.05      # likewise of resistance and back-EMF
 NOISE_MARGIN = 20           # range of the readings over their noise
+CURRENT_STEP = 1e-3         # of the current in telemetry                           [A]
+SLOWEST = 1e-3              # speed at which the slide counts as running            [m/s]
+# what a person measures in, its size in SI, and that of the fit
+UNITS = {'slide': ('mm', 1e-3, 'metre'), 'turn': ('degrees', math.pi / 180, 'radian')}
+
+
+class DcMotor(NamedTuple):
+    """The DC motor together with its gearbox and screw."""
+
+    resistance: float           # armature and bridge                               [ohm]
+    back_emf: float             # voltage over the speed of the slide               [V s/m]
+    resistance_deviation: float     # standard deviations, in the same units
+    back_emf_deviation: float
 
 
 def fit_encoder(name, counts, positions, zero_count, expected, ruler):
@@ -24,41 +39,45 @@ def fit_encoder(name, counts, positions, zero_count, expected, ruler):
 
     :param counts: read at the positions, (k,); positions: measured by hand, (k,) [m, rad].
     :param zero_count: in the zero pose; expected: scale by the data sheet [counts per unit].
-    :param ruler: standard deviation of one position measured by hand [m, rad].
+    :param name: slide or turn; ruler: standard deviation of one position by hand [m, rad].
     """
+    unit, size, base = UNITS[name]
     counts, positions = _columns(name, counts, positions, 2)
     span = np.ptp(positions)
     if not span > 0:
         raise CalibrationError(f'{name}: all positions are the same. Move the joint between them.')
     if not np.ptp(counts) > 0:
-        raise CalibrationError(f'{name}: the encoder has not counted from {positions.min():.4g} '
-                               f'to {positions.max():.4g}. Check its wires, supply and coupling.')
+        raise CalibrationError(
+            f'{name}: the encoder has not counted from {positions.min() / size:.4g} to '
+            f'{positions.max() / size:.4g} {unit}. Check its wires, supply and coupling.')
     (slope, offset), left = _line(positions, counts)
     deviation = max(_scatter(left, 2), ruler * abs(slope)) / (positions.std()
                                                               * math.sqrt(len(positions)))
     ratio = abs(slope) / expected
     if not 0.9 < ratio < 1.1:
         raise CalibrationError(
-            f'{name}: {abs(slope):.6g} counts per unit are {ratio:.3g} times the '
+            f'{name}: {abs(slope):.6g} counts per {base} are {ratio:.3g} times the '
             f'{expected:.6g} of the data sheets. {_advice(ratio)}')
     reached = np.abs(left).max() / abs(slope)
     if reached > 5 * ruler + 2 / expected:
         raise CalibrationError(
-            f'{name}: position {positions[np.abs(left).argmax()]:.4g} is {reached:.2g} off the '
-            'line of the others. Measure it again; if it stays, the encoder slips or miscounts.')
+            f'{name}: position {positions[np.abs(left).argmax()] / size:.4g} {unit} is '
+            f'{reached / size:.2g} {unit} off the line of the others. Measure it again; if it '
+            'stays, the encoder slips or miscounts.')
     if deviation > SCALE_TOLERANCE * abs(slope):
         raise CalibrationError(
             f'{name}: the scale is only known to {deviation / abs(slope):.1%}, and '
-            f'{SCALE_TOLERANCE:.1%} is needed. Take positions further apart than {span:.3g}, more '
-            'of them, or a better ruler.')
-    return EncoderCalibration(float(slope), float(zero_count), float(ruler))
+            f'{SCALE_TOLERANCE:.1%} is needed. Take positions further apart than '
+            f'{span / size:.3g} {unit}, or more of them.')
+    return EncoderCalibration(float(slope), float(zero_count), float(ruler), float(deviation))
 
 
-def fit_steps(steps, positions, expected):
+def fit_steps(steps, positions, expected, count=0.0):
     """
-    Return the microsteps of a radian, negative where the joint turns the other way.
+    Return the microsteps of a radian, negative where the joint turns back, and their deviation.
 
     :param steps: sent, (k,); positions: by the calibrated encoder, (k,) [rad].
+    :param count: angle of one count of that encoder [rad].
     """
     steps, positions = _columns('stepper', steps, positions, 2)
     if not np.ptp(steps) > 0:
@@ -76,7 +95,8 @@ def fit_steps(steps, positions, expected):
     if np.abs(left).max() > 32:
         raise CalibrationError(f'stepper: {np.abs(left).max():.0f} microsteps off the line: steps '
                                'were lost. Take a slower rate or a stronger current.')
-    return float(slope)
+    scatter = max(_scatter(left, 2), abs(slope) * count / math.sqrt(12))
+    return float(slope), float(scatter / (positions.std() * math.sqrt(len(positions))))
 
 
 def fit_sensor(name, shares, curvatures, divider_resistance, noise):
@@ -125,36 +145,61 @@ def fit_sensor(name, shares, curvatures, divider_resistance, noise):
     deviation = math.hypot(noise * divider_resistance / (1 - shares.mean())**2,
                            _scatter(left, 3)) / abs(factors[1])
     return SensorCalibration(float(flat), float(gain), float(curve), float(divider_resistance),
-                             float(places[0]), float(places[-1]), float(deviation))
+                             float(places[0]), float(places[-1]), float(deviation),
+                             float(spread / abs(flat)))
+
+
+def refuse_wrong_signs(forces, angles, count):
+    """
+    Raise CalibrationError if the arm, which is held softly, gave way against the forces.
+
+    Each sensor alone cannot tell: one that is glued to the other face has the other sign.
+
+    :param forces: typed, towards the left, (k,) [N]; angles: of the turn, (k,) [rad].
+    :param count: angle of one count of its encoder [rad].
+    """
+    forces, angles = _columns('sensors', forces, angles, 1)
+    if np.ptp(forces) > 0:
+        (slope, _), _ = _line(forces, angles)
+        if slope * np.ptp(forces) < -1.5 * count:
+            raise CalibrationError('sensors: the arm gave way to the right where the force was '
+                                   'said to pull to the left. Type forces to the left as '
+                                   'positive, as turn counts, and take all of them again.')
 
 
 def fit_dc_motor(voltages, currents, speeds):
     """
-    Return (resistance [ohm], back-EMF of the slide [V s/m]) of the DC motor with its screw.
-
-    From V = resistance i + emf v at steady speeds and at stall.
+    Return the DcMotor, from V = resistance i + back_emf v at steady speeds and at stall.
 
     :param voltages: mean voltages of the bridge, (k,) [V]; currents: (k,) [A]; speeds: (k,) [m/s].
     """
-    voltages, currents = _columns('DC motor', voltages, currents, 3)
+    voltages, currents = _columns('motor', voltages, currents, 3)
     speeds = np.asarray(speeds, float)
+    if not (np.abs(speeds) > SLOWEST).any():
+        raise CalibrationError('motor: the slide has not run. Check the motor supply, the wires '
+                               'of the motor, and what blocks the slide.')
+    if not (np.abs(currents) > 10 * CURRENT_STEP).any():
+        raise CalibrationError('motor: no current was measured while the slide ran. Check the '
+                               'current monitor of the bridge, or skip the motor.')
     columns = np.column_stack([currents, speeds])
     factors, *_ = np.linalg.lstsq(columns, voltages, rcond=None)
     left = voltages - columns @ factors
-    sizes = np.linalg.svd(columns / np.maximum(np.abs(columns).max(axis=0), 1e-12),
-                          compute_uv=False)
+    sizes = np.linalg.svd(columns / np.abs(columns).max(axis=0), compute_uv=False)
     if sizes[-1] < 0.05 * sizes[0]:
-        raise CalibrationError('DC motor: current and speed rise together in all runs. Take some '
+        raise CalibrationError('motor: current and speed rise together in all runs. Take some '
                                'with the slide held fast, some running free, in both directions.')
     if (factors <= 0).any():
-        raise CalibrationError('DC motor: resistance and back-EMF must come out > 0. Check the '
+        raise CalibrationError('motor: resistance and back-EMF must come out > 0. Check the '
                                'signs of duty, current and encoder.')
-    spread = _scatter(left, 2) * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))
-    worst = (spread / factors).max()
-    if worst > 0.05:
-        raise CalibrationError(f'DC motor: resistance and back-EMF are only known to {worst:.0%}, '
-                               'and 5% is needed. Take more runs, and longer ones.')
-    return float(factors[0]), float(factors[1])
+    scatter = max(_scatter(left, 2), factors[0] * CURRENT_STEP / math.sqrt(12))
+    spread = scatter * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))
+    for k, name in enumerate(('resistance', 'back-EMF')):
+        if spread[k] > MOTOR_TOLERANCE * factors[k]:
+            raise CalibrationError(
+                f'motor: the {name} is only known to {spread[k] / factors[k]:.0%}, and '
+                f'{MOTOR_TOLERANCE:.0%} is needed. The screw runs unevenly, the clamp gave way, '
+                'or the current monitor is wrong. Measure again.')
+    return DcMotor(float(factors[0]), float(factors[1]), float(spread[0]), float(spread[1]))
 
 
 def cantilever_curvature(beam, sensor, force=None, displacement=None):
