@@ -46,6 +46,7 @@ def run(arguments):
             _say(f'\nThe motors are off. {_kept(part)}')
             return 130 if isinstance(end, KeyboardInterrupt) else 1
         except EOFError as error:
+            _say('')                # the last question has no end of line
             raise UsageError(f'the answers ended before the calibration was done. {_kept(part)}'
                              ) from error
     write_calibration(path, calibration, session.readings)

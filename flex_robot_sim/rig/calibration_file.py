@@ -93,7 +93,7 @@ def read_readings(path, board):
                            f'{board}. {remedy}')
     readings = tree.get('readings')
     if not isinstance(readings, dict) or not all(
-            _are_numbers(values, 2) if name == 'zero' else
+            values == [] or _are_numbers(values, 2) if name == 'zero' else
             name in COLUMNS and isinstance(values, list) and all(
                 isinstance(row, dict) and tuple(row) == COLUMNS[name]
                 and _are_numbers(list(row.values()), len(row)) for row in values)

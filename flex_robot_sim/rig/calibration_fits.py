@@ -106,16 +106,16 @@ def fit_sensor(name, shares, curvatures, divider_resistance, noise):
     :param shares: of the converter's range, (k,); curvatures: that the loads make, (k,) [1/m].
     :param noise: standard deviation of one share.
     """
-    shares, curvatures = _columns(name, shares, curvatures, 4)
+    shares, curvatures = _columns(name, shares, curvatures, 0)
+    places = np.unique(np.round(curvatures, 9))
+    if places.size < 4 or places[0] >= 0 or places[-1] <= 0 or np.abs(places).min() > 1e-9:
+        raise CalibrationError(f'{name}: needs a reading without load and readings under at least '
+                               'three different loads, of both signs.')
     if (shares <= 0.005).any() or (shares >= 0.995).any():
         rail = 'open' if shares.max() >= 0.995 else 'shorted'
         raise CalibrationError(f'{name}: the converter reads {shares.min():.3f} to '
                                f'{shares.max():.3f} of its range: the sensor is {rail}. Check its '
                                'wires.')
-    places = np.unique(np.round(curvatures, 9))
-    if places.size < 4 or places[0] >= 0 or places[-1] <= 0 or np.abs(places).min() > 1e-9:
-        raise CalibrationError(f'{name}: needs readings without load and under at least three '
-                               'loads, of both signs.')
     if np.ptp(shares) < NOISE_MARGIN * noise:
         raise CalibrationError(
             f'{name}: the loads change the reading by {np.ptp(shares):.2g} of the range, and the '
@@ -149,18 +149,22 @@ def fit_sensor(name, shares, curvatures, divider_resistance, noise):
                              float(spread / abs(flat)))
 
 
-def refuse_wrong_signs(forces, angles, count):
+def refuse_wrong_signs(forces, angles, holds, count):
     """
     Raise CalibrationError if the arm, which is held softly, gave way against the forces.
 
     Each sensor alone cannot tell: one that is glued to the other face has the other sign.
 
     :param forces: typed, towards the left, (k,) [N]; angles: of the turn, (k,) [rad].
+    :param holds: number of the hold in which each was taken, (k,): the next may be elsewhere.
     :param count: angle of one count of its encoder [rad].
     """
-    forces, angles = _columns('sensors', forces, angles, 1)
+    forces, angles = _columns('sensors', forces, angles, 0)
+    is_same = np.equal.outer(holds, holds)
+    forces, angles = (values - is_same @ values / is_same.sum(axis=1)
+                      for values in (forces, angles))
     if np.ptp(forces) > 0:
-        (slope, _), _ = _line(forces, angles)
+        slope = forces @ angles / (forces @ forces)
         if slope * np.ptp(forces) < -1.5 * count:
             raise CalibrationError('sensors: the arm gave way to the right where the force was '
                                    'said to pull to the left. Type forces to the left as '

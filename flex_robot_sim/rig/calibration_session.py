@@ -41,6 +41,7 @@ class CalibrationSession:
         self._bench = CalibrationBench(link, parts, watch)
         self._keep = keep or (lambda readings: None)
         self._talk = Dialogue(ask, say)
+        self.readings.setdefault('zero', [])
         self._desk = Desk(self._talk, self._bench, arm, parts, self.readings, {},
                           lambda: self._keep(self.readings))
         self._steps = steps_of(self._desk)
@@ -49,7 +50,7 @@ class CalibrationSession:
         """Ask everything, and return the Calibration."""
         self._talk.say('A question also takes a word: back, more, again, drop, skip, quit; help '
                        'says what each does.')
-        self._zero_pose(keeps_frame='zero' in self.readings)
+        self._zero_pose(keeps_frame=bool(self.readings['zero']))
         place = 0
         while place < len(self._steps):
             if self._take(place):
@@ -95,6 +96,7 @@ class CalibrationSession:
         """Lead through a step; return whether to go on, or else back."""
         step = self._steps[place]
         self._title(f'{step.name} ({place + 1} of {len(self._steps)})', step.about)
+        step.show()
         asks = not (step.is_complete and self._is_supported(step))
         while True:
             try:
@@ -127,14 +129,12 @@ class CalibrationSession:
 
     def _is_supported(self, step):
         """Say the constants of a step, or why its readings do not support any."""
-        if step.rows:
-            self._talk.say(f'{step.name}:')
-        step.show()
         try:
             self._desk.found[step.name], line = step.fit()
         except CalibrationError as error:
             self._refused(error)
             if step.typed:
+                step.show()
                 self._talk.say('  Go on with this step: more readings, or drop the number of a '
                                'wrong one, or again.')
             else:

@@ -24,6 +24,7 @@ from flex_robot_sim.rig.calibration_fits import (
 )
 from flex_robot_sim.rig.parts import SLIDE, TURN, BenchParts
 
+LEAST_PLACES = 3            # of an encoder, besides the zero pose
 RULER = 3e-4                # deviation of a position read from a ruler                 [m]
 PROTRACTOR = 4e-3           # of an angle read from a protractor                        [rad]
 SWING = 0.35                # of the arm to each side while its steps are counted       [rad]
@@ -124,15 +125,15 @@ class EncoderStep(Step):
     @property
     def about(self):
         """What the person shall do."""
-        return (f'Bring the {self.name} by hand to at least three places far apart, and measure '
-                'each from the zero pose. The motors are off.')
+        return (f'Bring the {("slide", "arm")[self._joint]} by hand to three or more places far '
+                'apart, and measure each from the zero pose. The motors are off.')
 
     def measure(self):
         """Take readings until Enter."""
         unit = UNITS[self.name][0]
         while True:
             value = self.number(
-                f'{self.name} stands at [{unit}], or Enter if that is all: ', self._units)
+                f'it stands at [{unit}], or Enter if that is all: ', self._units)
             if value is None:
                 return
             seen = self.desk.bench.average()
@@ -145,11 +146,14 @@ class EncoderStep(Step):
 
     def fit(self):
         """Return the EncoderCalibration and a line about it."""
+        if len(self.rows) < LEAST_PLACES:
+            raise CalibrationError(f'{self.name}: needs {LEAST_PLACES} places besides the zero '
+                                   'pose')
         zero = self.desk.readings['zero'][self._joint]
         found = fit_encoder(self.name, [zero, *self.column('counts')],
                             [0.0, *self.column('position')], zero, self._expected, self._ruler)
         scale, base = abs(found.scale), UNITS[self.name][2]
-        return found, (f'{scale:.6g} +- {found.scale_deviation:.2g} counts per {base}'
+        return found, (f'{_known(scale, found.scale_deviation)} counts per {base}'
                        f'{", the other way round" if found.scale < 0 else ""}; the data sheets '
                        f'say {self._expected:.6g}')
 
@@ -196,7 +200,7 @@ class StepperStep(Step):
             expected, 1 / abs(turn.scale))
         deviation = math.hypot(deviation, steps * turn.scale_deviation / turn.scale)
         return (steps, deviation), (
-            f'{abs(steps):.6g} +- {deviation:.2g} microsteps per radian'
+            f'{_known(abs(steps), deviation)} microsteps per radian'
             f'{", the other way round" if steps < 0 else ""}; the data sheets say {expected:.6g}')
 
 
@@ -297,15 +301,15 @@ class MotorStep(Step):
         found = replace(parts, supply=self.rows[0]['supply'], resistance=motor.resistance,
                         back_emf=emf)
         return (found, motor.resistance_deviation, deviation), (
-            f'{motor.resistance:.4g} +- {motor.resistance_deviation:.2g} ohm and {emf:.4g} +- '
-            f'{deviation:.2g} V s/rad; the data sheets say {parts.resistance:g} ohm and '
+            f'{_known(motor.resistance, motor.resistance_deviation)} ohm and '
+            f'{_known(emf, deviation)} V s/rad; the data sheets say {parts.resistance:g} ohm and '
             f'{parts.back_emf:g} V s/rad')
 
 
 class SensorStep(Step):
     """Known forces at the end of the arm against the readings of both flex sensors."""
 
-    name, columns = 'sensors', ('force', 'root', 'tip', 'turn_counts')
+    name, columns = 'sensors', ('force', 'root', 'tip', 'turn_counts', 'hold')
 
     @property
     def about(self):
@@ -318,6 +322,7 @@ class SensorStep(Step):
         """Hold the arm and take readings until Enter."""
         desk, bench = self.desk, self.desk.bench
         desk.dialogue.enter('Enter to switch the motors on: ')
+        hold = 1 + max(self.column('hold'), default=0)
         with bench.armed(is_watched=False):
             while True:
                 force = self.number(
@@ -329,7 +334,8 @@ class SensorStep(Step):
                     continue
                 bench.wait_until_still()
                 seen = bench.average()
-                self.add(force=force, root=seen.root, tip=seen.tip, turn_counts=seen.turn)
+                self.add(force=force, root=seen.root, tip=seen.tip, turn_counts=seen.turn,
+                         hold=hold)
 
     def _is_too_large(self, force):
         beam = self._beam()
@@ -342,25 +348,26 @@ class SensorStep(Step):
             f'{most:.2g} N ({most / 9.80665e-3:.0f} g) or less.')
         return True
 
-    def line(self, force, root, tip, turn_counts):
+    def line(self, force, root, tip, turn_counts, hold):
         """A row for people."""
-        return f'{force:.4g} N, {root:.1%} and {tip:.1%} of the range of root and tip'
+        return f'{force:.4g} N, root {root:.3%} and tip {tip:.3%} of the range'
 
     def fit(self):
         """Return {name: SensorCalibration} and a line about each."""
         desk, parts, beam = self.desk, self.desk.parts, self._beam()
         forces = self.column('force')
-        refuse_wrong_signs(forces, [desk.found['turn'].position(counts)
-                                    for counts in self.column('turn_counts')],
-                           1 / abs(desk.found['turn'].scale))
         found, lines = {}, []
         for k, (name, column) in enumerate(zip(flex_sensors(desk.arm).names, ('root', 'tip'))):
             curvatures = [cantilever_curvature(beam, beam.sensors[k], force) for force in forces]
             found[name] = sensor = fit_sensor(name, self.column(column), curvatures,
                                               parts.divider_resistance, desk.bench.noise)
-            lines.append(f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain {sensor.gain:.4g} '
-                         f'+- {sensor.gain_deviation:.2g} m, one reading is good for '
-                         f'{sensor.deviation:.2g} 1/m')
+            lines.append(f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain '
+                         f'{_known(sensor.gain, sensor.gain_deviation)} m, one reading is good '
+                         f'for {sensor.deviation:.2g} 1/m')
+        turn = desk.found['turn']
+        refuse_wrong_signs(forces, [turn.position(counts)
+                                    for counts in self.column('turn_counts')],
+                           self.column('hold'), 1 / abs(turn.scale))
         return found, '\n  '.join(lines)
 
     def _beam(self):
@@ -411,6 +418,14 @@ def _window(desk, name, now, reach, margin):
 def _voltage(supply):
     """Largest mean voltage of the DC motor [V]."""
     return min(MOST_VOLTAGE, MOST_DUTY * supply)
+
+
+def _known(value, deviation):
+    """A value and its standard deviation, to two digits of the latter."""
+    if not deviation > 0:
+        return f'{value:.6g}'
+    decimals = max(0, 1 - math.floor(math.log10(deviation)))
+    return f'{value:.{decimals}f} +- {deviation:.{decimals}f}'
 
 
 def _slope(x, y):
