@@ -11,14 +11,20 @@ from flex_robot_sim.exceptions import CalibrationError, SettingError
 from flex_robot_sim.flex_sensors import flex_sensors
 from flex_robot_sim.loads import Push
 from flex_robot_sim.rig.bench import Bench, Drive
-from flex_robot_sim.rig.calibration import SensorCalibration, nominal
-from flex_robot_sim.rig.calibration_file import read_calibration, write_calibration
+from flex_robot_sim.rig.calibration import ConstantDeviations, SensorCalibration, nominal
+from flex_robot_sim.rig.calibration_file import (
+    read_calibration,
+    read_readings,
+    write_calibration,
+    write_readings,
+)
 from flex_robot_sim.rig.calibration_fits import (
     cantilever_curvature,
     fit_dc_motor,
     fit_encoder,
     fit_sensor,
     fit_steps,
+    refuse_wrong_signs,
 )
 from flex_robot_sim.rig.motors import divider_counts, flex_resistance
 from flex_robot_sim.rig.parts import BenchParts
@@ -53,15 +59,19 @@ def test_scale_of_an_encoder_is_as_good_as_the_ruler():
     # deviation of a slope: sigma / (sqrt(n) spread of the places)
     expected = 300e3 * 3e-4 / (PLACES.std() * 2)
     assert np.std(errors) == pytest.approx(expected, rel=0.15)      # 300 values: 4 %
+    found = fit_encoder('slide', 300e3 * PLACES, PLACES, 0.0, 300e3, 3e-4)
+    assert found.scale_deviation == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize('counts, positions, message', [
     (300e3 * PLACES, 0 * PLACES, 'slide: all positions are the same'),
-    (0 * PLACES, PLACES, 'slide: the encoder has not counted from 0.02 to 0.28'),
+    (0 * PLACES, PLACES, 'slide: the encoder has not counted from 20 to 280 mm'),
     ([0, 300], [0.0, 0.001], 'slide: the scale is only known to'),
     (75e3 * PLACES, PLACES, 'Perhaps it counts one edge of a pulse, and four were expected'),
     (300e3 * PLACES, 1000 * PLACES, 'Perhaps positions are in metres, not millimetres'),
-    (300e3 * np.array([0.02, 0.106, 0.2, 0.28]), PLACES, 'Measure it again'),
+    (300e3 * np.array([0.02, 0.106, 0.2, 0.28]), PLACES,
+     # 6 mm less what the line follows it: 1/4 + 50^2 / (2 130^2 + 2 50^2)
+     'slide: position 100 mm is 4.1 mm off the line of the others. Measure it again'),
     ([1.0], [2.0], 'slide: needs at least 2 pairs of readings'),
     ([np.nan, 1.0], [0.0, 1.0], 'slide: a reading is not a number'),
 ])
@@ -73,7 +83,18 @@ def test_encoder_without_support_is_refused(counts, positions, message):
 def test_steps_of_a_radian_carry_the_sign_of_the_wires():
     angles = np.array([-0.5, 0.0, 0.7])
     expected = 3200 / (2 * math.pi)
-    assert fit_steps(-expected * angles, angles, expected) == pytest.approx(-expected)
+    assert fit_steps(-expected * angles, angles, expected)[0] == pytest.approx(-expected)
+
+
+def test_steps_of_a_radian_are_as_good_as_the_counts_of_the_encoder():
+    rng, count, expected = np.random.default_rng(3), 2 * math.pi / 2400, 3200 / (2 * math.pi)
+    angles, found = np.array([0.0, 0.35, 0.0, -0.35, 0.0]), []
+    for _ in range(400):
+        true = angles + rng.uniform(-0.01, 0.01, 5)
+        found.append(fit_steps(expected * true, np.round(true / count) * count, expected, count))
+    slopes, deviations = np.array(found).T
+    # the scatter of five points tells their deviation within a third
+    assert np.std(slopes) == pytest.approx(np.median(deviations), rel=0.33)
 
 
 @pytest.mark.parametrize('steps, angles, message', [
@@ -119,7 +140,7 @@ def test_known_loads_give_the_curve_of_the_sensor(divider):
 
 
 @pytest.mark.parametrize('curvatures, read, message', [
-    (LOADS[:3], shares(LOADS[:3]), 'root: needs at least 4 pairs'),
+    (LOADS[:3], shares(LOADS[:3]), 'at least three different loads'),
     (LOADS[3:], shares(LOADS[3:]), 'of both signs'),
     (LOADS, np.ones(7), 'the sensor is open'),
     (LOADS, np.zeros(7), 'the sensor is shorted'),
@@ -148,10 +169,40 @@ def test_motor_data_come_out_of_runs_and_stalls():
     R, emf = 5.73, 150.0
     currents, speeds = np.array([0.3, -0.4, 1.0, -1.2, 0.35]), np.array([0.04, -0.05, 0, 0, 0.07])
     found = fit_dc_motor(R * currents + emf * speeds, currents, speeds)
-    assert found == pytest.approx((R, emf), rel=1e-9)       # rounding
+    assert found[:2] == pytest.approx((R, emf), rel=1e-9)       # rounding
+
+
+def test_deviations_of_the_motor_are_those_of_many_measurements():
+    rng, R, emf = np.random.default_rng(5), 5.73, 150.0
+    currents = np.array([0.16, -0.16, 0.21, -0.21, 0.36, -0.36, 0.59, -0.59])
+    speeds = np.array([0.01, -0.01, 0.02, -0.02, 0, 0, 0, 0])
+    found = np.array([fit_dc_motor(R * currents + emf * speeds + rng.normal(0, 0.03, 8), currents,
+                                   speeds) for _ in range(400)])
+    for k in (0, 1):
+        # 400 values: 4 %, and the root of a mean square of six is 4 % below that of the mean
+        assert np.sqrt(np.mean(found[:, k + 2]**2)) == pytest.approx(found[:, k].std(), rel=0.15)
+
+
+def test_motor_that_is_only_known_roughly_is_refused():
+    currents, speeds = np.array([0.2, -0.2, 0.2, 0.6]), np.array([0.01, -0.02, 0.03, 0.0])
+    voltages = 5.73 * currents + 150 * speeds + [0.5, -0.4, -0.6, 0.3]
+    with pytest.raises(CalibrationError, match='motor: the .* is only known to .*%, and 5% is'):
+        fit_dc_motor(voltages, currents, speeds)
+
+
+@pytest.mark.parametrize('holds', [(1, 1, 1, 1, 1), (1, 1, 1, 2, 2)])
+def test_forces_of_the_wrong_sign_are_told_by_how_the_arm_gives_way(holds):
+    forces, count = np.array([0.0, 0.2, 0.4, -0.2, -0.4]), 2 * math.pi / 2400
+    elsewhere = 0.3 * np.array(holds)               # where the arm stands in each hold
+    refuse_wrong_signs(forces, 0.02 * forces + elsewhere, holds, count)
+    refuse_wrong_signs(forces, -0.002 * forces + elsewhere, holds, count)   # less than a count
+    with pytest.raises(CalibrationError, match='the arm gave way to the right'):
+        refuse_wrong_signs(forces, -0.02 * forces + elsewhere, holds, count)
 
 
 @pytest.mark.parametrize('currents, speeds, message', [
+    ([0.3, 0.6, 0.9], [0.0, 0.0, 0.0], 'the slide has not run'),
+    ([0.0, 0.0, 0.0], [0.02, 0.04, 0.06], 'no current was measured'),
     ([0.3, 0.6, 0.9], [0.02, 0.04, 0.06], 'rise together in all runs'),
     ([0.3, -0.6, 0.9], [-0.02, 0.04, 0.01], 'Check the signs'),
 ])
@@ -188,16 +239,17 @@ def test_calibration_by_weights_on_the_bench_finds_the_tip(arm):
 def test_file_gives_back_what_was_written(arm, tmp_path):
     sensors = dict.fromkeys(flex_sensors(arm).names, 0.11224)
     calibration = nominal(replace(PARTS, resistance=6.1), sensors)
-    calibration = replace(calibration, turn=replace(calibration.turn, scale=-381.97, zero=12.0))
+    calibration = replace(calibration, turn=replace(calibration.turn, scale=-381.97, zero=12.0),
+                          constant_deviations=ConstantDeviations(1.0, 0.02, 1e-4))
     write_calibration(tmp_path / 'bench.yaml', calibration, {'slide': [[1, 0.5]]})
     assert read_calibration(tmp_path / 'bench.yaml') == calibration
 
 
 @pytest.mark.parametrize('old, new, message', [
     ('slide:', 'slides:', '{path}: no heading "slides". Known: slide, turn, steps_per_radian, '
-                          'sensors, parts, readings'),
+                          'sensors, parts, constant_deviations, readings'),
     ('steps_per_radian: ', 'steps_per_radian: x', "{path}: steps_per_radian = 'x509.29"),
-    ('zero: 0.0', 'zero: [', '{path}:8: is no YAML'),
+    ('zero: 0.0', 'zero: [', '{path}:9: is no YAML'),
     ('zero: 0.0', 'zero: much', "{path}: slide: zero = 'much' must be a number"),
     ('gain: ', 'gains: ', '{path}: sensors: strip/root: no setting "gains". Known: flat_res'),
 ])
@@ -224,3 +276,28 @@ def test_numbers_may_be_written_as_yaml_does_not_know_them(arm, tmp_path):
 def test_missing_file_is_one_line(tmp_path):
     with pytest.raises(SettingError, match='cannot be read: No such file or directory'):
         read_calibration(tmp_path / 'none.yaml')
+
+
+READINGS = {'zero': [1.0, 2.0], 'slide': [{'position': 0.06, 'counts': 18000.0}], 'stepper': []}
+
+
+def test_readings_that_were_left_come_back(tmp_path):
+    path = tmp_path / 'bench.yaml.part'
+    write_readings(path, '00ff', READINGS)
+    assert read_readings(path, '00ff') == READINGS
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize('board, old, new, message', [
+    ('00fe', '', '', 'was begun with the board 00ff, and this is 00fe. Delete it'),
+    ('00ff', 'counts', 'count', 'these are no readings of a calibration. Delete it'),
+    ('00ff', '18000.0', 'many', 'these are no readings'),
+    ('00ff', '- 2.0', '', 'these are no readings'),
+    ('00ff', 'slide', 'slid', 'these are no readings'),
+])
+def test_readings_that_do_not_fit_are_refused_in_one_line(tmp_path, board, old, new, message):
+    path = tmp_path / 'bench.yaml.part'
+    write_readings(path, '00ff', READINGS)
+    path.write_text(path.read_text(encoding='utf-8').replace(old, new, 1), encoding='utf-8')
+    with pytest.raises(SettingError, match=message):
+        read_readings(path, board)

@@ -53,11 +53,11 @@ class Dialogue:
         """Return the line that is typed; a word of WORDS is raised."""
         while True:
             line = ' '.join(self._ask(question).split())
-            word, _, rest = line.partition(' ')
-            if word.lower() not in WORDS or rest and not (word == 'drop' and rest.isdecimal()):
+            word, _, rest = line.lower().partition(' ')
+            if word not in WORDS or rest and not (word == 'drop' and rest.isdecimal()):
                 return line
-            if word.lower() != 'help':
-                raise Word(word.lower(), int(rest) if rest else None)
+            if word != 'help':
+                raise Word(word, int(rest) if rest else None)
             for name, about in WORDS.items():
                 self.say(f'  {name:<8} {about}')
 
