@@ -36,6 +36,7 @@ MOST_DUTY = 0.35            # ... or this, because the board sees a stall from 0
 SPIN_UP = 0.5               # after which the slide runs steadily                       [s]
 RUN = 0.8                   # over which it is then measured                            [s]
 RUN_MARGIN = 0.01           # of measured travel beyond a run                           [m]
+LEAST_RUN = 1e-3            # by which it moves in a run                                [m]
 CLAMP_GIVES = 5e-4          # by which a slide that is held may move                    [m]
 SUPPLY = 3.0, 60.0          # lowest and highest of the motors                          [V]
 LARGEST_BEND = 0.2          # of the end over the length; beyond, a beam is no line any more
@@ -260,7 +261,7 @@ class MotorStep(Step):
                 start = bench.average().slide
                 seen = bench.run(duty, SPIN_UP, RUN)
                 moved = (seen.slide[-1] - start) / abs(slide.scale)
-                self._refuse(duty, seen, moved, is_held)
+                self._refuse(supply, duty, seen, moved, is_held)
                 rate = _slope(seen.time, seen.slide)
                 # a current monitor need not know the sign, which is that of the duty at last
                 current = math.copysign(abs(float(seen.current.mean())), duty)
@@ -272,7 +273,7 @@ class MotorStep(Step):
         return MOST_VOLTAGE / (parts.back_emf * parts.motor_turn_per_metre)
 
     @staticmethod
-    def _refuse(duty, seen, moved, is_held):
+    def _refuse(supply, duty, seen, moved, is_held):
         applied = float(seen.duty.mean())
         if abs(applied - duty) > 1e-3:
             raise CalibrationError(f'the board applied a duty of {applied:.2g} instead of '
@@ -280,6 +281,9 @@ class MotorStep(Step):
                                    'the way')
         if is_held and abs(moved) > CLAMP_GIVES:
             raise CalibrationError(f'the clamp gave way by {abs(moved) * 1e3:.2g} mm. Fasten it')
+        if not is_held and abs(moved) < LEAST_RUN:
+            raise CalibrationError(f'{abs(duty) * supply:.2g} V do not move the slide. Check the '
+                                   'motor supply, the wires of the motor, and what blocks it')
         if not is_held and moved * duty < 0:
             raise CalibrationError('the slide runs against its encoder. Write SLIDE_REVERSED = 1, '
                                    'or swap the wires of the motor')
