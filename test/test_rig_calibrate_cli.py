@@ -14,7 +14,7 @@ from rig_person import KEPT, PARTS, START, copied
 from flex_robot_sim.cli import main
 from flex_robot_sim.rig import emulated_board
 from flex_robot_sim.rig.bench import Bench
-from flex_robot_sim.rig.calibration_file import read_readings, write_readings
+from flex_robot_sim.rig.calibration_readings import read_readings, write_readings
 from flex_robot_sim.rig.emulated_rig import UID, EmulatedRig
 from flex_robot_sim.rig.emulator import Emulator
 

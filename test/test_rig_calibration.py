@@ -12,12 +12,7 @@ from flex_robot_sim.flex_sensors import flex_sensors
 from flex_robot_sim.loads import Push
 from flex_robot_sim.rig.bench import Bench, Drive
 from flex_robot_sim.rig.calibration import ConstantDeviations, SensorCalibration, nominal
-from flex_robot_sim.rig.calibration_file import (
-    read_calibration,
-    read_readings,
-    write_calibration,
-    write_readings,
-)
+from flex_robot_sim.rig.calibration_file import read_calibration, write_calibration
 from flex_robot_sim.rig.calibration_fits import (
     cantilever_curvature,
     fit_dc_motor,
@@ -26,6 +21,7 @@ from flex_robot_sim.rig.calibration_fits import (
     fit_steps,
     refuse_wrong_signs,
 )
+from flex_robot_sim.rig.calibration_readings import read_readings, write_readings
 from flex_robot_sim.rig.motors import divider_counts, flex_resistance
 from flex_robot_sim.rig.parts import BenchParts
 

@@ -69,7 +69,7 @@ def _refuse_unusable(path, is_forced):
 
 def _begun(part, board):
     """Return the readings of a session that was left."""
-    from flex_robot_sim.rig.calibration_file import read_readings
+    from flex_robot_sim.rig.calibration_readings import read_readings
 
     if not part.exists():
         return {}
@@ -79,7 +79,7 @@ def _begun(part, board):
 
 
 def _keep(part, board, readings):
-    from flex_robot_sim.rig.calibration_file import write_readings
+    from flex_robot_sim.rig.calibration_readings import write_readings
 
     try:
         write_readings(part, board, readings)

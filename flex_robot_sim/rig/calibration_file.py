@@ -1,7 +1,5 @@
 """The calibration of a bench as a YAML file, together with the raw readings that it comes from."""
 
-import math
-import os
 from dataclasses import asdict, fields
 
 from flex_robot_sim.exceptions import SettingError
@@ -11,7 +9,6 @@ from flex_robot_sim.rig.calibration import (
     EncoderCalibration,
     SensorCalibration,
 )
-from flex_robot_sim.rig.calibration_steps import COLUMNS
 from flex_robot_sim.rig.parts import BenchParts
 from flex_robot_sim.settings import read_yaml, settings_from, write_yaml
 
@@ -68,40 +65,3 @@ def write_calibration(path, calibration, readings=None):
         'Counts per metre and radian; ohm; V s/rad; curvatures in 1/m; deviations are standard',
         'deviations. readings: raw counts, for whoever wants to do it again, in m, rad, V, A, N,',
         'counts/s and shares of the range of the converter.'])
-
-
-def write_readings(path, board, readings):
-    """
-    Write the readings of a calibration that goes on; what was there stays whole until then.
-
-    :param board: its unique number, text.
-    """
-    write_yaml(f'{path}.new', {'board': board, 'readings': readings}, [
-        'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
-    try:
-        os.replace(f'{path}.new', path)
-    except OSError as error:
-        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
-
-
-def read_readings(path, board):
-    """Return the readings of a calibration that was left, if it is of this board."""
-    tree = read_yaml(path)
-    remedy = 'Delete it, or give another --output'
-    if tree.get('board') != board:
-        raise SettingError(f'{path}: was begun with the board {tree.get("board")}, and this is '
-                           f'{board}. {remedy}')
-    readings = tree.get('readings')
-    if not isinstance(readings, dict) or not all(
-            values == [] or _are_numbers(values, 2) if name == 'zero' else
-            name in COLUMNS and isinstance(values, list) and all(
-                isinstance(row, dict) and tuple(row) == COLUMNS[name]
-                and _are_numbers(list(row.values()), len(row)) for row in values)
-            for name, values in readings.items()):
-        raise SettingError(f'{path}: these are no readings of a calibration. {remedy}')
-    return readings
-
-
-def _are_numbers(values, count):
-    return isinstance(values, list) and len(values) == count and all(
-        isinstance(value, (int, float)) and math.isfinite(value) for value in values)

@@ -15,7 +15,6 @@ from flex_robot_sim.rig.calibration_dialogue import Dialogue, Word
 from flex_robot_sim.rig.calibration_steps import Desk, steps_of
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.parts import BenchParts
-from flex_robot_sim.rig.session import LinkState
 
 
 class Quit(Exception):
@@ -150,11 +149,6 @@ class CalibrationSession:
 
     def _refused(self, error):
         self._talk.say(f'  NOT TAKEN: {str(error).rstrip(".")}.')
-        if self._bench.link.state == LinkState.DISPLACED:
-            try:
-                self._bench.link.reconnect()
-            except RigError as problem:
-                self._talk.say(f'  {problem}')
 
     def _title(self, name, about):
         self._talk.say('')
