@@ -12,7 +12,8 @@ from flex_robot_sim.rig.bench import refuse_other
 from flex_robot_sim.rig.calibration import Calibration, ConstantDeviations
 from flex_robot_sim.rig.calibration_bench import CalibrationBench, OriginLost
 from flex_robot_sim.rig.calibration_dialogue import Dialogue, Word
-from flex_robot_sim.rig.calibration_steps import Desk, steps_of
+from flex_robot_sim.rig.calibration_step import Desk
+from flex_robot_sim.rig.calibration_steps import steps_of
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.parts import BenchParts
 
