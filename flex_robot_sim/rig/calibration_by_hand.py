@@ -1,6 +1,5 @@
 """The steps in which a person does the work: places of both joints, and pulls at the end."""
 
-
 from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.flex_sensors import flex_sensors
 from flex_robot_sim.rig.calibration_fits import (
