@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from flex_robot_sim.rig.conformance.checks import CHECKS
 from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.conformance.run import reason_to_skip, run_all, run_check
 from flex_robot_sim.rig.conformance.safety_checks import play
+from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.protocol import Arm, Fault, Segment, State
 from flex_robot_sim.rig.qemu import PACKAGES
@@ -40,7 +43,7 @@ def qemu():
 
 @pytest.fixture(scope='module')
 def port(request):
-    back_end = back_ends.PortBackEnd(request.config.getoption('--rig'))
+    back_end = back_ends.PortBackEnd(request.config.getoption('--rig-port'))
     yield back_end
     back_end.close()
 
@@ -68,6 +71,34 @@ def test_firmware_in_qemu(check, qemu):
 @by_name
 def test_board_at_a_port(check, port):
     judge(check, port)
+
+
+@pytest.fixture
+def emulated_port(emulator, tmp_path):
+    """A port behind which a board runs in real time."""
+    emulator.reset()
+    with Emulator(tmp_path / 'rig', emulator.rig) as emulated:
+        yield emulated.link
+
+
+def test_suite_finds_the_board_at_the_port_it_is_given(emulated_port):
+    answer = subprocess.run(
+        [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', __file__,
+         '--rig-port', emulated_port, '-k', 'at_a_port and (says_who or motors_stop)'],
+        capture_output=True, text=True)
+    # pytest never switches motors on that it cannot see
+    assert '1 passed, 1 skipped' in answer.stdout, answer.stdout
+
+
+def test_command_moves_a_board_at_a_port_only_when_it_is_told_to(emulated_port, capsys):
+    words = ['rig', 'conformance', '--back-end', emulated_port, '--only', 'arming_begins',
+             '--json']
+    assert main(words) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts['passed'], facts['skipped']) == (0, 1)
+    assert main([*words, '--move']) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts['back_end'], facts['passed'], facts['failures']) == (emulated_port, 1, {})
 
 
 def _estop_of_this_session_only(commands, frame, handle=board_commands.Commands.handle):
