@@ -236,6 +236,28 @@ def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
     assert bench.hello().reset_cause == ResetCause.INDEPENDENT_WATCHDOG
 
 
+@pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
+def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.command(Arm())
+    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    bench.clock += late             # the step that is due comes so much later [us]
+    bench.step()
+    assert bench.machine.outputs.bridge == (not faults)
+    assert bench.last(Telemetry).faults == faults
+
+
+def test_late_step_without_motion_is_no_fault(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.clock += 20_000
+    bench.step()
+    bench.step(milliseconds=100)
+    assert bench.last(Telemetry).faults == Fault(0)
+    assert bench.last(Health).late_steps == 1
+
+
 def test_flood_leaves_the_board_in_order(bench):
     bench.hello()
     bench.step(b'\x55' * 4096)
@@ -348,6 +370,46 @@ def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_pat
         (sent_1, came_1, board_1), (sent_2, came_2, board_2) = stamps
         # an answer lies between question and reply; the clocks of host and QEMU are one
         assert sent_2 - came_1 - 1e-3 <= board_2 - board_1 <= came_2 - sent_1 + 1e-3
+
+
+def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_path):
+    code = ('import sys, time\n'
+            'from flex_robot_sim.rig.link import LinkSettings, RigLink\n'
+            'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
+            'link.arm()\n'
+            'while True:\n'
+            '    link.drive(0.3, 0.0)\n'
+            '    time.sleep(0.01)\n'
+            '    if link.reading:\n'
+            '        print(link.reading.message.duty, flush=True)\n')
+    with QemuPort(tmp_path / 'rig', image) as rig:
+        heard, write = bytearray(), rig.port.write
+
+        def heard_and_written(data):
+            heard.extend(data)
+            write(data)
+        rig.port.write = heard_and_written
+        with subprocess.Popen([sys.executable, '-c', code, rig.link], stdout=subprocess.PIPE,
+                              text=True) as host:
+            while host.stdout.readline().strip() != '0.3':
+                assert host.poll() is None
+            host.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while rig.machine.read_outputs().bridge:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        told = []
+        while not told or told[-1].state != State.FAULT:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+            told = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
+                    if isinstance(frame.message, Telemetry)]
+    off = next(t for t in told if t.state == State.FAULT)
+    last = next(t for t in told if t.setpoint_sequence == off.setpoint_sequence)
+    assert any(t.duty == 0.3 for t in told) and off.duty == 0.0
+    # a computer that is busy holds QEMU up, and a late step in motion is a fault as well
+    assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
+    assert (off.time - last.time) % WRAP <= 100_000
 
 
 def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
