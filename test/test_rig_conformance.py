@@ -18,8 +18,12 @@ from flex_robot_sim.rig.conformance.run import reason_to_skip, run_all, run_chec
 from flex_robot_sim.rig.conformance.safety_checks import play
 from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.firmware import TOOLS, missing_tools
-from flex_robot_sim.rig.protocol import Arm, Segment, State
+from flex_robot_sim.rig.frames import FrameReader
+from flex_robot_sim.rig.parameters import Parameter
+from flex_robot_sim.rig.protocol import Arm, Param, Segment, State, Stream
 from flex_robot_sim.rig.qemu import PACKAGES
+from flex_robot_sim.rig.vocabulary import Access
+from flex_robot_sim.rig.wire_faults import BadWire, WireFaults
 
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 by_name = pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.name)
@@ -65,6 +69,52 @@ def test_board_in_python(check, emulator):
 @by_name
 def test_firmware_in_qemu(check, qemu):
     judge(check, qemu)
+
+
+class Noisy:
+    """A back end at the end of a bad wire, which keeps what was sent and what came through."""
+
+    def __init__(self, back_end, **faults):
+        self.back_end, self.bad, self.is_bad = back_end, WireFaults(**faults), False
+        self.answer_time = back_end.answer_time
+        self.wires = BadWire(1), BadWire(2)
+        self.arrived, self.sent = bytearray(), bytearray()
+
+    def exchange(self, data, milliseconds):
+        """As the back end does."""
+        for wire in self.wires:
+            wire.faults = self.bad if self.is_bad else WireFaults()
+        data = self.wires[0].passed(data)
+        self.arrived += data
+        out = self.back_end.exchange(data, milliseconds)
+        self.sent += out
+        return self.wires[1].passed(out)
+
+
+@pytest.mark.slow
+def test_firmware_in_a_minute_of_noise_takes_what_is_right_and_nothing_else(qemu):
+    qemu.reset()
+    noisy = Noisy(qemu, noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
+    host = Host(noisy)
+    host.hello()
+    host.accepted(Stream(500))
+    before = host.health()
+    for seen in (host.frames, noisy.arrived, noisy.sent):
+        seen.clear()
+    noisy.is_bad = True
+    for k in range(6000):
+        host.wait(10, host.setpoint(0.9, 3000.0) if k % 10 else
+                  host.encode(Param(Access.WRITE, Parameter.HOME_RATE, k), k))
+    noisy.is_bad = False
+    host.wait(5, b'\0')
+    heard, count = list(host.frames), len(noisy.arrived)
+    after = host.health()
+    right = sum(chunk in host._right for chunk in bytes(noisy.arrived[:count]).split(b'\0'))
+    assert (after.frames - before.frames, after.unknown_ids, after.length_errors) == (right, 0, 0)
+    assert after.crc_errors > 100
+    sent = set(FrameReader(from_board=True).feed(bytes(noisy.sent)))
+    assert len(heard) > 20_000 and set(heard) <= sent and noisy.wires[1].damaged > 1000
+    assert {seen.state for seen in host.telemetry} == {State.DISARMED}
 
 
 @pytest.mark.rig

@@ -16,6 +16,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig import qemu
 from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
 from flex_robot_sim.rig.frames import FrameReader, encode
+from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.protocol import (
     MAJOR,
     MINOR,
@@ -248,6 +249,20 @@ def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
     assert bench.last(Telemetry).faults == faults
 
 
+def test_watchdog_goes_by_the_clock_and_not_by_steps(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.command(Arm())
+    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    taken = bench.clock
+    while bench.step().bridge:
+        bench.clock += 3000         # three steps in four are missed [us]
+        assert bench.clock - taken < 200_000
+    # steps start 1, 5, 9 ... ms after the set point: the first of them beyond 99 ms
+    assert bench.clock - taken == 101_000
+    assert bench.last(Telemetry).faults == Fault.WATCHDOG
+
+
 def test_late_step_without_motion_is_no_fault(bench):
     bench.hello()
     bench.command(Stream(1000))
@@ -410,6 +425,28 @@ def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_pat
     # a computer that is busy holds QEMU up, and a late step in motion is a fault as well
     assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
     assert (off.time - last.time) % WRAP <= 100_000
+
+
+def test_plug_that_is_pulled_in_motion_comes_back_to_a_board_that_stands(image, tmp_path):
+    settings = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=20.0)
+    with QemuPort(tmp_path / 'rig', image) as rig, RigLink(rig.link, settings) as link:
+        def driven():
+            link.drive(0.3, 0.0)
+            return rig.machine.read_outputs().bridge and rig.machine.outputs.duty == 3000
+
+        link.arm()
+        assert link.wait_until(driven, 20)
+        rig.port.unplug()
+        assert link.wait_until(lambda: link.state == LinkState.NO_PORT, 20)
+        rig.port.plug()
+        plugged = time.monotonic()
+        assert link.wait_until(lambda: link.state == LinkState.READY, 20)
+        assert time.monotonic() - plugged < 1.0
+        seen = link.reading
+        assert link.wait_until(lambda: link.reading not in (None, seen), 20)
+        # the new session has disarmed it, or the watchdog, or QEMU was held up and a step was late
+        assert link.reading.message.state in (State.DISARMED, State.FAULT)
+        assert not rig.machine.read_outputs().bridge
 
 
 def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
