@@ -1,6 +1,7 @@
 """`flexsim rig`: what it prints, for people and as JSON."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -99,6 +100,44 @@ def test_setup_names_the_group_of_a_port_that_may_not_be_used(tmp_path):
 def test_setup_without_ports_says_so(tmp_path):
     assert rig_setup.as_text(rig_setup.summary(RULE, tmp_path, []))[-1].startswith(
         'No serial port. Plug the board in')
+
+
+def rule_lines():
+    """[(key, operator, value), ...] of each line of the rule that is no comment."""
+    for line in RULE.read_text(encoding='utf-8').splitlines():
+        if line and not line.startswith('#'):
+            pairs = [re.fullmatch(r'([A-Z]+(?:\{\w+\})?)(==|!=|\+=|=)"([^"]*)"', pair)
+                     for pair in line.split(', ')]
+            assert all(pairs), line
+            yield [pair.groups() for pair in pairs]
+
+
+def test_rule_is_written_as_udev_reads_it():
+    # udev(7): keys that are compared and keys that are assigned to
+    compared = {'ACTION', 'SUBSYSTEM', 'DRIVER', 'ENV', 'ATTR', 'ATTRS'}
+    assigned = {'GOTO', 'LABEL', 'ENV', 'GROUP', 'MODE', 'TAG', 'SYMLINK', 'ATTR'}
+    jumps, labels = [], []
+    for pairs in rule_lines():
+        for key, operator, value in pairs:
+            known = compared if operator in ('==', '!=') else assigned
+            assert key.partition('{')[0] in known
+            jumps += [(value, len(labels))] if key == 'GOTO' else []
+            labels += [value] if key == 'LABEL' else []
+    # udev jumps forward only
+    assert jumps and all(name in labels[passed:] for name, passed in jumps)
+    # before 73-seat-late.rules gives access to what has the tag, after 60-serial.rules named it
+    assert 60 < int(RULE.name.split('-')[0]) < 73
+
+
+def test_rule_names_the_adapters_of_the_bill_of_materials_and_the_group_of_the_advice():
+    lines = [{key: value for key, _, value in pairs} for pairs in rule_lines()]
+    chips = {line['ATTRS{idVendor}']: line['ATTRS{idProduct}'].split('|')
+             for line in lines if 'ATTRS{idVendor}' in line}
+    # FT232R, FT232H and CP2102N of docs/rig.md, by the lists of their makers
+    assert {'6001', '6014'} <= {*chips['0403']} and 'ea60' in chips['10c4']
+    (ignored,) = (line['ATTR{idVendor}'] for line in lines if 'ATTR{idVendor}' in line)
+    assert {*ignored.split('|')} == {*chips}        # ModemManager lets all of them alone
+    assert any((line.get('GROUP'), line.get('MODE')) == ('dialout', '0660') for line in lines)
 
 
 def test_udev_finds_nothing_wrong_with_the_rule():

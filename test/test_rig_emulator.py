@@ -232,7 +232,8 @@ def test_broken_bench_is_a_fault_without_motion(emulator, link, words, fault):
 @pytest.mark.parametrize('words, fault, duty, rate', [
     ('jam', Fault.STALL, 0.6, 0.0), ('limit=slide+', Fault.LIMIT_SLIDE, 0.3, 0.0),
     ('limit=turn-', Fault.LIMIT_TURN, 0.0, -100.0), ('dead=slide', Fault.STALL, 0.6, 0.0),
-    ('dead=turn', Fault.LOST_STEPS, 0.0, 200.0), ('weak=0.001', Fault.LOST_STEPS, 0.0, 400.0)])
+    ('dead=turn', Fault.LOST_STEPS, 0.0, 200.0), ('weak=0.001', Fault.LOST_STEPS, 0.0, 400.0),
+    ('late=0.0051', Fault.LATE, 0.3, 0.0)])
 def test_broken_bench_stops_the_motion(emulator, link, words, fault, duty, rate):
     link.arm()
     assert drive_until(link, lambda: link.reading.message.state == State.ARMED, duty, rate)

@@ -1,11 +1,12 @@
 """Estimates of the shape against the truth of the bench, and against closed forms."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
+from scipy.linalg import expm, solve_discrete_are
 
 import flex_robot_sim as frs
 from flex_robot_sim.exceptions import SettingError
@@ -98,6 +99,57 @@ def test_static_tip_deflection_from_curvatures_is_that_of_a_cantilever(words):
     shape = ShapeEstimator(arm, 'strip', 1e-3).estimate(seen)
     # the shapes hold both static lines exactly, and the map of segments is that of small bending
     assert shape.tip[1] == pytest.approx((force * L**3 / 3 + moment * L**2 / 2) / EI, rel=1e-9)
+
+
+def test_tip_of_a_cantilever_in_its_first_mode_is_told_4_percent_too_large():
+    """Euler and Bernoulli's mode in closed form, and a straight line through two means of it."""
+    arm, L, wave = frs.load(RIG.replace('bending_y="2"', 'bending_y="5"')), 0.4, 1.8751040687 / 0.4
+    sigma = (math.cosh(wave * L) + math.cos(wave * L)) / (math.sinh(wave * L) + math.sin(wave * L))
+
+    def slope(x):
+        return wave * (math.sinh(wave * x) + math.sin(wave * x)
+                       - sigma * (math.cosh(wave * x) - math.cos(wave * x)))
+
+    ends = (0.01, 0.12224), (0.27776, 0.39)
+    seen = [(slope(b) - slope(a)) / (b - a) for a, b in ends]
+    rise = (seen[1] - seen[0]) / (0.33388 - 0.06612)
+    told = (seen[0] - rise * 0.06612) * L**2 / 2 + rise * L**3 / 6      # of (L - x) (k0 + k1 x)
+    true = (math.cosh(wave * L) - math.cos(wave * L)
+            - sigma * (math.sinh(wave * L) - math.sin(wave * L)))
+    shape = ShapeEstimator(arm, 'strip', 1e-3).estimate(1e-3 * np.array(seen))
+    assert shape.tip[1] == pytest.approx(1e-3 * told, rel=1e-9)     # the shapes hold the line
+    assert told / true == pytest.approx(1.04, abs=0.005)            # what the page promises
+
+
+def test_filter_settles_at_the_solution_of_riccatis_equation(arm):
+    """Gain and covariance of the textbook: Van Loan's integral, and scipy for the equation."""
+    smooth = replace(arm, arrays=arm.arrays._replace(coulomb=0 * arm.arrays.coulomb))
+    linear, filter_ = linearise(smooth, [0.15, 0.0]), make_filter(arm)
+    n, K = 2 * arm.size, np.zeros((2, 2 * arm.size))
+    K[1, 1], K[1, arm.size + 1] = stepper_stiffness(PARTS), PARTS.stepper_damping
+    A, density = linear.A - linear.B @ K, linear.B @ np.diag([9.0, 1e-6]) @ linear.B.T
+    loan = expm(PERIOD * np.block([[-A, density], [np.zeros((n, n)), A.T]]))
+    moved = loan[n:, n:].T
+    Q = moved @ loan[:n, n:]
+    H = np.zeros((4, n))
+    H[0, 0] = H[1, 1] = 1.0
+    H[2:, :arm.size] = flex_sensors(arm).matrix
+    R = np.diag([(1 / PARTS.counts_per_metre)**2 / 12, (1 / PARTS.counts_per_radian)**2 / 12,
+                 deviation()**2, deviation()**2])
+    before = solve_discrete_are(moved.T, H.T, (Q + Q.T) / 2, R)
+    gain = before @ H.T @ np.linalg.inv(H @ before @ H.T + R)
+    for _ in range(3000):
+        filter_.predict(PERIOD, target=[0.15, 0.0])
+        filter_.correct([0.15, 0.0], [0.0, 0.0])
+    scale = np.sqrt(np.diag(before))
+    # the deviations span five powers of ten: what rounding leaves of the equation
+    found = filter_.covariance / np.outer(scale, scale)
+    assert found == pytest.approx((before - gain @ H @ before) / np.outer(scale, scale), abs=1e-8)
+    filter_.predict(PERIOD, target=[0.15, 0.0])
+    rest, readings = filter_.state, np.array([0.151, 0.01, 0.02, -0.03])
+    filter_.correct(readings[:2], readings[2:])
+    expected = rest + gain @ (readings - H @ rest)
+    assert filter_.state / scale == pytest.approx(expected / scale, abs=1e-5)
 
 
 def test_deviation_of_the_tip_is_the_spread_of_many_estimates(arm):

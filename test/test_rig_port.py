@@ -11,6 +11,7 @@ import tty
 from pathlib import Path
 
 import pytest
+import serial
 
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.port import Port, serial_ports
@@ -45,15 +46,28 @@ class Terminal:
 
     def plug(self):
         """Make the port appear."""
+        self.plug_in()
+        os.symlink(os.ttyname(self.slave), self.name)
+
+    def plug_in(self):
+        """Make it appear without its name."""
         self.master, self.slave = pty.openpty()
         tty.setraw(self.slave)
-        os.symlink(os.ttyname(self.slave), self.name)
 
     def unplug(self):
         """Make the port vanish."""
         os.unlink(self.name)
         os.close(self.master)
         os.close(self.slave)
+
+
+def eventually(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 @pytest.fixture
@@ -94,6 +108,25 @@ def test_a_port_that_vanishes_is_said_and_found_again_by_its_name(terminal, open
     assert back.wait(PATIENCE) and port.is_open and port.counts.reconnects == 1
     os.write(terminal.master, b'here again')
     assert sink.wait_for(b'here again')
+
+
+def test_a_port_that_is_back_and_does_not_open_says_why_once(terminal, opened, caplog):
+    lost, back = threading.Event(), threading.Event()
+    port = opened(terminal.name, Sink(), on_open=back.set, on_lost=lost.set)
+    terminal.unplug()
+    assert lost.wait(PATIENCE)
+    # what has taken the name meanwhile is no port, then another program is quicker
+    os.symlink(os.devnull, terminal.name)
+    assert eventually(lambda: 'this is no serial port' in caplog.text)
+    os.unlink(terminal.name)
+    terminal.plug_in()
+    other = serial.Serial(os.ttyname(terminal.slave), exclusive=True)
+    os.symlink(os.ttyname(terminal.slave), terminal.name)
+    assert eventually(lambda: 'another program has the port' in caplog.text)
+    assert not port.is_open
+    other.close()
+    assert back.wait(PATIENCE)
+    assert len(caplog.records) == 2
 
 
 def test_a_port_that_vanishes_for_good_leaves_nothing_behind(terminal):
@@ -209,6 +242,23 @@ def test_a_socket_works_like_a_port_and_is_found_again(opened):
     assert sink.wait_for(b'once more')
     second.close()
     server.close()
+
+
+@pytest.mark.skipif(not hasattr(socket, 'TCP_USER_TIMEOUT'), reason='the kernel of Linux does it')
+def test_a_socket_whose_far_end_takes_nothing_any_more_is_a_port_that_is_gone(opened):
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        server.settimeout(PATIENCE)
+        lost, back = threading.Event(), threading.Event()
+        port = opened(f'socket://127.0.0.1:{server.getsockname()[1]}', Sink(), on_open=back.set,
+                      on_lost=lost.set)
+        deaf, _ = server.accept()
+        assert eventually(lambda: not port.write(b'x' * 65536))
+        assert port.counts.stuck_writes == 1
+        assert lost.wait(PATIENCE) and back.wait(PATIENCE)
+        deaf.close()
+        heard, _ = server.accept()
+        assert port.write(b'again') and heard.recv(9) == b'again'
+        heard.close()
 
 
 def test_a_socket_without_a_server_is_refused_in_one_line():

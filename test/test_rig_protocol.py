@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import subprocess
 
 import pytest
@@ -14,9 +15,10 @@ from flex_robot_sim.rig import c_header, generate, protocol, protocol_page
 from flex_robot_sim.rig.behaviour import ANSWERS, STATES
 from flex_robot_sim.rig.cobs import stuff, unstuff
 from flex_robot_sim.rig.frames import STUFFED, FrameReader, encode, wire_length
+from flex_robot_sim.rig.link import LinkSettings
 from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
-from flex_robot_sim.rig.vocabulary import FAULTS, Fault, Mode, Result, State
+from flex_robot_sim.rig.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
 
 TELEMETRY = Telemetry(12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED,
                       0, Fault(0), 513, -0.417)
@@ -208,6 +210,36 @@ def test_the_tables_of_the_page_are_those_of_the_schema():
     page = generate.PAGE.read_text(encoding='utf-8')
     assert page == protocol_page.filled(page)
     assert set(protocol_page.TABLES) == {found[2] for found in protocol_page.MARK.finditer(page)}
+
+
+def test_hex_of_the_page_is_that_of_the_slow_judge():
+    page = generate.PAGE.read_text(encoding='utf-8')
+    examples = re.findall(r'```\n((?:[0-9a-f]{2} )+00)\n```\n\n(.*?)<!-- end -->', page, re.DOTALL)
+    assert len(examples) == 3
+    for line, table in examples:
+        cells = re.findall(r'^\| `([0-9a-f ]+)` \|', table, re.M)
+        body, crc = bytes.fromhex(''.join(cells[:-1])), bytes.fromhex(cells[-1])
+        assert crc == slow_wire.crc32(body).to_bytes(4, 'little')
+        assert bytes.fromhex(line) == b'\0' + slow_wire.stuffed(body + crc) + b'\0'
+
+
+def test_page_names_every_fault_with_its_remedy():
+    rows = dict(re.findall(r'^\| \d+ \| `(\w+)` \|.*\| (.*) \|$',
+                           generate.PAGE.read_text(encoding='utf-8').partition('## Faults')[2]
+                           .partition('<!-- end -->')[0], re.M))
+    assert rows == {fault.name: text.remedy for fault, text in FAULTS.items()}
+    assert all(len(remedy.split()) > 3 for remedy in rows.values())
+
+
+def test_page_and_host_wait_alike():
+    page, link = ' '.join(generate.PAGE.read_text(encoding='utf-8').split()), LinkSettings()
+    words = {5: 'five'}
+    assert f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again ' \
+        f'if none comes ({words[link.repetitions]} times)' in page
+    watchdog, rate = (CONSTANTS[name][0] for name in ('WATCHDOG_MS', 'CONTROL_RATE_HZ'))
+    assert f'WATCHDOG_MS less one control step, {watchdog - 1000 // rate} ms,' in page
+    assert f'the wrap after {2**32 / 60e6:.1f} minutes' in page
+    assert 5 <= link.time_rate <= 10 and 'Host, 5-10 Hz: what is your clock' in page
 
 
 def test_the_header_compiles_and_its_structs_have_the_lengths_of_the_wire(tmp_path):

@@ -16,6 +16,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig import qemu
 from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
 from flex_robot_sim.rig.frames import FrameReader, encode
+from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.protocol import (
     MAJOR,
     MINOR,
@@ -236,6 +237,42 @@ def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
     assert bench.hello().reset_cause == ResetCause.INDEPENDENT_WATCHDOG
 
 
+@pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
+def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.command(Arm())
+    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    bench.clock += late             # the step that is due comes so much later [us]
+    bench.step()
+    assert bench.machine.outputs.bridge == (not faults)
+    assert bench.last(Telemetry).faults == faults
+
+
+def test_watchdog_goes_by_the_clock_and_not_by_steps(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.command(Arm())
+    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    taken = bench.clock
+    while bench.step().bridge:
+        bench.clock += 3000         # three steps in four are missed [us]
+        assert bench.clock - taken < 200_000
+    # steps start 1, 5, 9 ... ms after the set point: the first of them beyond 99 ms
+    assert bench.clock - taken == 101_000
+    assert bench.last(Telemetry).faults == Fault.WATCHDOG
+
+
+def test_late_step_without_motion_is_no_fault(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.clock += 20_000
+    bench.step()
+    bench.step(milliseconds=100)
+    assert bench.last(Telemetry).faults == Fault(0)
+    assert bench.last(Health).late_steps == 1
+
+
 def test_flood_leaves_the_board_in_order(bench):
     bench.hello()
     bench.step(b'\x55' * 4096)
@@ -348,6 +385,76 @@ def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_pat
         (sent_1, came_1, board_1), (sent_2, came_2, board_2) = stamps
         # an answer lies between question and reply; the clocks of host and QEMU are one
         assert sent_2 - came_1 - 1e-3 <= board_2 - board_1 <= came_2 - sent_1 + 1e-3
+
+
+def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_path):
+    code = ('import sys, time\n'
+            'from flex_robot_sim.rig.link import LinkSettings, RigLink\n'
+            'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
+            'while True:\n'
+            '    if link.reading:\n'
+            '        if link.reading.message.state != 2:\n'       # a step was late, for instance
+            '            link.clear(), link.arm()\n'
+            '        print(link.reading.message.duty, flush=True)\n'
+            '    link.drive(0.3, 0.0)\n'
+            '    time.sleep(0.01)\n')
+    with QemuPort(tmp_path / 'rig', image) as rig:
+        heard, write = bytearray(), rig.port.write
+
+        def heard_and_written(data):
+            heard.extend(data)
+            write(data)
+        rig.port.write = heard_and_written
+        with subprocess.Popen([sys.executable, '-c', code, rig.link], stdout=subprocess.PIPE,
+                              text=True) as host:
+            while host.stdout.readline().strip() != '0.3':
+                assert host.poll() is None
+            host.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while rig.machine.read_outputs().bridge:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        told = []
+        while not told or told[-1].state != State.FAULT:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+            told = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
+                    if isinstance(frame.message, Telemetry)]
+    armed = max(k for k, seen in enumerate(told) if seen.state == State.ARMED)
+    first = armed
+    while (told[first - 1].state, told[first - 1].setpoint_sequence) == (
+            State.ARMED, told[armed].setpoint_sequence):
+        first -= 1
+    off = told[armed + 1]
+    assert any(seen.duty == 0.3 for seen in told) and off.duty == 0.0
+    # a computer that is busy holds QEMU up, and a late step in motion is a fault as well
+    assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
+    # no step that started 99 ms or more after the last set point has left them on
+    assert (told[armed].time - told[first].time) % WRAP < 99_000
+
+
+def test_plug_that_is_pulled_in_motion_comes_back_to_a_board_that_stands(image, tmp_path):
+    settings = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=20.0)
+    with QemuPort(tmp_path / 'rig', image) as rig, RigLink(rig.link, settings) as link:
+        deadline = time.monotonic() + 20
+        while rig.machine.read_outputs().duty != 3000:
+            assert time.monotonic() < deadline
+            if link.reading and link.reading.message.state != State.ARMED:
+                link.clear()            # a busy computer may have made a step late
+                link.arm()
+            link.drive(0.3, 0.0)
+            time.sleep(0.01)
+        rig.port.unplug()
+        assert link.wait_until(lambda: link.state == LinkState.NO_PORT, 20)
+        rig.port.plug()
+        plugged = time.monotonic()
+        assert link.wait_until(lambda: link.state == LinkState.READY, 20)
+        assert time.monotonic() - plugged < 1.0
+        seen = link.reading
+        assert link.wait_until(lambda: link.reading not in (None, seen), 20)
+        # the new session has disarmed it, or the watchdog, or QEMU was held up and a step was late
+        assert link.reading.message.state in (State.DISARMED, State.FAULT)
+        assert not rig.machine.read_outputs().bridge
 
 
 def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):

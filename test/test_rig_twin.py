@@ -8,12 +8,15 @@ import pytest
 from rig_lockstep import Lab
 
 import flex_robot_sim as frs
-from flex_robot_sim.rig.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.bridge import BridgeSettings, RigState, calibration_of
 from flex_robot_sim.rig.comparison import Quantity, compare, states_of, summary
 from flex_robot_sim.rig.experiment_log import Experiment
 from flex_robot_sim.rig.profile import segment
-from flex_robot_sim.rig.shape_tracker import ShapeTracker
+from flex_robot_sim.rig.protocol import Telemetry
+from flex_robot_sim.rig.session import Reading
+from flex_robot_sim.rig.shape_tracker import LinkState, ShapeTracker
 from flex_robot_sim.rig.twin import Twin, TwinSettings
+from flex_robot_sim.rig.vocabulary import State
 
 RIG = (Path(__file__).resolve().parents[1] / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]
@@ -68,6 +71,40 @@ def test_free_twin_shows_the_friction_that_the_model_lacks(other):
     # 24 N over the 1178 N s/m with which the back-EMF brakes are 20 mm/s, and they take 0.1 s to
     # come about: 4 mm in 0.3 s, of which half must be seen
     assert np.abs(position[:, 0]).max() > 0.002
+
+
+def coasting(time, viscous):
+    """Place and speed of the slide under half a duty, from 0.15 m and 30 mm/s, in closed form."""
+    # 12 V, 5.73 ohm, 0.0191 V s/rad through 7853.98 rad/m, of whose force 30 % arrive; 8 N of
+    # friction; carriage, hub, strip and rotor
+    emf, mass = 0.0191 * 7853.9816, 0.7 + 0.048 + 0.0628 + 2e-6 * 7853.9816**2
+    brake = viscous + 0.3 * emf**2 / 5.73
+    final = (0.3 * emf * 6.0 / 5.73 - 8.0) / brake
+    constant = mass / brake
+    gone = np.exp(-time / constant)
+    return 0.15 + final * time + (0.03 - final) * constant * (1 - gone), \
+        final + (0.03 - final) * gone
+
+
+@pytest.mark.parametrize('viscous', [40.0, 400.0])
+def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
+    """No simulation has made what the twin is compared with."""
+    twin = Twin(arm, calibration_of(BridgeSettings(), arm), 'strip',
+                TwinSettings(twin=True, twin_time_constant=0.0))
+    zero = np.zeros(2)
+    straight = LinkState(zero, zero, zero, zero, np.zeros(3), np.zeros(3))
+    for k in range(251):
+        time = k * 2e-3
+        place, speed = coasting(time, viscous)
+        message = Telemetry(k * 2000, 0, 0, 0, 0, 0.5, 0, 0.0, State.ARMED, 0, 0, 0, 0.0)
+        residual = twin.take(
+            RigState(Reading(message, time, time), 2e-3, k == 0, (place, 0.0), (speed, 0.0),
+                     (0.0, 0.0)), straight)
+    own_place, own_speed = coasting(time, 40.0)
+    # one step of 1 ms by which the motor's force lags behind its speed, 0.3 m/s2 at most
+    assert residual.position[0] == pytest.approx(place - own_place, abs=2e-5)
+    assert residual.velocity[0] == pytest.approx(speed - own_speed, abs=3e-4)
+    assert twin.restarts == 1 and abs(residual.position[1]) < 1e-9
 
 
 def test_twin_is_drawn_towards_the_bench(other):

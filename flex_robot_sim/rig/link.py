@@ -108,6 +108,7 @@ class RigLink:
         self._boots_set_up = 0
         self._driving, self._setpoints = threading.Lock(), 0
         self._trouble = ''              # why the board has not got its settings
+        self._displaced = False         # when the port went
         self._commands = CommandChannel(self._send, self.settings.ack_timeout,
                                         self.settings.repetitions)
         self._session = Session(self._send, self._commands.take, on_reading, on_event)
@@ -306,9 +307,13 @@ class RigLink:
             self._commands.give_up('the session has changed')
 
     def _on_open(self):
-        self._session.greet(time.monotonic())
+        if self._displaced:             # only a person takes the board back
+            self._session.leave(LinkState.DISPLACED)
+        else:
+            self._session.greet(time.monotonic())
 
     def _on_lost(self):
+        self._displaced = self._session.phase == LinkState.DISPLACED
         self._session.leave(LinkState.NO_PORT)
         self._commands.give_up('the port is gone')
 

@@ -6,6 +6,7 @@ Real ports, pseudo terminals and `socket://host:port` are all the same to the ca
 
 import errno
 import grp
+import logging
 import os
 import select
 import socket
@@ -26,7 +27,10 @@ BULK = 4096                 # bytes that one reading takes at most
 WAKE = 0.2                  # longest sleep of the reader, which bounds how long closing takes [s]
 WRITE_TIMEOUT = 0.1         # after which a port that takes nothing is said to be stuck       [s]
 RETRY = 0.1                 # between two attempts to open the port again                     [s]
+DEAF = 2.0                  # of the far end of a socket, after which it is another unplugged port
 GONE = (OSError, termios.error)     # the second is no OSError, and an unplugged port raises both
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Port:
         self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
         self._writing = threading.Lock()
         self._closing = threading.Event()
+        self._trouble = ''          # why the port that is there again does not open
         self._line = self._open()
         self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
 
@@ -130,9 +135,14 @@ class Port:
     def _open_again(self):
         try:
             line = self._open()
-        except RigError:
+        except RigError as error:
+            # nothing is there while it is unplugged; all else waits for a person
+            trouble = str(error) if os.path.exists(self.name) else ''
+            if trouble and trouble != self._trouble:
+                log.warning('%s', trouble)
+            self._trouble = trouble
             return False
-        self._line = line
+        self._line, self._trouble = line, ''
         self._counts.reconnects += 1
         if self._on_open:
             self._on_open()
@@ -205,6 +215,8 @@ class _SocketLine:
             raise ValueError('write it as socket://host:port')
         self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hasattr(socket, 'TCP_USER_TIMEOUT'):     # or a cut cable goes unnoticed for long
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * DEAF))
         self._socket.settimeout(WRITE_TIMEOUT)
 
     def read(self):

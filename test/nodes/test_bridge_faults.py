@@ -1,17 +1,28 @@
 """What goes wrong around the bridge node, and how it ends; each test starts its own nodes."""
 
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import rclpy
 from bridge_bench import CALM, enable, figures, of_bridge
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
+import flex_robot_sim as frs
+from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
+from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
+from flex_robot_sim.rig.bridge import BridgeSettings, RigState, calibration_of
 from flex_robot_sim.rig.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.emulator import Emulator
+from flex_robot_sim.rig.protocol import Telemetry
+from flex_robot_sim.rig.session import Reading
+from flex_robot_sim.rig.shape_filter import FilterSettings
+from flex_robot_sim.rig.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.twin import TwinSettings
 from flex_robot_sim.rig.vocabulary import Fault, State
 
 
@@ -57,6 +68,34 @@ def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, s
     assert np.diff(stamps).max() > 0.9
     state, _, moving = board(emulator)
     assert state in (State.DISARMED, State.FAULT) and not moving
+
+
+def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):
+    """The outputs without a port: readings that came late, and one that overtook another."""
+    arm, node = frs.load('rig'), rclpy.create_node('outputs', context=observer.node.context)
+    outputs = BridgeOutputs(node, arm, calibration_of(BridgeSettings(), arm),
+                            BridgeOutputSettings(), EstimatorSettings(), FilterSettings(),
+                            TwinSettings())
+    heard = observer.listen(JointState, 'joint_states')
+    message = Telemetry(0, 45000, 0, 33000, 33000, 0.0, 0, 0.0, State.DISARMED, 0, Fault(0), 0,
+                        0.0)
+
+    def send(late):
+        now = time.monotonic()
+        outputs.send(RigState(Reading(message, now - late, now), 2e-3, False, (0.15, 0.0),
+                              (0.0, 0.0), (0.0, 0.0)))
+
+    before = time.time()
+    observer.spin_until(lambda: send(0.25) or heard)
+    after = time.time()
+    count = len(heard)
+    send(0.5)               # a map between clocks that got better by a quarter of a second
+    observer.spin_until(lambda: len(heard) > count)
+    outputs.close()
+    node.destroy_node()
+    stamps = [each.header.stamp.sec + 1e-9 * each.header.stamp.nanosec for each in heard]
+    assert before - 0.25 - 1e-3 < stamps[0] < after - 0.25 + 1e-3
+    assert np.all(np.diff(stamps) >= 0.0)
 
 
 def test_killed_in_motion_the_board_stops_and_the_next_bridge_finds_the_fault(

@@ -14,6 +14,7 @@ class Lockstep:
 
     moves = True                # the motors may be switched on
     can_reboot = True
+    answer_time = 50            # in which a board that keeps to the page answers          [ms]
 
     def __init__(self, name, rig):
         """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
@@ -73,6 +74,7 @@ class PortBackEnd:
 
     bench = None
     can_reboot = False
+    answer_time = 500           # the computer may hold host, port and adapter up          [ms]
 
     def __init__(self, name, moves=False):
         """

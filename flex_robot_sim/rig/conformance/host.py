@@ -23,7 +23,6 @@ from flex_robot_sim.rig.protocol import (
 from flex_robot_sim.rig.vocabulary import CONSTANTS, Result
 
 VALIDITY = CONSTANTS['VALIDITY_MAX_MS'][0]
-ANSWER_TIME = 50            # in which an answer must come                              [ms]
 PIECE = 5                   # of time, between two of which the host reacts             [ms]
 
 
@@ -133,13 +132,14 @@ class Host:
     def _answered(self, message, sequence, session, fits):
         self.acks.clear()
         data = self.encode(message, sequence, session)
-        for _ in range(ANSWER_TIME):
+        patience = self.back_end.answer_time
+        for _ in range(patience):
             self.wait(1, data)
             data = b''
             for frame in self.acks:
                 if fits(frame.message):
                     return frame
-        raise Failed(f'no answer to {type(message).__name__} within {ANSWER_TIME} ms')
+        raise Failed(f'no answer to {type(message).__name__} within {patience} ms')
 
     @property
     def last_command(self):

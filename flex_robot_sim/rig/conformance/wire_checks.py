@@ -1,13 +1,19 @@
 """Sessions, sequence numbers, acknowledgements, noise, clock and telemetry."""
 
+import zlib
+
+from flex_robot_sim.rig.behaviour import READ_ONLY_REFUSES
+from flex_robot_sim.rig.cobs import stuff
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Failed, elapsed, expect, expect_equal
+from flex_robot_sim.rig.conformance.safety_checks import answer_of
 from flex_robot_sim.rig.frames import encode
 from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.profile import profile_crc
 from flex_robot_sim.rig.protocol import (
     MAJOR,
     SCHEMA_CRC,
+    Ack,
     Arm,
     Clear,
     Disarm,
@@ -80,8 +86,10 @@ def overtaken_command_is_old(host):
 def other_version_may_look_and_not_touch(host):
     for other in ({'major': MAJOR + 1}, {'schema_crc': SCHEMA_CRC ^ 1}):
         host.hello(**other)
-        for message in (Arm(), Clear(), Param(Access.WRITE, Parameter.HOME_RATE, 300)):
-            expect_equal(host.command(message).result, Result.READ_ONLY, type(message).__name__)
+        host.stream()
+        for kind, variant in READ_ONLY_REFUSES:
+            expect_equal(answer_of(host, kind, variant), Result.READ_ONLY,
+                         f'{kind.__name__} {variant}')
         for message in (Stream(0), Disarm(), Param(Access.READ, Parameter.HOME_RATE, 0)):
             host.accepted(message)
 
@@ -187,6 +195,33 @@ def half_frame_costs_one_frame_and_noise_between_frames_none(host):
     after = host.health()
     wrong = after.crc_errors - before.crc_errors
     expect_equal(wrong, 2, 'chunks that were no frame')
+
+
+@check()
+def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host):
+    before = host.health()
+    host.sent.clear()
+    longer = whole_frame(Arm.ID, host.session, b'\1')
+    unknown = whole_frame(0x7F, host.session)
+    echo = encode(Ack(Arm.ID, 0, 0, State.ARMED, 0, 0), host.session)
+    assert whole_frame(Arm.ID, host.session) == encode(Arm(), host.session)
+    for data in (longer, unknown, echo):
+        host.acks.clear()
+        host.wait(5, data)
+        expect(not host.acks, 'it was answered')
+    after = host.health()
+    expect_equal((after.length_errors - before.length_errors,
+                  after.unknown_ids - before.unknown_ids,
+                  after.frames - before.frames - host.right_frames_sent()), (1, 2, 0),
+                 'wrong lengths, unknown ids, frames taken')
+    host.stream()
+    expect_equal(host.now.state, State.DISARMED, 'state')
+
+
+def whole_frame(number, session, fields=b''):
+    """Frame with a right CRC and any id and length."""
+    body = bytes([number, session, 0, 0]) + fields
+    return b'\0' + stuff(body + zlib.crc32(body).to_bytes(4, 'little')) + b'\0'
 
 
 @check()
