@@ -75,7 +75,7 @@ class EmulatedBoard:
         self.commands = Commands(self)
         self.overruns = 0
         self.longest_step = 0           # [us]
-        self._late_steps = 0
+        self.late_steps = 0
         self._ramp = StepRamp()
         self._duty = 0.0                # applied
         self._asked, self._valid_until = STAND, 0
@@ -228,7 +228,7 @@ class EmulatedBoard:
     def _look_for_faults(self, late):
         found = self.senses.constant_faults(self.now)
         if late > 1000:
-            self._late_steps += 1
+            self.late_steps += 1
         if self.moving:
             found |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
@@ -334,5 +334,5 @@ class EmulatedBoard:
         return Health(
             self._steps * 1000 // CONTROL_RATE, counts.frames, counts.crc_errors,
             counts.length_errors, counts.unknown_ids, 0, self.overruns, commands.refused,
-            commands.last_refusal, self._late_steps, self.longest_step, self.outbox.dropped,
+            commands.last_refusal, self.late_steps, self.longest_step, self.outbox.dropped,
             self.outbox.lost_events)
