@@ -3,10 +3,10 @@ How well the flex sensors of the bench tell where the tip of its ringing strip i
 
 `python -m benchmarks.tip_estimate`
 
-The stepper jerks the arm and holds it; the strip rings freely. The truth is a bench whose strip has
-more to it than the description by which it is estimated: more modes, or segments that bend far.
-Printed is the largest error of the tip in the plane, from 0.5 s after the jerk on, when the second
-mode has died out, as a share of the largest deflection.
+The stepper jerks the arm and holds it; the strip rings freely. The truth is a bench whose strip
+has more to it than the description by which it is estimated: more modes, or segments that bend
+far. Printed is the largest error of the tip in the plane, from 0.5 s after the jerk on, when the
+second mode has died out, as a share of the largest deflection.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def ringing(arm, parts, seed):
 
 
 def errors(truth, seed=1):
-    """Percent of the largest deflection, (estimator, modes of the model) -> error; the deflection."""
+    """Return {(estimator, modes of the model): error [%]}, and the largest deflection [m]."""
     parts = BenchParts()
     rows = ringing(strip(TRUTHS[truth]), parts, seed)
     tips = np.array([tip for _, tip in rows])
@@ -70,8 +70,9 @@ def errors(truth, seed=1):
         full = CONSTANTS['ADC_CONVERSIONS'][0] * ((1 << parts.adc_bits) - 1)
         curvatures = [calibration.curvatures(np.array(pins.adc) / full) for pins, _ in rows]
         estimator = ShapeEstimator(arm, 'strip', calibration.deviations)
-        follower = ShapeFilter(arm, 'strip', calibration.encoder_deviations, calibration.deviations,
-                               [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping])
+        follower = ShapeFilter(
+            arm, 'strip', calibration.encoder_deviations, calibration.deviations,
+            [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping])
         target = [0.15, JERK[0] * 2 * math.pi / parts.steps_per_turn]
         by_sensors, by_filter = [], []
         for (pins, _), curvature in zip(rows, curvatures):

@@ -4,10 +4,10 @@ From flex sensors to the shape of a link: least squares on curvatures.
 Least squares takes one instant and the flex sensors only: the shape with the smallest sum of
 ((C e - curvature) / deviation)^2, where C is the map of `flex_sensors` and e are the elastic
 coordinates. Where sensors are fewer than coordinates, the shape is a sum of as many known ones as
-there are sensors, in this order: that of a force at the tip, that of the slowest vibration while all else
-stands still, that of a moment at the tip, and then s^2, s^3, ... in the curvature. The shape with
-the least energy would be the other choice; it flattens what is between the sensors, and its tip is
-by a tenth too low.
+there are sensors, in this order: that of a force at the tip, that of the slowest vibration while
+all else stands still, that of a moment at the tip, and then s^2, s^3, ... in the curvature. The
+shape with the least energy would be the other choice; it flattens what is between the sensors, and
+its tip is by a tenth too low.
 """
 
 from typing import NamedTuple
