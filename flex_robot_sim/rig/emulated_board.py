@@ -83,6 +83,7 @@ class EmulatedBoard:
         self._homing, self._home_since, self._leaving = None, 0, False
         self._profile_since = 0
         self._steps = 0                 # control steps since boot
+        self._sent_at_start = 0         # pulses, at the start of the present control step
         self._said_hello = False
         self._telemetry_divisor, self._telemetry_phase = 0, 0
 
@@ -126,6 +127,7 @@ class EmulatedBoard:
         """
         self.now = now
         self._steps += 1
+        self._sent_at_start = self.steps
         self.senses.read(pins)
         if self.state == State.BOOT:
             self.reader.feed(data)              # heard by nobody
@@ -325,7 +327,7 @@ class EmulatedBoard:
     def _telemetry(self):
         senses = self.senses
         return Telemetry(
-            self.now % CLOCK, *senses.counts, *senses.adc, self._duty, self.steps,
+            self.now % CLOCK, *senses.counts, *senses.adc, self._duty, self._sent_at_start,
             self._ramp.rate, self.state, self.inputs, self.faults,
             self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
 

@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.rig.conformance import bench_checks, safety_checks, wire_checks
+from flex_robot_sim.rig.conformance import bench_checks, safety_checks, step_checks, wire_checks
 from flex_robot_sim.rig.conformance.checks import CHECKS
 from flex_robot_sim.rig.conformance.host import Failed, Host
 from flex_robot_sim.rig.protocol import Clear, Disarm
 
-assert bench_checks and safety_checks and wire_checks   # importing them registers the checks
+# importing them registers the checks
+assert bench_checks and safety_checks and step_checks and wire_checks
 
 
 class Outcome(NamedTuple):

@@ -296,31 +296,6 @@ def arming_begins_with_an_arm_that_stands(host):
 
 
 @check(moves=True)
-def step_rate_follows_its_ramp(host):
-    host.stream()
-    acceleration = host.accepted(Param(Access.READ, Parameter.STEP_ACCELERATION, 0)).value
-    host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, 2000))
-    host.accepted(Arm())
-    host.wait(2, host.alive())
-    first = host.now
-    host.telemetry.clear()
-    host.drive(60, step_rate=60.0)
-    host.drive(100, step_rate=-60.0)
-    host.drive(60)
-    host.wait(2, host.alive())
-    rates = [first.step_rate, *(t.step_rate for t in host.telemetry)]
-    steepest = max(abs(b - a) for a, b in zip(rates, rates[1:]))
-    expect(steepest <= 2.0 + 0.002, f'rate changed by {steepest} steps/s in 1 ms')
-    expect(max(rates) == 60.0 and min(rates) == -60.0, 'the rate was not reached')
-    # steps are the integral of the rate: trapezoids, and a step is whole
-    way = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
-    moved = host.now.step_position - first.step_position
-    expect(abs(way - moved) < 1.2, f'{moved} steps, and the rate makes {way:.2f}')
-    host.accepted(Disarm())
-    host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, acceleration))
-
-
-@check(moves=True)
 def profile_switches_in_the_step_in_which_it_is_due(host):
     host.stream()
     rows = [Segment(20_500, 0.02, 0.0), Segment(10_000, -0.02, 0.0), Segment(15_400, 0.01, 0.0),
