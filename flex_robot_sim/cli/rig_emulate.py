@@ -12,7 +12,8 @@ from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.emulator_faults import FAULTS, parse
 
-TELL_PERIOD = 2.0           # between two lines about a busy computer                          [s]
+TELL_LOSS = 0.1             # of time, from which a busy computer is worth a line             [s]
+TELL_PERIOD = 2.0           # between two such lines                                          [s]
 
 
 def add_to(commands, about):
@@ -87,7 +88,7 @@ def _attend(emulator, seconds):
         wait = 0.2 if end is None else min(0.2, end - time.monotonic())
         if wait <= 0:
             return
-        if emulator.lost_time > told and time.monotonic() - looked >= TELL_PERIOD:
+        if emulator.lost_time > told + TELL_LOSS and time.monotonic() - looked >= TELL_PERIOD:
             print(f'this computer was busy: the rig stood still for '
                   f'{emulator.lost_time - told:.2f} s', file=sys.stderr, flush=True)
             told, looked = emulator.lost_time, time.monotonic()

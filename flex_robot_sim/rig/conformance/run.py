@@ -23,11 +23,11 @@ class Outcome(NamedTuple):
 def reason_to_skip(check, back_end):
     """Why a check cannot be made here, or ''."""
     if check.bench and back_end.bench is None:
-        return 'nobody can break this bench from here'
+        return f'needs {check.bench}, when told to'
     if check.reboot and not back_end.can_reboot:
-        return 'nobody can reset this board from here'
+        return 'needs a board that is reset when told to'
     if check.moves and not back_end.moves:
-        return 'it moves the motors'
+        return 'moves the motors: give --move'
     return ''
 
 

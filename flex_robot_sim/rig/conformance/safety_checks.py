@@ -138,7 +138,7 @@ def answers_while_armed_are_those_of_the_table(host):
                                       if key[0] is not Home})
 
 
-@check(bench=True)
+@check(moves=True)
 def answers_while_homing_are_those_of_the_table(host):
     check_answers(host, State.HOMING, ANSWERS)
 
@@ -197,15 +197,16 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host):
     longest = 0
     for silence in range(3):
         host.accepted(Arm())
+        host.telemetry.clear()
         host.drive(50 + silence, duty=0.05)
         sequence = host.last_setpoint
-        taken = next(t.time for t in host.telemetry if t.setpoint_sequence == sequence)
-        host.telemetry.clear()
         host.wait(3 * WATCHDOG)
+        taken = next((t for t in host.telemetry if t.setpoint_sequence == sequence), None)
+        expect(taken is not None, 'no TELEMETRY shows the last set point')
         off = next((t for t in host.telemetry if t.state == State.FAULT), None)
         expect(off is not None, f'still {host.now.state.name} after {3 * WATCHDOG} ms of silence')
         expect_equal(off.faults, Fault.WATCHDOG, 'faults')
-        longest = max(longest, elapsed(off.time, taken))
+        longest = max(longest, elapsed(off.time, taken.time))
         expect(all(t.duty == 0 and t.step_rate == 0 for t in host.telemetry
                    if t.state == State.FAULT), 'outputs are not off')
         host.drive(100, duty=0.05)
