@@ -274,5 +274,5 @@ def test_it_can_be_told_from_a_robot_to_simulate():
 
 def test_wrong_coordinates_are_refused():
     arm = load('rig')
-    with pytest.raises(SettingError, match='coordinates must be 4 finite numbers'):
+    with pytest.raises(SettingError, match='coordinates must be 5 finite numbers'):
         DisplayJoints(arm).positions([0.0, np.nan, 0.0, 0.0])

@@ -31,7 +31,7 @@ LOADS = np.array([-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3])        # curvatures [1/
 NOISE = 4e-4                                                    # of a share, one conversion
 
 
-def shares(curvatures, length=0.11224, parts=PARTS):
+def shares(curvatures, length=0.09525, parts=PARTS):
     return np.array([divider_counts(parts, flex_resistance(parts, k * length)) / 4095
                      for k in curvatures])
 
@@ -233,7 +233,7 @@ def test_calibration_by_weights_on_the_bench_finds_the_tip(arm):
 
 
 def test_file_gives_back_what_was_written(arm, tmp_path):
-    sensors = dict.fromkeys(flex_sensors(arm).names, 0.11224)
+    sensors = dict.fromkeys(flex_sensors(arm).names, 0.09525)
     calibration = nominal(replace(PARTS, resistance=6.1), sensors)
     calibration = replace(calibration, turn=replace(calibration.turn, scale=-381.97, zero=12.0),
                           constant_deviations=ConstantDeviations(1.0, 0.02, 1e-4))
@@ -251,7 +251,7 @@ def test_file_gives_back_what_was_written(arm, tmp_path):
 ])
 def test_wrong_file_is_refused_in_one_line(arm, tmp_path, old, new, message):
     path = tmp_path / 'bench.yaml'
-    write_calibration(path, nominal(PARTS, dict.fromkeys(flex_sensors(arm).names, 0.11224)))
+    write_calibration(path, nominal(PARTS, dict.fromkeys(flex_sensors(arm).names, 0.09525)))
     text = path.read_text(encoding='utf-8')
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding='utf-8')
@@ -263,7 +263,7 @@ def test_wrong_file_is_refused_in_one_line(arm, tmp_path, old, new, message):
 
 def test_numbers_may_be_written_as_yaml_does_not_know_them(arm, tmp_path):
     path = tmp_path / 'bench.yaml'
-    write_calibration(path, nominal(PARTS, dict.fromkeys(flex_sensors(arm).names, 0.11224)))
+    write_calibration(path, nominal(PARTS, dict.fromkeys(flex_sensors(arm).names, 0.09525)))
     text = path.read_text(encoding='utf-8')
     path.write_text(text.replace('zero: 0.0', 'zero: 1e3', 1), encoding='utf-8')
     assert read_calibration(path).slide.zero == 1000.0

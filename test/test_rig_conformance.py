@@ -17,6 +17,7 @@ from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.conformance.run import reason_to_skip, run_all, run_check
 from flex_robot_sim.rig.conformance.safety_checks import play
 from flex_robot_sim.rig.emulator import Emulator
+from flex_robot_sim.rig.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.frames import FrameReader
 from flex_robot_sim.rig.parameters import Parameter
@@ -50,6 +51,16 @@ def port(request):
     back_end = back_ends.PortBackEnd(request.config.getoption('--rig-port'))
     yield back_end
     back_end.close()
+
+
+@pytest.fixture(scope='module')
+def moving_port():
+    """Return the emulator behind a port, in real time."""
+    emulator = EmulatorProcess()
+    back_end = back_ends.PortBackEnd(emulator.port, moves=True)
+    yield back_end
+    back_end.close()
+    emulator.close()
 
 
 def judge(check, back_end):
@@ -121,6 +132,33 @@ def test_firmware_in_a_minute_of_noise_takes_what_is_right_and_nothing_else(qemu
 @by_name
 def test_board_at_a_port(check, port):
     judge(check, port)
+
+
+WITH_MOTORS_AT_A_PORT = [
+    'answers_while_homing_are_those_of_the_table', 'joint_without_a_lower_switch_is_not_homed',
+    'motors_stop_within_100_ms_of_silence_and_stay_off', 'motor_obeys_signs',
+    'reversed_encoder_is_turned_round', 'set_point_in_a_profile_only_keeps_it_alive',
+    'step_position_is_that_of_the_start_of_the_step']
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', WITH_MOTORS_AT_A_PORT)
+def test_check_that_moves_the_motors_can_be_made_through_a_port(name, moving_port):
+    check = next(check for check in CHECKS if check.name == name)
+    # a busy computer may take longer than the 50 ms in which a board answers
+    outcomes = (run_check(check, moving_port) for _ in range(3))
+    assert any(outcome.result == 'passed' for outcome in outcomes)
+
+
+def test_what_a_port_cannot_do_is_said_check_by_check():
+    class Port:
+        bench, can_reboot, moves = None, False, False
+
+    reasons = {check.name: reason_to_skip(check, Port()) for check in CHECKS}
+    assert reasons['lost_steps_latch'] == 'needs a stepper that slips, when told to'
+    assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset when told to'
+    assert reasons['motor_obeys_signs'] == 'moves the motors: give --move'
+    assert reasons['says_who_it_is'] == ''
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from flex_robot_sim.rig.protocol import Telemetry
 from flex_robot_sim.rig.session import Reading
 from flex_robot_sim.rig.shape_tracker import LinkState, ShapeTracker
 from flex_robot_sim.rig.twin import Twin, TwinSettings
-from flex_robot_sim.rig.vocabulary import State
+from flex_robot_sim.rig.vocabulary import MOVING, State
 
 RIG = (Path(__file__).resolve().parents[1] / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]
@@ -60,10 +60,11 @@ def residuals(run, **settings):
 @pytest.mark.parametrize('constant', [0.0, 0.5])
 def test_twin_of_a_perfect_model_stays_with_the_bench(same, constant):
     position, _ = residuals(same, twin_time_constant=constant)
-    # duty and pulses are known every 2 ms only: by so much the slide may be ahead, at 0.07 m/s.
-    # On the ramp of 63 rad/s2 the field leads the rotor by J a / k = 12 mrad, sooner or later.
-    assert np.abs(position[:, 0]).max() < 2 * COUNT[0] + 2e-3 * 0.07
-    assert np.abs(position[:, 1]).max() < 2 * COUNT[1] + 0.0038 * 63 / 20
+    # when they are switched off is known to 2 ms only, and the rotor flies off then
+    is_on = [reading.message.state in MOVING for reading in same.readings]
+    # the duty is known every 2 ms only: by so much the slide may be ahead, at 0.07 m/s
+    assert np.abs(position[is_on, 0]).max() < 2 * COUNT[0] + 2e-3 * 0.07
+    assert np.abs(position[is_on, 1]).max() < COUNT[1]
 
 
 def test_free_twin_shows_the_friction_that_the_model_lacks(other):
@@ -91,8 +92,8 @@ def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
     """No simulation has made what the twin is compared with."""
     twin = Twin(arm, calibration_of(BridgeSettings(), arm), 'strip',
                 TwinSettings(twin=True, twin_time_constant=0.0))
-    zero = np.zeros(2)
-    straight = LinkState(zero, zero, zero, zero, np.zeros(3), np.zeros(3))
+    sensors, modes = np.zeros(2), np.zeros(arm.size - 2)
+    straight = LinkState(sensors, sensors, modes, modes, np.zeros(3), np.zeros(3))
     for k in range(251):
         time = k * 2e-3
         place, speed = coasting(time, viscous)
@@ -142,8 +143,17 @@ def test_comparison_with_the_true_model_is_within_the_figure_of_the_paper(same):
     for figures in facts['quantities'].values():
         assert figures['steady_percent'] < 3.5          # Chu and others, section 4
     assert facts['quantities']['slide']['rms_percent'] < 1.0
-    # least squares on two sensors tells 4 % too much of a strip that rings
-    assert facts['quantities']['strip tip']['rms_percent'] < 5.0
+    assert facts['quantities']['strip tip']['rms_percent'] < 1.0
+
+
+def test_what_is_left_of_a_perfect_model_is_the_noise_of_the_sensors(same):
+    comparison = compare(same)
+    late = comparison.time > 0.15       # after the first ramp, on which the pulses fall in step
+    root, tip = comparison.quantities[2:4]
+    assert np.sqrt((tip.difference[late]**2).mean()) < 1.2 * same.calibration.deviations[1]
+    # the root sensor sees 20 times as much of the swing with which the twin started: of one
+    # reading of each sensor, and of rates that are noisier
+    assert root.figures(comparison.runs)['rms_percent'] < 0.5
 
 
 def test_comparison_with_a_wrong_model_says_so(other, same):

@@ -298,10 +298,11 @@ def test_spin_up_beam_has_its_first_frequency():
     assert arm.joint('hub').position == pytest.approx([0, 0, 0])
 
 
-def test_rig_has_two_sensors_of_112_24_mm_towards_the_ends():
+def test_rig_has_two_sensors_with_95_25_mm_active_towards_the_ends():
+    # of the 112.24 mm that the paper prints, the data sheet calls 3.75 inches active
     beam = robot('rig').link('strip').beam
     lengths = [sensor.end - sensor.start for sensor in beam.sensors]
-    assert lengths == pytest.approx([0.11224, 0.11224])
+    assert lengths == pytest.approx([3.75 * 0.0254] * 2)
     assert beam.sensors[0].start == pytest.approx(beam.length - beam.sensors[1].end)
 
 

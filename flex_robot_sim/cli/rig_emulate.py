@@ -12,6 +12,9 @@ from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.emulator_faults import FAULTS, parse
 
+TELL_LOSS = 0.1             # of time, from which a busy computer is worth a line             [s]
+TELL_PERIOD = 2.0           # between two such lines                                          [s]
+
 
 def add_to(commands, about):
     """Add the command to the parser."""
@@ -79,11 +82,16 @@ def run(arguments):
 def _attend(emulator, seconds):
     """Take faults from standard input until the emulator or the time is over."""
     end = None if seconds is None else time.monotonic() + seconds
+    told, looked = 0.0, time.monotonic()
     listening, text = [sys.stdin.fileno()] if sys.stdin else [], b''
     while emulator.is_running:
         wait = 0.2 if end is None else min(0.2, end - time.monotonic())
         if wait <= 0:
             return
+        if emulator.lost_time > told + TELL_LOSS and time.monotonic() - looked >= TELL_PERIOD:
+            print(f'this computer was busy: the rig stood still for '
+                  f'{emulator.lost_time - told:.2f} s', file=sys.stderr, flush=True)
+            told, looked = emulator.lost_time, time.monotonic()
         if select.select(listening, [], [], wait)[0]:
             # not by readline, which hides lines that have come from `select`
             try:
@@ -114,6 +122,7 @@ def summary(emulator):
     return {
         'seconds': round(rig.time, 3),
         'lost_seconds': round(emulator.lost_time, 3),
+        'hold_ups': emulator.hold_ups,
         'frames_taken': reader.frames,
         'crc_errors': reader.crc_errors,
         'overruns': rig.board.overruns,
@@ -128,7 +137,8 @@ def summary(emulator):
 
 def as_text(facts):
     """Return the lines of `summary` for people."""
-    lost = f', {facts["lost_seconds"]:g} s too slow' if facts['lost_seconds'] else ''
+    lost = (f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
+            if facts['hold_ups'] else '')
     place = ', '.join(f'{name} {value:.4g}' for name, value in facts['position'].items())
     return [
         f'{facts["seconds"]:g} s{lost}; {facts["frames_taken"]} frames taken, '

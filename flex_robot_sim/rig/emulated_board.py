@@ -75,7 +75,7 @@ class EmulatedBoard:
         self.commands = Commands(self)
         self.overruns = 0
         self.longest_step = 0           # [us]
-        self._late_steps = 0
+        self.late_steps = 0
         self._ramp = StepRamp()
         self._duty = 0.0                # applied
         self._asked, self._valid_until = STAND, 0
@@ -83,6 +83,7 @@ class EmulatedBoard:
         self._homing, self._home_since, self._leaving = None, 0, False
         self._profile_since = 0
         self._steps = 0                 # control steps since boot
+        self._sent_at_start = 0         # pulses, at the start of the present control step
         self._said_hello = False
         self._telemetry_divisor, self._telemetry_phase = 0, 0
 
@@ -126,6 +127,7 @@ class EmulatedBoard:
         """
         self.now = now
         self._steps += 1
+        self._sent_at_start = self.steps
         self.senses.read(pins)
         if self.state == State.BOOT:
             self.reader.feed(data)              # heard by nobody
@@ -228,7 +230,7 @@ class EmulatedBoard:
     def _look_for_faults(self, late):
         found = self.senses.constant_faults(self.now)
         if late > 1000:
-            self._late_steps += 1
+            self.late_steps += 1
         if self.moving:
             found |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
@@ -325,7 +327,7 @@ class EmulatedBoard:
     def _telemetry(self):
         senses = self.senses
         return Telemetry(
-            self.now % CLOCK, *senses.counts, *senses.adc, self._duty, self.steps,
+            self.now % CLOCK, *senses.counts, *senses.adc, self._duty, self._sent_at_start,
             self._ramp.rate, self.state, self.inputs, self.faults,
             self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
 
@@ -334,5 +336,5 @@ class EmulatedBoard:
         return Health(
             self._steps * 1000 // CONTROL_RATE, counts.frames, counts.crc_errors,
             counts.length_errors, counts.unknown_ids, 0, self.overruns, commands.refused,
-            commands.last_refusal, self._late_steps, self.longest_step, self.outbox.dropped,
+            commands.last_refusal, self.late_steps, self.longest_step, self.outbox.dropped,
             self.outbox.lost_events)

@@ -82,12 +82,12 @@ class PtyPort:
     def __exit__(self, *error):
         self.close()
 
-    def read(self):
-        """Return all bytes that have come."""
+    def read(self, most=None):
+        """Return all bytes that have come, or the first so many."""
         data = b''
-        while self.plugged:
+        while self.plugged and (most is None or len(data) < most):
             try:
-                piece = os.read(self._master, READ_SIZE)
+                piece = os.read(self._master, READ_SIZE if most is None else most - len(data))
             except OSError as error:
                 # nothing there, or the other end has gone away
                 if error.errno in (errno.EAGAIN, errno.EIO):

@@ -3,11 +3,14 @@ The model beside the bench: the same inputs, and how far it is off.
 
 The twin is the simulated bench without its sensors. It gets what the board has really put on the
 motors, duty and pulses, not what was commanded, so that only the model and its parameters are
-judged. Left alone, an open loop drifts; so the twin is drawn towards the estimate of the bench
-with a time constant, and the residual is what has come together over about that time. Without a
-time constant it runs freely from the moment at which the motors are switched on.
+judged. When pulses came between two readings is told by their rate: spread evenly, they would
+shake the strip by more than the flex sensors resolve. Left alone, an open loop drifts; so the twin
+is drawn towards the estimate of the bench with a time constant, and the residual is what has come
+together over about that time. Without a time constant it runs freely from the moment at which the
+motors are switched on.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,6 +59,8 @@ class Twin:
         self._scale = calibration.parts.steps_per_turn / (2 * np.pi) / calibration.steps_per_radian
         self._duty_sign = float(np.sign(calibration.slide.scale))
         self._drive, self._rest = Drive(), 0.0
+        self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
+        self._place = 0.5                       # on the ramp of the board: whole steps are pulses
 
     def take(self, state, shape):
         """
@@ -65,15 +70,14 @@ class Twin:
         """
         message = state.reading.message
         is_on, was_on = message.state in MOVING, self._drive.bridge
-        # the duty was that of the last reading, the pulses have come to those of this one
-        drive = self._drive._replace(steps=message.step_position * self._scale,
-                                     step_rate=message.step_rate * self._scale)
         if state.is_first or is_on and not was_on or not shape.is_known:
             self._restart(state, shape)
         else:
-            self._go_on(drive, state.duration)
-        self._drive = drive._replace(duty=self._duty_sign * message.duty, bridge=is_on,
-                                     stepper=is_on)
+            self._go_on(message, state.duration)
+        self._drive = Drive(self._duty_sign * message.duty, is_on,
+                            message.step_position * self._scale, message.step_rate * self._scale,
+                            is_on)
+        self._pulses, self._rate = message.step_position, message.step_rate
         if not shape.is_known:
             return None
         residual = self._residual(state, shape)
@@ -95,14 +99,24 @@ class Twin:
             coordinates=np.concatenate([state.position, elastic]),
             rates=np.concatenate([state.velocity, rates]))
         self._bench.take_hold(message.step_position * self._scale)
-        self._rest = 0.0
+        self._rest, self._place = 0.0, message.step_position + 0.5
 
-    def _go_on(self, drive, duration):
+    def _go_on(self, message, duration):
         self._rest += duration
         steps = round(self._rest / STEP)
-        if steps > 0:
-            self._rest -= steps * STEP
-            self._bench.advance(drive, steps * STEP)
+        self._rest -= steps * STEP
+        first, last = sorted((self._pulses, message.step_position))
+        for k in range(steps):
+            # the rate of a reading is that at the end of the control step which it starts
+            rate = self._rate + (message.step_rate - self._rate) * (k - 0.5) / steps
+            self._place += rate * STEP
+            sent = math.floor(min(max(self._place, first), last))
+            if k == steps - 1:
+                sent = message.step_position
+            # the duty is that of the last reading
+            self._bench.advance(self._drive._replace(
+                steps=sent * self._scale, step_rate=rate * self._scale), STEP)
+        self._place = min(max(self._place, message.step_position), message.step_position + 1)
 
     def _residual(self, state, shape):
         simulation = self._bench.simulation

@@ -47,7 +47,7 @@ def test_it_sends_what_the_page_says(node, observer):
     assert list(state.name) == DRIVEN
     assert state.position.tolist() == pytest.approx([0.15, 0.0], abs=1e-9)
     flex = observer.hear(JointState, 'flex_states')
-    assert list(flex.name) == ['strip/bending_y_1', 'strip/bending_y_2']
+    assert list(flex.name) == ['strip/bending_y_1', 'strip/bending_y_2', 'strip/bending_y_3']
     strain = observer.hear(JointState, 'strain')
     assert list(strain.name) == ['strip/root', 'strip/tip']
     tip = observer.hear(PoseWithCovarianceStamped, 'strip/tip_deflection_with_covariance')

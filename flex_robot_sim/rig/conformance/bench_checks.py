@@ -1,5 +1,7 @@
 """What the board notices about its bench: switches, encoders, sensors, motors."""
 
+from contextlib import contextmanager
+
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import load_profile, play
@@ -39,7 +41,19 @@ def expect_fault(host, fault):
     expect_equal((now.duty, now.step_rate), (0.0, 0.0), 'outputs')
 
 
-@check(bench=True)
+@contextmanager
+def changed(host, parameter, value):
+    """Give a parameter another value, and its own back at the end, with the motors off."""
+    own = host.accepted(Param(Access.READ, parameter, 0)).value
+    host.accepted(Param(Access.WRITE, parameter, value))
+    try:
+        yield
+    finally:
+        host.command(Disarm())
+        host.accepted(Param(Access.WRITE, parameter, own))
+
+
+@check(bench='an arm that is put near its switches')
 def homing_finds_the_switch_and_gives_the_origin(host):
     host.back_end.reset(start=(0.006, -1.45))
     host.hello()
@@ -62,7 +76,7 @@ def homing_finds_the_switch_and_gives_the_origin(host):
                f'{joint.name} stands at {seen} instead of {wanted}')
 
 
-@check(bench=True)
+@check(bench='a slide that jams')
 def homing_that_finds_nothing_ends_in_a_fault(host):
     host.stream()
     host.accepted(Param(Access.WRITE, Parameter.HOME_TIMEOUT, 300))
@@ -74,15 +88,15 @@ def homing_that_finds_nothing_ends_in_a_fault(host):
     expect_fault(host, Fault.HOMING)
 
 
-@check(bench=True)
+@check(moves=True)
 def joint_without_a_lower_switch_is_not_homed(host):
-    host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)))
-    host.accepted(Arm())
-    ack = host.command(Home(Joint.TURN))
-    expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 0), 'HOME')
+    with changed(host, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)):
+        host.accepted(Arm())
+        ack = host.command(Home(Joint.TURN))
+        expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 0), 'HOME')
 
 
-@check(bench=True)
+@check(bench='switches that close')
 def limit_in_motion_latches_and_lets_go_only_away_from_it(host):
     host.stream()
     for end, duty, rate, bit, fault in (
@@ -109,7 +123,7 @@ def limit_in_motion_latches_and_lets_go_only_away_from_it(host):
         host.back_end.bench.mend()
 
 
-@check(bench=True)
+@check(bench='switches that close')
 def switch_that_is_not_fitted_is_not_seen(host):
     host.stream()
     host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, 0))
@@ -120,7 +134,7 @@ def switch_that_is_not_fitted_is_not_seen(host):
                  'state, duty and inputs')
 
 
-@check(bench=True)
+@check(bench='switches that close')
 def limit_during_a_profile_ends_it(host):
     host.stream()
     play(host, [Segment(500_000, 0.2, 0.0)])
@@ -130,7 +144,7 @@ def limit_during_a_profile_ends_it(host):
     expect_fault(host, Fault.LIMIT_SLIDE)
 
 
-@check(bench=True)
+@check(bench='a stop button that is pressed')
 def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host):
     host.stream()
     faults = host.back_end.bench.faults
@@ -154,7 +168,7 @@ def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host):
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
 
-@check(bench=True)
+@check(bench='flex sensors that break')
 def broken_flex_sensor_latches_and_can_be_left_out(host):
     host.stream()
     faults = host.back_end.bench.faults
@@ -175,7 +189,7 @@ def broken_flex_sensor_latches_and_can_be_left_out(host):
     expect_equal(host.now.faults, Fault(0), 'fault of a sensor that is not watched')
 
 
-@check(bench=True)
+@check(bench='encoders that jump')
 def encoder_jump_latches_and_costs_the_homing(host):
     host.stream()
     for joint, fault, bit in ((Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
@@ -193,7 +207,7 @@ def encoder_jump_latches_and_costs_the_homing(host):
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
 
-@check(bench=True)
+@check(bench='encoders that jump')
 def count_wraps_without_a_fault(host):
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
@@ -208,7 +222,7 @@ def count_wraps_without_a_fault(host):
     expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), 'beyond the edge')
 
 
-@check(bench=True)
+@check(bench='the whole travel, and the true place of the slide')
 def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
     host.back_end.reset(start=(0.03, 0.0))
     host.hello()
@@ -224,7 +238,7 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
            f'{host.now.slide_counts - first} counts and a way of {moved:.0f}')
 
 
-@check(bench=True)
+@check(bench='a stepper that slips')
 def lost_steps_latch(host):
     host.stream()
     host.accepted(Arm())
@@ -235,7 +249,7 @@ def lost_steps_latch(host):
     expect_fault(host, Fault.LOST_STEPS)
 
 
-@check(bench=True)
+@check(bench='a slide that jams')
 def stalled_motor_latches_and_moving_one_does_not(host):
     host.stream()
     host.accepted(Arm())
@@ -246,7 +260,7 @@ def stalled_motor_latches_and_moving_one_does_not(host):
     expect_fault(host, Fault.STALL)
 
 
-@check(bench=True)
+@check(bench='a slide that jams')
 def too_much_current_latches(host):
     host.accepted(Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
     host.stream()
@@ -256,7 +270,7 @@ def too_much_current_latches(host):
     expect_fault(host, Fault.OVERCURRENT)
 
 
-@check(bench=True, reboot=True)
+@check(bench='the current of the motor while the board boots', reboot=True)
 def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host):
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 45_000))
@@ -273,21 +287,21 @@ def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host):
     expect_equal((host.now.state, host.now.duty), (State.DISARMED, 0.0), 'set points after it')
 
 
-@check(bench=True)
+@check(moves=True)
 def set_point_in_a_profile_only_keeps_it_alive(host):
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Zero(Joint.TURN, 0))
-    crc = load_profile(host, [Segment(100_000, 0.2, 0.0)])
+    crc = load_profile(host, [Segment(500_000, 0.1, 0.0)])
     host.accepted(Arm())
     host.accepted(ProfileStart(crc))
-    host.wait(3, host.setpoint(-0.2))
-    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.2), 'DRIVE in a profile')
-    host.wait(3, host.setpoint(mode=Mode.ALIVE))
-    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.2), 'ALIVE in a profile')
+    host.wait(20, host.setpoint(-0.1))
+    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.1), 'DRIVE in a profile')
+    host.wait(20, host.setpoint(mode=Mode.ALIVE))
+    expect_equal((host.now.state, host.now.duty), (State.PROFILE, 0.1), 'ALIVE in a profile')
 
 
-@check(bench=True)
+@check(moves=True)
 def motor_obeys_signs(host):
     host.stream()
     host.accepted(Arm())
@@ -303,13 +317,15 @@ def motor_obeys_signs(host):
         expect((host.now.turn_counts - before) * rate > 0, f'rate {rate} turns the wrong way')
 
 
-@check(bench=True)
+@check(moves=True)
 def reversed_encoder_is_turned_round(host):
     host.stream()
-    host.accepted(Param(Access.WRITE, Parameter.SLIDE_REVERSED, 1))
-    host.wait(5)
-    expect_equal(host.now.state, State.DISARMED, 'state after it was told')
-    before = host.now.slide_counts
-    host.accepted(Arm())
-    host.drive(600, duty=0.5)
-    expect(host.now.slide_counts < before, 'the count still grows')
+    as_it_is = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
+    with changed(host, Parameter.SLIDE_REVERSED, 1 - as_it_is):
+        host.wait(20)
+        expect_equal(host.now.state, State.DISARMED, 'state after it was told')
+        before = host.now.slide_counts
+        host.accepted(Arm())
+        host.drive(600, duty=0.5)
+        expect(host.now.slide_counts < before, 'the count still grows')
+        host.drive(600, duty=-0.5)

@@ -11,13 +11,13 @@ class Check(NamedTuple):
     name: str
     run: object             # function(host)
     moves: bool             # switches the motors on
-    bench: bool             # breaks or reads the bench
+    bench: str              # what it needs of a bench that does it when told to, or ''
     reboot: bool            # resets the board
 
 
-def check(moves=False, bench=False, reboot=False):
+def check(moves=False, bench='', reboot=False):
     """Register a function as a check; its name is the sentence."""
     def register(function):
-        CHECKS.append(Check(function.__name__, function, moves or bench, bench, reboot))
+        CHECKS.append(Check(function.__name__, function, moves or bool(bench), bench, reboot))
         return function
     return register

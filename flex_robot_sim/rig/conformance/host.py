@@ -180,6 +180,10 @@ class Host:
         self.accepted(Stream(rate))
         self.telemetry.clear()
         self.wait(4)
+        for _ in range(self.back_end.answer_time):     # through a port it may take longer
+            if self.telemetry:
+                break
+            self.wait(1)
         return self.now
 
     def fresh(self):

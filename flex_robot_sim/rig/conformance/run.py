@@ -6,6 +6,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.conformance import (
     bench_checks,
     safety_checks,
+    step_checks,
     stop_checks,
     wire_checks,
 )
@@ -14,7 +15,7 @@ from flex_robot_sim.rig.conformance.host import Failed, Host
 from flex_robot_sim.rig.protocol import Clear, Disarm
 
 # importing them registers the checks
-assert bench_checks and safety_checks and stop_checks and wire_checks
+assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
 
 
 class Outcome(NamedTuple):
@@ -28,11 +29,11 @@ class Outcome(NamedTuple):
 def reason_to_skip(check, back_end):
     """Why a check cannot be made here, or ''."""
     if check.bench and back_end.bench is None:
-        return 'nobody can break this bench from here'
+        return f'needs {check.bench}, when told to'
     if check.reboot and not back_end.can_reboot:
-        return 'nobody can reset this board from here'
+        return 'needs a board that is reset when told to'
     if check.moves and not back_end.moves:
-        return 'it moves the motors'
+        return 'moves the motors: give --move'
     return ''
 
 
