@@ -12,7 +12,7 @@
 enum {
     CONVERTED_INPUTS = 3,
     ADC_FULL = 4095,
-    MILLIAMPERE_FULL = 2945,            /* 3.3 V over the 1.12 V/A of the DRV8874's monitor */
+    MILLIAMPERE_FULL = SUPPLY_MV * 100 / 112,       /* the DRV8874's monitor gives 1.12 V/A */
     EIGHTY_FOUR_CYCLES = 4,
     LINE_OF_STOP_BUTTON = 15,
     PORT_E = 4,
@@ -36,19 +36,22 @@ enum { SWITCH_COUNT = sizeof SWITCHES / sizeof SWITCHES[0] };
 static volatile uint16_t conversions[ADC_CONVERSIONS][CONVERTED_INPUTS];
 static volatile uint32_t edges_seen;
 
+/* A level counts when it has lasted for 3 us (TIM3) or 1.5 us (TIM8): longer than the spikes that
+   motors send into a cable, shorter than the 10 us of a level at 5000 turns per minute. */
 static void encoder_start(struct timer *timer)
 {
     timer->reload = 0xFFFF;
-    timer->mode1 = TIMER_CAPTURE_INPUTS | TIMER_CAPTURE_FILTER;
+    timer->mode1 = TIMER_CAPTURE_INPUTS | TIMER_LONGEST_FILTER;
     timer->slave = TIMER_ENCODER;
     timer->control1 = TIMER_ON;
 }
 
 static void converter_run(void)
 {
+    ADC1->control2 = ADC_ON;                        /* no conversion, no request to the DMA */
     DMA2->stream[0].control = 0;
     wait_for(&DMA2->stream[0].control, DMA_ON, 0);
-    DMA2->low_clear = 0x3D;
+    DMA2->low_clear = DMA_STREAM_0_FLAGS;
     DMA2->stream[0].peripheral = (uint32_t)(uintptr_t)&ADC1->data;
     DMA2->stream[0].memory = (uint32_t)(uintptr_t)conversions;
     DMA2->stream[0].remaining = ADC_CONVERSIONS * CONVERTED_INPUTS;

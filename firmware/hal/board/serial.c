@@ -76,9 +76,11 @@ static void send_next_piece(void)
 /* Also after an error: a frame that comes damaged is counted by the host. */
 void serial_sent_handler(void)
 {
-    DMA2->high_clear = DMA_STREAM_7_FLAGS;
-    sent_at += piece;
-    send_next_piece();
+    if (DMA2->high_status & DMA_STREAM_7_ENDED) {
+        DMA2->high_clear = DMA_STREAM_7_FLAGS;
+        sent_at += piece;
+        send_next_piece();
+    }
 }
 
 size_t hal_serial_room(void)
