@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import platform
 import re
 import shutil
 import struct
@@ -50,7 +51,11 @@ def codec(tmp_path_factory):
 
 @on_the_host
 def test_unit_tests_pass_under_sanitizers(tmp_path):
-    assert 'passed: rules_of_safety_hold_in_a_storm' in make(tmp_path, 'check')
+    said = make(tmp_path, 'check')
+    assert 'passed: rules_of_safety_hold_in_a_storm' in said
+    # the model of the chip catches single instructions, which it can on this kind of computer only
+    modelled = (platform.system(), platform.machine()) == ('Linux', 'x86_64')
+    assert ('passed: stop_button_stops_both_without_a_storm_of_interrupts' in said) == modelled
 
 
 @for_the_board
@@ -105,7 +110,7 @@ def test_stack_that_overflows_leaves_the_memory(built):
 
 @for_the_board
 def test_program_for_another_crystal_builds(tmp_path):
-    make(tmp_path, 'board', 'CRYSTAL_MHZ=25')
+    make(tmp_path, 'board', 'CRYSTAL_MHZ=25', 'SUPPLY_MV=3300')
 
 
 def test_pins_of_the_page_are_those_of_the_program():

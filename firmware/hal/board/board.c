@@ -5,7 +5,11 @@
 #include "hal/handlers.h"
 #include "hal/memory_test.h"
 
-enum { INTERNAL_MHZ = 16, PATIENCE = 500000 };      /* turns of a loop: at least 30 ms */
+#ifndef PATIENCE
+#define PATIENCE 500000          /* turns of a loop: at least 30 ms */
+#endif
+
+enum { INTERNAL_MHZ = 16 };
 
 bool wait_for(volatile uint32_t *status, uint32_t mask, uint32_t value)
 {

@@ -92,12 +92,12 @@ void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     uint32_t begin = queued_at % SEND_SIZE, first = SEND_SIZE - begin;
     if (first > size) {
-        first = size;
+        first = (uint32_t)size;
     }
     memcpy(queued + begin, bytes, first);
     memcpy(queued, bytes + first, size - first);
     uint32_t mask = interrupts_mask();
-    queued_at += size;
+    queued_at += (uint32_t)size;
     if (piece == 0) {
         send_next_piece();
     }
