@@ -7,9 +7,9 @@
  * done when the main loop comes round again: nothing depends on how fast QEMU runs.
  */
 #include "core/memory.h"
-#include "hal/emulation/step_count.h"
 #include "hal/cortex_m4.h"
 #include "hal/emulation/mailbox.h"
+#include "hal/emulation/played_motors.h"
 #include "hal/hal.h"
 #include "hal/handlers.h"
 #include "hal/memory_test.h"
@@ -38,8 +38,7 @@ static volatile uint8_t received[RECEIVE_SIZE];
 static volatile uint32_t received_count;            /* taken from the port, by the interrupt */
 static uint32_t taken_count;                        /* given to the firmware */
 static volatile uint32_t overrun_count;
-static struct step_count steps;
-static struct { bool bridge, stepper; int32_t duty, rate; } drive;
+static struct played_motors motors;
 static uint32_t lockstep_time, fed_time, timer_offset;
 static bool lockstep, step_active;
 
@@ -148,16 +147,16 @@ static void obey_faults(void)
 
 static void report_outputs(void)
 {
-    mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
-    mailbox.out.duty = drive.bridge ? drive.duty : 0;
-    mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
-    mailbox.out.steps = (int32_t)steps.count;
+    mailbox.out.enabled = (uint32_t)motors.bridge | (uint32_t)motors.stepper << 1;
+    mailbox.out.duty = motors.bridge ? motors.duty : 0;
+    mailbox.out.step_rate = motors.stepper ? motors.rate : 0;
+    mailbox.out.steps = (int32_t)motors.steps.count;
 }
 
 static void begin_step(void)
 {
     obey_faults();
-    step_count_advance(&steps, mailbox.in.time - lockstep_time);
+    step_count_advance(&motors.steps, mailbox.in.time - lockstep_time);
     lockstep_time = mailbox.in.time;
     if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
         reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
@@ -198,7 +197,7 @@ static void follow_timer(void)
     seen_count = received_count;
     obey_faults();
     uint32_t now = hal_time_us();
-    step_count_advance(&steps, now - last);
+    step_count_advance(&motors.steps, now - last);
     last = now;
     report_outputs();
 }
@@ -234,20 +233,17 @@ void hal_read_sensors(struct hal_sensors *sensors)
 
 void hal_set_bridge(bool enabled, int32_t duty)
 {
-    drive.bridge = enabled;
-    drive.duty = duty;
+    play_bridge(&motors, enabled, duty);
 }
 
 void hal_set_stepper(bool enabled, int32_t rate)
 {
-    drive.stepper = enabled;
-    drive.rate = rate;
-    step_count_set_rate(&steps, enabled ? rate : 0);
+    play_stepper(&motors, enabled, rate);
 }
 
 int32_t hal_steps_sent(void)
 {
-    return (int32_t)steps.count;
+    return (int32_t)motors.steps.count;
 }
 
 void hal_outputs_off(void)
