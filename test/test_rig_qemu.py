@@ -104,10 +104,8 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
     words = {
         'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
         'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
-        'BOOT_ID_AT': 'offsetof(struct mailbox, in.boot_id)',
-        'WORLD_AT': 'offsetof(struct mailbox, in.time)',
-        'PINS_AT': 'offsetof(struct mailbox, in.encoder)',
-        'REQUEST_AT': 'offsetof(struct mailbox, in.request)',
+        'OVERFLOW': 'MAILBOX_OVERFLOW', 'WORLD_AT': 'offsetof(struct mailbox, world)',
+        'PINS_AT': 'offsetof(struct mailbox, world.encoder)',
         'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
         'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
         'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
@@ -210,7 +208,7 @@ def test_clock_wraps_without_a_jump(image):
 
 @pytest.mark.parametrize('fault, cause', [
     ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
-    ('crash', ResetCause.SOFTWARE)])
+    ('crash', ResetCause.SOFTWARE), ('overflow', ResetCause.SOFTWARE)])
 def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
     bench.hello()
     bench.command(Arm())

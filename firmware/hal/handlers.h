@@ -6,7 +6,6 @@ _Noreturn void reset_handler(void);
 void crash_handler(void);
 
 void systick_handler(void);
-void request_handler(void);
 void supply_handler(void);
 void step_pulse_handler(void);
 void serial_handler(void);

@@ -17,7 +17,6 @@ int main(void);
 /* those that this back end does not define */
 #pragma weak systick_handler = crash_handler
 #pragma weak supply_handler = crash_handler
-#pragma weak request_handler = crash_handler
 #pragma weak step_pulse_handler = crash_handler
 #pragma weak serial_handler = crash_handler
 #pragma weak serial_sent_handler = crash_handler
@@ -41,7 +40,6 @@ static const struct {
         [BUS_FAULT] = crash_handler, [USAGE_FAULT] = crash_handler,
         [SYSTICK] = systick_handler,
         [INTERRUPT_0 + 1] = supply_handler,
-        [INTERRUPT_0 + 6] = request_handler,
         [INTERRUPT_0 + 23] = switches_handler,
         [INTERRUPT_0 + 28] = step_pulse_handler,
         [INTERRUPT_0 + 37] = serial_handler,

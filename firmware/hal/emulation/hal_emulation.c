@@ -4,10 +4,12 @@
  * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
  * converter, encoder counters, PWM, DMA or watchdog, so these pass through the mailbox. In lockstep
  * a request brings a time, what the pins are given and what the serial line has brought; it is
- * done when the main loop comes round again: nothing depends on how fast QEMU runs.
+ * answered when the main loop comes round again, and until the next one the processor stands still:
+ * nothing depends on how fast QEMU runs.
  */
 #include "core/memory.h"
 #include "hal/cortex_m4.h"
+#include "hal/emulation/host_files.h"
 #include "hal/emulation/mailbox.h"
 #include "hal/emulation/played_motors.h"
 #include "hal/hal.h"
@@ -29,7 +31,6 @@ enum {
     SERIAL_INTERRUPT_NUMBER = 37,
     QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
     RECEIVE_SIZE = 4096,                            /* a power of two */
-    REQUEST_INTERRUPT_NUMBER = 6,                   /* nothing else here uses it */
 };
 
 extern volatile struct mailbox mailbox;
@@ -40,7 +41,8 @@ static uint32_t taken_count;                        /* given to the firmware */
 static volatile uint32_t overrun_count;
 static struct played_motors motors;
 static uint32_t lockstep_time, fed_time, timer_offset;
-static bool lockstep, step_active;
+static int32_t requests, answers;                   /* pipes */
+static bool lockstep;
 
 static void keep_received(uint8_t byte)
 {
@@ -59,13 +61,8 @@ void serial_handler(void)
     }
 }
 
-/* Both only wake the processor: it sleeps while there is nothing to do. The tick is there because
-   an interrupt that comes just before the processor falls asleep does not wake it. */
+/* Only wakes the processor, which sleeps while there is nothing to do. */
 void systick_handler(void)
-{
-}
-
-void request_handler(void)
 {
 }
 
@@ -84,20 +81,30 @@ static void start_ticks(void)
     SYSTICK_CONTROL = SYSTICK_ON | SYSTICK_INTERRUPT | SYSTICK_CORE_CLOCK;
 }
 
+static void open_pipes(void)
+{
+    SYSTICK_CONTROL = 0;
+    requests = host_file_open(mailbox.requests, false);
+    answers = host_file_open(mailbox.answers, true);
+    if (requests < 0 || answers < 0) {
+        crash_handler();
+    }
+}
+
 void hal_start(struct hal_identity *identity)
 {
     start_ticks();
-    while (mailbox.in.start != MAILBOX_START) {
+    while (mailbox.start != MAILBOX_START) {
         wait_for_interrupt();
     }
     start_timer();
-    lockstep = mailbox.in.mode == MAILBOX_LOCKSTEP;
-    lockstep_time = mailbox.in.time;
-    timer_offset = mailbox.in.time - TIMER_COUNT;
+    lockstep = mailbox.mode == MAILBOX_LOCKSTEP;
+    lockstep_time = mailbox.world.time;
+    timer_offset = mailbox.world.time - TIMER_COUNT;
     fed_time = hal_time_us();
 
     memcpy(identity->uid, "EMULATEDBENC", sizeof identity->uid);
-    identity->boot_id = mailbox.in.boot_id;
+    identity->boot_id = mailbox.world.boot_id;
     identity->reset = mailbox.out.boots == 0 ? RESET_CAUSE_POWER
                     : mailbox.out.reset_cause ? (enum reset_cause)mailbox.out.reset_cause
                     : RESET_CAUSE_SOFTWARE;
@@ -105,17 +112,19 @@ void hal_start(struct hal_identity *identity)
     identity->healthy = memory_works;
 
     hal_outputs_off();
-    mailbox.in.faults = 0;
+    mailbox.world.faults = 0;
     mailbox.out.reset_cause = 0;
     mailbox.out.sent = 0;
     mailbox.out.steps = 0;
-    mailbox.out.boots++;
-    interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
-    interrupt_enable(REQUEST_INTERRUPT_NUMBER, 1);
-    SERIAL_CONTROL = SERIAL_ON;
-    /* last: the host may send as soon as the request that led here is done */
+    if (lockstep) {
+        open_pipes();
+    } else {
+        interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
+        SERIAL_CONTROL = SERIAL_ON;
+    }
+    /* last: the host may send as soon as it sees this */
     memory_barrier();
-    mailbox.out.done = mailbox.in.request;
+    mailbox.out.boots++;
 }
 
 /* Do what a real processor does when its power or its watchdog says so. */
@@ -126,18 +135,32 @@ static void reset_because(enum reset_cause cause)
     processor_reset();
 }
 
+/* Every call lays a frame on the stack that it needs until the end. */
+static void __attribute__((noinline)) grow_stack(uint32_t depth)
+{
+    volatile uint32_t here[32] = {depth};
+    if (here[0] == depth) {
+        grow_stack(depth + 1);
+    }
+    here[0]++;
+}
+
 static void obey_faults(void)
 {
-    uint32_t faults = mailbox.in.faults;
+    uint32_t faults = mailbox.world.faults;
     if (faults & MAILBOX_REBOOT) {
-        reset_because((enum reset_cause)mailbox.in.reset_cause);
+        reset_because((enum reset_cause)mailbox.world.reset_cause);
     }
     if (faults & MAILBOX_CRASH) {
-        mailbox.in.faults = 0;
+        mailbox.world.faults = 0;
         __asm volatile("udf #0");
     }
+    if (faults & MAILBOX_OVERFLOW) {
+        mailbox.world.faults = 0;
+        grow_stack(0);
+    }
     if (faults & MAILBOX_HANG) {
-        mailbox.in.faults = 0;
+        mailbox.world.faults = 0;
         uint32_t begin = TIMER_COUNT;
         while (TIMER_COUNT - begin < HAL_WATCHDOG_MS * 1000u) {
         }
@@ -153,39 +176,27 @@ static void report_outputs(void)
     mailbox.out.steps = (int32_t)motors.steps.count;
 }
 
-static void begin_step(void)
+static void take_request(void)
 {
+    host_file_read(requests, &mailbox.world, sizeof mailbox.world);
+    host_file_read(requests, mailbox.from_host, mailbox.world.received);
     obey_faults();
-    step_count_advance(&motors.steps, mailbox.in.time - lockstep_time);
-    lockstep_time = mailbox.in.time;
+    step_count_advance(&motors.steps, mailbox.world.time - lockstep_time);
+    lockstep_time = mailbox.world.time;
     if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
         reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
     }
-    for (uint32_t i = 0; i < mailbox.in.received; i++) {
+    for (uint32_t i = 0; i < mailbox.world.received; i++) {
         keep_received(mailbox.from_host[i]);
     }
-    mailbox.out.sent = 0;
-    step_active = true;
 }
 
-static void end_step(void)
+/* What follows the outputs in memory follows them in the pipe. */
+static void answer(void)
 {
     report_outputs();
-    step_active = false;
-    memory_barrier();
-    mailbox.out.done = mailbox.in.request;
-}
-
-static void take_request(void)
-{
-    if (step_active) {
-        end_step();
-    }
-    if (mailbox.in.request != mailbox.out.done) {
-        begin_step();
-    } else {
-        wait_for_interrupt();
-    }
+    host_file_write(answers, &mailbox.out, sizeof mailbox.out + mailbox.out.sent);
+    mailbox.out.sent = 0;
 }
 
 static void follow_timer(void)
@@ -205,6 +216,7 @@ static void follow_timer(void)
 void hal_poll(void)
 {
     if (lockstep) {
+        answer();
         take_request();
     } else {
         follow_timer();
@@ -224,11 +236,11 @@ void hal_feed_watchdog(void)
 void hal_read_sensors(struct hal_sensors *sensors)
 {
     for (int axis = 0; axis < HAL_AXES; axis++) {
-        sensors->encoder[axis] = (uint16_t)mailbox.in.encoder[axis];
-        sensors->flex[axis] = mailbox.in.flex[axis];
+        sensors->encoder[axis] = (uint16_t)mailbox.world.encoder[axis];
+        sensors->flex[axis] = mailbox.world.flex[axis];
     }
-    sensors->current = mailbox.in.current;
-    sensors->inputs = (uint8_t)mailbox.in.inputs;
+    sensors->current = mailbox.world.current;
+    sensors->inputs = (uint8_t)mailbox.world.inputs;
 }
 
 void hal_set_bridge(bool enabled, int32_t duty)
