@@ -105,6 +105,7 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
         'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
         'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
         'OVERFLOW': 'MAILBOX_OVERFLOW', 'WORLD_AT': 'offsetof(struct mailbox, world)',
+        'RECEIVED_AT': 'offsetof(struct mailbox, world.received)',
         'PINS_AT': 'offsetof(struct mailbox, world.encoder)',
         'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
         'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',

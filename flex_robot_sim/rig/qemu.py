@@ -19,14 +19,17 @@ import time
 from typing import NamedTuple
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
+from flex_robot_sim.rig.line import BYTES_PER_SECOND
 from flex_robot_sim.rig.pty_port import PtyPort
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
 PATIENCE = 20.0                     # for one step, or for a boot                       [s]
+PIECE = 256                         # bytes that go to the board at once in real time
 BOOTS_NOT = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
@@ -39,6 +42,7 @@ WORD = struct.Struct('<I')
 OUT = struct.Struct('<4I3i')        # bytes, boots, cause, enabled; duty, step rate, steps
 TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
 WORLD_AT = HEAD.size
+RECEIVED_AT = WORLD_AT + 4
 PINS_AT = WORLD_AT + 20
 OUT_AT = WORLD_AT + WORLD.size
 TO_HOST_AT = OUT_AT + OUT.size
@@ -55,6 +59,18 @@ wait "$child"
 kill "$watcher" 2>/dev/null
 """
 FIRST_DESCRIPTOR = 10
+
+
+@contextlib.contextmanager
+def _before_others():
+    """Give processes that are started here a real-time priority, if it is allowed."""
+    policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
+    refused = use_realtime_priority(1)
+    try:
+        yield
+    finally:
+        if not refused:
+            os.sched_setscheduler(0, policy, parameter)
 
 
 class World(NamedTuple):
@@ -74,6 +90,12 @@ class Outputs(NamedTuple):
     steps: int                      # pulses sent since boot
     bridge: bool                    # the motor sees the duty; off: no current
     stepper: bool                   # the driver holds the rotor
+
+
+def _around(at, data):
+    """Places and pieces of bytes that are laid into the ring from `at` on."""
+    first = FROM_HOST - at
+    return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
 
 
 class QemuMachine:
@@ -97,7 +119,9 @@ class QemuMachine:
         self._mailbox = symbol_address(image, 'mailbox')
         self.outputs, self.boots = None, 0
         self._boot_id, self._world = boot_id, world or World()
-        self._start(str(image))
+        self._received, self._asking = 0, threading.Lock()
+        with contextlib.nullcontext() if lockstep else _before_others():
+            self._start(str(image))
         try:
             head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
             self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
@@ -145,11 +169,27 @@ class QemuMachine:
         self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
         return self.outputs
 
-    def close(self):
-        """End QEMU."""
+    def receive(self, data):
+        """In real time: give bytes to the serial port of the firmware, at most FROM_HOST at once."""
+        lines = ''
+        for byte_at, piece in _around(self._received % FROM_HOST, data):
+            lines += self._writing(FROM_HOST_AT + byte_at, piece)
+        self._received = (self._received + len(data)) % 2**32
+        self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
+
+    def read_sent(self):
+        """In real time: wait for what the firmware sends; b'' when QEMU has ended."""
+        return self._answers.read(4096)
+
+    def stop(self):
+        """End QEMU; whoever waits for it sees that."""
         self._process.stdin.close()
         self._process.wait()
-        for end in (self._process.stderr, self._qtest, self.serial, self._requests, self._answers):
+
+    def close(self):
+        """End QEMU and let go of everything."""
+        self.stop()
+        for end in (self._process.stderr, self._qtest, self._requests, self._answers):
             end.close()
 
     def __enter__(self):
@@ -159,19 +199,19 @@ class QemuMachine:
         self.close()
 
     def _start(self, image):
-        (self._qtest, self.serial), sockets = zip(socket.socketpair(), socket.socketpair())
+        self._qtest, qtest = socket.socketpair()
+        self._qtest.settimeout(PATIENCE)
         (to_read, requests), (answers, to_write) = os.pipe(), os.pipe()
         self._requests, self._answers = os.fdopen(requests, 'wb', 0), os.fdopen(answers, 'rb', 0)
         self._poll = select.poll()
         self._poll.register(self._answers, select.POLLIN)
-        theirs = [*(end.detach() for end in sockets), to_read, to_write]
+        theirs = [qtest.detach(), to_read, to_write]
         numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in theirs]
-        self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[2:]]
+        self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
-                   '-monitor', 'none', '-no-user-config', '-qtest-log', 'none',
-                   '-semihosting-config', 'enable=on,target=native']
-        for name, number in zip(('qtest', 'serial'), numbers):
-            command += ['-chardev', f'socket,id={name},fd={number}', f'-{name}', f'chardev:{name}']
+                   '-monitor', 'none', '-serial', 'none', '-no-user-config',
+                   '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
+                   '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
         # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
         self._process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
@@ -179,8 +219,6 @@ class QemuMachine:
             pass_fds=numbers)
         for end in (*theirs, *numbers):
             os.close(end)
-        for end in (self._qtest, self.serial):
-            end.settimeout(PATIENCE)
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
@@ -233,7 +271,7 @@ class QemuMachine:
     def _ask(self, lines):
         """Send lines of the qtest protocol, and return the bytes in each answer."""
         count, data = lines.count('\n'), b''
-        with self._named_errors():
+        with self._asking, self._named_errors():
             self._qtest.sendall(lines.encode())
             while data.count(b'\n') < count:
                 piece = self._qtest.recv(4096)
@@ -263,7 +301,7 @@ class QemuPort:
     """
     The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
 
-    What nobody reads is thrown away, because a port that is not drained would freeze QEMU.
+    What nobody reads is thrown away, because a pipe that is not drained would freeze QEMU.
     """
 
     def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
@@ -279,7 +317,6 @@ class QemuPort:
         except BaseException:
             self.port.close()
             raise
-        self.machine.serial.settimeout(None)
         self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
                          for work in (self._to_host, self._to_board)]
         for thread in self._threads:
@@ -293,9 +330,10 @@ class QemuPort:
     def close(self):
         """End QEMU and take the port away."""
         self._ended.set()
-        self.machine.close()
+        self.machine.stop()
         for thread in self._threads:
             thread.join()
+        self.machine.close()
         self.port.close()
 
     def __enter__(self):
@@ -305,12 +343,16 @@ class QemuPort:
         self.close()
 
     def _to_host(self):
-        with contextlib.suppress(OSError):
-            while data := self.machine.serial.recv(4096):
-                self.port.write(data)
+        while data := self.machine.read_sent():
+            self.port.write(data)
 
     def _to_board(self):
-        with contextlib.suppress(OSError):
+        """Give bytes to the board no faster than its line brings them."""
+        with contextlib.suppress(RigError):     # QEMU has ended
             while not self._ended.is_set():
                 if self.port.wait(0.05):
-                    self.machine.serial.sendall(self.port.read())
+                    data = self.port.read()
+                    for at in range(0, len(data), PIECE):
+                        piece = data[at:at + PIECE]
+                        self.machine.receive(piece)
+                        time.sleep(len(piece) / BYTES_PER_SECOND)

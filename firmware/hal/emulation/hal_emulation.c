@@ -1,8 +1,10 @@
 /*
  * The hardware as QEMU's netduinoplus2 and the mailbox give it.
  *
- * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
- * converter, encoder counters, PWM, DMA or watchdog, so these pass through the mailbox. In lockstep
+ * Real are the processor and the timer that gives the time; QEMU has no pins, converter, encoder
+ * counters, PWM, DMA or watchdog, so these pass through the mailbox. So do serial bytes, laid into
+ * memory as the board's DMA does it, and those that are sent through a pipe, a frame at a time:
+ * QEMU's port would handle each byte by itself, with as many changes of process. In lockstep
  * a request brings a time, what the pins are given and what the serial line has brought; it is
  * answered when the main loop comes round again, and until the next one the processor stands still:
  * nothing depends on how fast QEMU runs.
@@ -21,27 +23,22 @@
 #define TIMER_COUNT REGISTER(0x40000C24)
 #define TIMER_PRESCALER REGISTER(0x40000C28)
 #define TIMER_RELOAD REGISTER(0x40000C2C)
-#define SERIAL_STATUS REGISTER(0x40011000)          /* USART1 */
-#define SERIAL_DATA REGISTER(0x40011004)
-#define SERIAL_CONTROL REGISTER(0x4001100C)
 
 enum {
-    SERIAL_RECEIVED = 1 << 5,
-    SERIAL_ON = 1 << 13 | 1 << 5 | 1 << 3 | 1 << 2, /* port, receive interrupt, sender, receiver */
-    SERIAL_INTERRUPT_NUMBER = 37,
     QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
     RECEIVE_SIZE = 4096,                            /* a power of two */
 };
 
 extern volatile struct mailbox mailbox;
 
-static volatile uint8_t received[RECEIVE_SIZE];
-static volatile uint32_t received_count;            /* taken from the port, by the interrupt */
+static uint8_t received[RECEIVE_SIZE];
+static uint32_t received_count;                     /* taken from the mailbox */
 static uint32_t taken_count;                        /* given to the firmware */
-static volatile uint32_t overrun_count;
+static uint32_t overrun_count;
 static struct played_motors motors;
 static uint32_t lockstep_time, fed_time, timer_offset;
 static int32_t requests, answers;                   /* pipes */
+static uint32_t seen_count;                         /* bytes in the mailbox, in real time */
 static bool lockstep;
 
 static void keep_received(uint8_t byte)
@@ -51,13 +48,6 @@ static void keep_received(uint8_t byte)
         received_count++;
     } else {
         overrun_count++;
-    }
-}
-
-void serial_handler(void)
-{
-    while (SERIAL_STATUS & SERIAL_RECEIVED) {
-        keep_received((uint8_t)SERIAL_DATA);
     }
 }
 
@@ -83,8 +73,7 @@ static void start_ticks(void)
 
 static void open_pipes(void)
 {
-    SYSTICK_CONTROL = 0;
-    requests = host_file_open(mailbox.requests, false);
+    requests = lockstep ? host_file_open(mailbox.requests, false) : 0;
     answers = host_file_open(mailbox.answers, true);
     if (requests < 0 || answers < 0) {
         crash_handler();
@@ -116,11 +105,11 @@ void hal_start(struct hal_identity *identity)
     mailbox.out.reset_cause = 0;
     mailbox.out.sent = 0;
     mailbox.out.steps = 0;
+    open_pipes();
     if (lockstep) {
-        open_pipes();
+        SYSTICK_CONTROL = 0;
     } else {
-        interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
-        SERIAL_CONTROL = SERIAL_ON;
+        seen_count = mailbox.world.received;
     }
     /* last: the host may send as soon as it sees this */
     memory_barrier();
@@ -199,13 +188,26 @@ static void answer(void)
     mailbox.out.sent = 0;
 }
 
+/* In real time `from_host` is a ring and `received` a counter that wraps. */
+static void keep_what_arrived(void)
+{
+    uint32_t arrived = mailbox.world.received;
+    if (arrived - seen_count > MAILBOX_FROM_HOST) {
+        overrun_count += arrived - seen_count - MAILBOX_FROM_HOST;
+        seen_count = arrived - MAILBOX_FROM_HOST;
+    }
+    while (seen_count != arrived) {
+        keep_received(mailbox.from_host[seen_count++ % MAILBOX_FROM_HOST]);
+    }
+}
+
 static void follow_timer(void)
 {
-    static uint32_t last, seen_count;
-    if (received_count == seen_count) {
+    static uint32_t last;
+    if (mailbox.world.received == seen_count) {
         wait_for_interrupt();
     }
-    seen_count = received_count;
+    keep_what_arrived();
     obey_faults();
     uint32_t now = hal_time_us();
     step_count_advance(&motors.steps, now - last);
@@ -277,18 +279,18 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 
 size_t hal_serial_room(void)
 {
-    /* QEMU's port takes bytes at once, and its proxy always drains */
+    /* in real time the host takes whatever comes */
     return lockstep ? MAILBOX_TO_HOST - mailbox.out.sent : MAILBOX_TO_HOST;
 }
 
 void hal_serial_write(const uint8_t *bytes, size_t size)
 {
+    if (!lockstep) {
+        host_file_write(answers, bytes, size);
+        return;
+    }
     for (size_t i = 0; i < size; i++) {
-        if (lockstep) {
-            mailbox.to_host[mailbox.out.sent++] = bytes[i];
-        } else {
-            SERIAL_DATA = bytes[i];
-        }
+        mailbox.to_host[mailbox.out.sent++] = bytes[i];
     }
 }
 

@@ -2,9 +2,10 @@
  * The mailbox: a piece of RAM through which the host plays the world around the processor.
  *
  * rig/qemu.py fills it over QEMU's qtest socket; the address is the ELF symbol `mailbox`. In real
- * time it goes on to write the world and to read the outputs there. In lockstep two pipes of the
- * host carry them: a request is a world and the bytes from the host, an answer the outputs and the
- * bytes to the host. Its Python layout is checked against this one by a test.
+ * time it goes on to write world and bytes and to read the outputs there, while bytes to the host
+ * leave by a pipe. In lockstep two pipes carry everything: a request is a world and the bytes from
+ * the host, an answer the outputs and the bytes to the host. The layout in Python is checked
+ * against this one by a test.
  */
 #ifndef FLEX_MAILBOX_H
 #define FLEX_MAILBOX_H
@@ -29,7 +30,8 @@ enum mailbox_fault {
 
 struct mailbox_world {
     uint32_t time;              /* board clock in this step; in real time: at boot [us] */
-    uint32_t received;          /* bytes from the host before this step, in `from_host` */
+    uint32_t received;          /* bytes from the host in `from_host`: before this step; in real time
+                                   since power-up, and `from_host` is a ring */
     uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
     uint32_t reset_cause;       /* enum reset_cause of a reboot */
     uint32_t boot_id;           /* of the next boot */
@@ -49,8 +51,6 @@ struct mailbox_out {
     int32_t steps;              /* sent since boot */
 };
 
-/* In lockstep serial bytes are laid into memory, as the board's DMA does; in real time they go
-   through QEMU's serial port. */
 struct mailbox {
     uint32_t start;             /* MAILBOX_START, written last */
     uint32_t mode;              /* enum mailbox_mode, read at boot */
