@@ -63,7 +63,12 @@ def test_make_builds_both_programs_and_says_what_they_use(built):
     folder, said = built
     assert (folder / 'board.bin').stat().st_size > 0
     assert (folder / 'emulation.elf').is_file()
-    assert 'board.elf' in said and 'flash' in said and 'largest stack frames' in said
+    assert 'board.elf' in said and 'flash' in said
+    deepest, size = map(int, re.search(r'deepest stack: (\d+) B of (\d+) B', said).groups())
+    assert size == 8192
+    # the way down that is printed, without interrupts
+    way = [int(frame) for frame in re.findall(r'\w+ (\d+)(?: >|$)', said.splitlines()[-1])]
+    assert sum(way) < deepest < size
 
 
 @for_the_board
@@ -98,6 +103,14 @@ def test_vectors_stand_where_the_processor_looks(built):
     for place, name in places.items():
         assert words[place] == firmware.symbol_address(elf, name) | 1, name
     assert {place for place, word in enumerate(words) if word} == {0, *places}
+
+
+@for_the_board
+def test_function_that_calls_itself_has_no_deepest_stack(built):
+    graphs = sorted((built[0] / 'target').glob('**/*.ci'))      # the fault of the emulation does
+    result = subprocess.run(['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
+                            capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, 'stack: grow_stack calls itself\n')
 
 
 @for_the_board
