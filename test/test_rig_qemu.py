@@ -24,6 +24,7 @@ from flex_robot_sim.rig.protocol import (
     Arm,
     BackEnd,
     Event,
+    EventAck,
     EventKind,
     Fault,
     Health,
@@ -40,7 +41,8 @@ from flex_robot_sim.rig.protocol import (
     Time,
     TimeReply,
 )
-from flex_robot_sim.rig.qemu import QemuMachine, QemuPort, World
+from flex_robot_sim.rig.qemu import QemuMachine, World
+from flex_robot_sim.rig.qemu_port import QemuPort
 from flex_robot_sim.share import share_folder
 
 MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
@@ -362,6 +364,40 @@ def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
             time.sleep(0.01)
         port.reset_input_buffer()
         assert (wait_for(port, FrameReader(True), Telemetry).message.time - first) % WRAP > 50_000
+
+
+def test_port_brings_more_bytes_than_the_board_can_hold_in_their_order(image, tmp_path):
+    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
+        reader = FrameReader(from_board=True)
+        port.write(HELLO)
+        session = wait_for(port, reader, HelloAck).session
+        before = wait_for(port, reader, Health).message
+        # four times the ring in the mailbox, at the speed of the line
+        acknowledgements = b''.join(encode(EventAck(1000), session, k) for k in range(1500))
+        assert len(acknowledgements) > 4 * qemu.FROM_HOST
+        port.write(acknowledgements + encode(Stream(0), session, 1))
+        wait_for(port, reader, Ack)
+        after = wait_for(port, reader, Health).message
+        assert after.frames - before.frames == 1501
+        assert (after.crc_errors, after.overruns) == (before.crc_errors, before.overruns)
+
+
+def test_port_in_real_time_shows_what_the_pins_are_given(image, tmp_path):
+    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
+        reader = FrameReader(from_board=True)
+        port.write(HELLO)
+        session = wait_for(port, reader, HelloAck).session
+        port.write(encode(Stream(500), session, 1))
+        rig.machine.set_world(World((100, -50), (33000, 32000), 0.417, int(Input.TURN_UPPER)))
+        deadline = time.monotonic() + 20
+        # the inputs are the last that is written
+        while not wait_for(port, reader, Telemetry).message.inputs:
+            assert time.monotonic() < deadline
+        seen = wait_for(port, reader, Telemetry).message
+        assert (seen.slide_counts, seen.turn_counts) == (100, -50)
+        assert (seen.adc_root, seen.adc_tip) == (33000, 32000)
+        assert seen.inputs == Input.TURN_UPPER
+        assert rig.machine.read_outputs() == (0, 0, 0, False, False)
 
 
 def test_port_leaves_neither_link_nor_thread(image, tmp_path):

@@ -4,7 +4,7 @@ The firmware in QEMU: the processor is emulated, the world around it is played t
 In lockstep time stands still until `step`; what a step does depends on nothing else than what it
 was given. Requests and answers go through two pipes, which the firmware opens as files of the
 host: the processor waits in a read, and a step costs two changes of the process and no more. In
-real time `QemuPort` makes the serial port a pseudo terminal like any other.
+real time (qemu_port.py) the mailbox is written and read over QEMU's qtest socket.
 """
 
 import contextlib
@@ -22,14 +22,11 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
-from flex_robot_sim.rig.line import BYTES_PER_SECOND
-from flex_robot_sim.rig.pty_port import PtyPort
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
 PATIENCE = 20.0                     # for one step, or for a boot                       [s]
-PIECE = 256                         # bytes that go to the board at once in real time
 BOOTS_NOT = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
@@ -37,7 +34,8 @@ START = 0x5354524D
 REAL_TIME, LOCKSTEP = 0, 1
 REBOOT, HANG, CRASH, OVERFLOW = 1, 2, 4, 8
 HEAD = struct.Struct('<4xI24s24s')  # mode, pipes
-WORLD = struct.Struct('<5I2i2IiI')  # time, bytes, faults, cause, boot; encoders, ADC, current, inputs
+# time, bytes, faults, cause, boot; encoders, ADC, current, inputs
+WORLD = struct.Struct('<5I2i2IiI')
 WORD = struct.Struct('<I')
 OUT = struct.Struct('<4I3i')        # bytes, boots, cause, enabled; duty, step rate, steps
 TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
@@ -165,12 +163,12 @@ class QemuMachine:
         self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self):
-        """In real time: return the present Outputs; in lockstep `outputs` has those of the step."""
+        """In real time: return the present Outputs; in lockstep they are in `outputs`."""
         self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
         return self.outputs
 
     def receive(self, data):
-        """In real time: give bytes to the serial port of the firmware, at most FROM_HOST at once."""
+        """In real time: give bytes to the serial port, at most FROM_HOST at once."""
         lines = ''
         for byte_at, piece in _around(self._received % FROM_HOST, data):
             lines += self._writing(FROM_HOST_AT + byte_at, piece)
@@ -234,7 +232,7 @@ class QemuMachine:
         return self._answer('does not finish its step')
 
     def _answer(self, problem):
-        """Wait for what the firmware answers, keep the outputs and return the bytes to the host."""
+        """Wait for the answer, keep the outputs and return the bytes to the host."""
         data, size = b'', OUT.size
         with self._named_errors():
             while len(data) < size:
@@ -295,64 +293,3 @@ class QemuMachine:
                 said = self._process.stderr.read().decode(errors='replace').strip()
             reason = said.splitlines()[0] if said else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error
-
-
-class QemuPort:
-    """
-    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
-
-    What nobody reads is thrown away, because a pipe that is not drained would freeze QEMU.
-    """
-
-    def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
-        """
-        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
-
-        :param clock: of the board at power-up [us].
-        """
-        self.port = PtyPort(link)
-        self._ended = threading.Event()
-        try:
-            self.machine = QemuMachine(image, False, boot_id, clock, world)
-        except BaseException:
-            self.port.close()
-            raise
-        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
-                         for work in (self._to_host, self._to_board)]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def link(self):
-        """Path of the port."""
-        return str(self.port.link)
-
-    def close(self):
-        """End QEMU and take the port away."""
-        self._ended.set()
-        self.machine.stop()
-        for thread in self._threads:
-            thread.join()
-        self.machine.close()
-        self.port.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def _to_host(self):
-        while data := self.machine.read_sent():
-            self.port.write(data)
-
-    def _to_board(self):
-        """Give bytes to the board no faster than its line brings them."""
-        with contextlib.suppress(RigError):     # QEMU has ended
-            while not self._ended.is_set():
-                if self.port.wait(0.05):
-                    data = self.port.read()
-                    for at in range(0, len(data), PIECE):
-                        piece = data[at:at + PIECE]
-                        self.machine.receive(piece)
-                        time.sleep(len(piece) / BYTES_PER_SECOND)

@@ -83,7 +83,7 @@ static void timer_of_microseconds_start(void)
 enum { SUPPLY_FELL = 0x5FA11 };
 static volatile uint32_t last_words __attribute__((section(".uninitialised")));
 
-/* The flash is too slow for this clock below 2.7 V: better no program than a wrong one. */
+/* Below 2.7 V the flash is too slow for this clock: better no program than a wrong one. */
 void supply_handler(void)
 {
     hal_outputs_off();
@@ -94,7 +94,7 @@ void supply_handler(void)
 /* False: the supply is low already, and is not watched. */
 static bool supply_watch_start(void)
 {
-    POWER_CONTROL |= POWER_WATCH_AT_2_7_V;
+    POWER_CONTROL |= POWER_WATCH_LEVEL_4;
     uint32_t begin = TIM5->count;
     while (TIM5->count - begin < 100) {
     }

@@ -10,7 +10,8 @@
 /* 5 Power control */
 #define POWER_CONTROL REGISTER(0x40007000)
 #define POWER_STATUS REGISTER(0x40007004)
-enum { POWER_WATCH_AT_2_7_V = 1 << 4 | 5 << 5, POWER_IS_LOW = 1 << 2, LINE_OF_SUPPLY = 16 };
+/* level 4: 2.66 V as it falls, 2.76 V as it rises, both within 60 mV (data sheet) */
+enum { POWER_WATCH_LEVEL_4 = 1 << 4 | 4 << 5, POWER_IS_LOW = 1 << 2, LINE_OF_SUPPLY = 16 };
 
 /* 7 Reset and clock control */
 struct rcc {
