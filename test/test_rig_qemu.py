@@ -10,14 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
+from firmware_in_qemu import HELLO, WRAP, needs_qemu
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig import qemu
-from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
+from flex_robot_sim.rig.firmware import build
 from flex_robot_sim.rig.frames import FrameReader, encode
 from flex_robot_sim.rig.protocol import (
     MAJOR,
-    MINOR,
     SCHEMA_CRC,
     Ack,
     Arm,
@@ -26,7 +26,6 @@ from flex_robot_sim.rig.protocol import (
     EventKind,
     Fault,
     Health,
-    Hello,
     HelloAck,
     Input,
     Mode,
@@ -40,10 +39,7 @@ from flex_robot_sim.rig.protocol import (
 from flex_robot_sim.rig.qemu import QemuMachine, World
 from flex_robot_sim.share import share_folder
 
-MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
-HELLO = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 1234))
-WRAP = 2**32
+pytestmark = needs_qemu
 
 
 @pytest.fixture(scope='module')

@@ -5,18 +5,15 @@ from pathlib import Path
 
 import pytest
 import serial
+from firmware_in_qemu import HELLO, WRAP, needs_qemu
 
 from flex_robot_sim.rig import qemu
-from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
+from flex_robot_sim.rig.firmware import build
 from flex_robot_sim.rig.frames import FrameReader, encode
 from flex_robot_sim.rig.protocol import (
-    MAJOR,
-    MINOR,
-    SCHEMA_CRC,
     Ack,
     EventAck,
     Health,
-    Hello,
     HelloAck,
     Input,
     Stream,
@@ -27,10 +24,7 @@ from flex_robot_sim.rig.protocol import (
 from flex_robot_sim.rig.qemu import World
 from flex_robot_sim.rig.qemu_port import QemuPort
 
-MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
-HELLO = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 1234))
-WRAP = 2**32
+pytestmark = needs_qemu
 
 
 @pytest.fixture(scope='module')
