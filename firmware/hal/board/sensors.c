@@ -46,9 +46,10 @@ static void encoder_start(struct timer *timer)
     timer->control1 = TIMER_ON;
 }
 
+/* From power-down on, so that the first conversion is that of the first input. */
 static void converter_run(void)
 {
-    ADC1->control2 = ADC_ON;                        /* no conversion, no request to the DMA */
+    ADC1->control2 = 0;
     DMA2->stream[0].control = 0;
     wait_for(&DMA2->stream[0].control, DMA_ON, 0);
     DMA2->low_clear = DMA_STREAM_0_FLAGS;
@@ -58,6 +59,9 @@ static void converter_run(void)
     DMA2->stream[0].control = DMA_CHANNEL(0) | DMA_HALF_WORDS | DMA_NEXT_BYTE | DMA_CIRCULAR | DMA_ON;
     ADC1->status = 0;
     ADC1->control2 = ADC_ON | ADC_CONTINUOUS | ADC_DMA | ADC_DMA_FOREVER;
+    uint32_t begin = TIM5->count;
+    while (TIM5->count - begin < 5) {               /* it settles in 3 us */
+    }
     ADC1->control2 |= ADC_START;
 }
 
@@ -68,10 +72,6 @@ static void converter_start(void)
     ADC1->sequence[0] = (CONVERTED_INPUTS - 1) << 20;
     ADC1->sequence[2] = 1 | 2 << 5 | 3 << 10;               /* inputs 1, 2, 3 */
     ADC1->sample[1] = EIGHTY_FOUR_CYCLES << 3 | EIGHTY_FOUR_CYCLES << 6 | EIGHTY_FOUR_CYCLES << 9;
-    ADC1->control2 = ADC_ON;
-    uint32_t begin = TIM5->count;
-    while (TIM5->count - begin < 10) {                      /* it settles in 3 us */
-    }
     converter_run();
 }
 

@@ -100,13 +100,22 @@ static void write_watchdog(uint32_t address, uint32_t value)
     }
 }
 
-/* The sequence goes round until the DMA has filled its memory. */
-static void convert(void)
+/* The sequence goes round until the DMA has filled its memory; power-down ends it. */
+static void write_converter(uint32_t before, uint32_t value)
 {
-    bool runs = bits(ADC1_CR2, 0, 1) && bits(ADC1_CR2, 8, 1) && bits(stream(0, SCR), 0, 1);
-    if (runs && bits(ADC1_CR2, 30, 1)) {
-        *word_at(DMA2_LISR) |= 1u << 5;
+    static uint32_t powered_at;
+    if (!(before & 1) && value & 1) {
+        powered_at = reg(TIM_5 + CNT);
     }
+    around.runs_converter = around.runs_converter && value & 1;
+    if (value & 1u << 30 && before & 1 && reg(TIM_5 + CNT) - powered_at >= 3) {
+        around.sequence_slipped = around.sequence_slipped || around.runs_converter;
+        around.runs_converter = true;
+        if (value & 1 << 8 && bits(stream(0, SCR), 0, 1)) {
+            *word_at(DMA2_LISR) |= 1u << 5;
+        }
+    }
+    set_reg(ADC1_CR2, value & ~(1u << 30));
 }
 
 static void write_register(uint32_t address, uint32_t before, uint32_t value)
@@ -140,6 +149,9 @@ static void write_register(uint32_t address, uint32_t before, uint32_t value)
     case TIM_1 + SR: case TIM_2 + SR: case TIM_3 + SR: case TIM_5 + SR: case TIM_8 + SR:
         set_reg(address, before & value);
         break;
+    case ADC1_CR2:
+        write_converter(before, value);
+        break;
     case RNG_CR:
         set_reg(address, value);
         set_reg(RNG_SR, value >> 2 & 1);
@@ -155,7 +167,6 @@ static void write_register(uint32_t address, uint32_t before, uint32_t value)
         }
         set_reg(address, value);
     }
-    convert();
     follow_break_input();
 }
 

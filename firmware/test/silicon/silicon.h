@@ -45,6 +45,7 @@ extern struct surroundings {
     bool crystal, supply_is_low;
     uint16_t high[5];               /* levels given to the pins of the ports A to E */
     int64_t fed;                    /* times that the watchdog was fed; -1: not started */
+    bool runs_converter, sequence_slipped;  /* a start in the middle of a sequence shifts the inputs */
     uint16_t rose_as_output[5], fell_as_output[5];      /* level when a pin became an output */
 } around;
 
