@@ -10,16 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
-import serial
+from firmware_in_qemu import HELLO, WRAP, needs_qemu
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig import qemu
-from flex_robot_sim.rig.firmware import TOOLS, build, missing_tools
+from flex_robot_sim.rig.firmware import build
 from flex_robot_sim.rig.frames import FrameReader, encode
-from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.protocol import (
     MAJOR,
-    MINOR,
     SCHEMA_CRC,
     Ack,
     Arm,
@@ -28,7 +26,6 @@ from flex_robot_sim.rig.protocol import (
     EventKind,
     Fault,
     Health,
-    Hello,
     HelloAck,
     Input,
     Mode,
@@ -38,16 +35,11 @@ from flex_robot_sim.rig.protocol import (
     State,
     Stream,
     Telemetry,
-    Time,
-    TimeReply,
 )
-from flex_robot_sim.rig.qemu import QemuMachine, QemuPort, World
+from flex_robot_sim.rig.qemu import QemuMachine, World
 from flex_robot_sim.share import share_folder
 
-MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
-HELLO = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 1234))
-WRAP = 2**32
+pytestmark = needs_qemu
 
 
 @pytest.fixture(scope='module')
@@ -105,10 +97,9 @@ def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
     words = {
         'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
         'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
-        'BOOT_ID_AT': 'offsetof(struct mailbox, in.boot_id)',
-        'WORLD_AT': 'offsetof(struct mailbox, in.time)',
-        'PINS_AT': 'offsetof(struct mailbox, in.encoder)',
-        'REQUEST_AT': 'offsetof(struct mailbox, in.request)',
+        'OVERFLOW': 'MAILBOX_OVERFLOW', 'WORLD_AT': 'offsetof(struct mailbox, world)',
+        'RECEIVED_AT': 'offsetof(struct mailbox, world.received)',
+        'PINS_AT': 'offsetof(struct mailbox, world.encoder)',
         'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
         'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
         'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
@@ -211,7 +202,7 @@ def test_clock_wraps_without_a_jump(image):
 
 @pytest.mark.parametrize('fault, cause', [
     ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
-    ('crash', ResetCause.SOFTWARE)])
+    ('crash', ResetCause.SOFTWARE), ('overflow', ResetCause.SOFTWARE)])
 def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
     bench.hello()
     bench.command(Arm())
@@ -356,125 +347,3 @@ def test_missing_qemu_is_one_line_that_says_what_to_install(monkeypatch):
     assert str(raised.value) == (
         'qemu-system-arm cannot be found. Install it (Debian, Ubuntu: sudo apt install '
         '--no-install-recommends qemu-system-arm).')
-
-
-def wait_for(port, reader, kind, seconds=20):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        for frame in reader.feed(port.read(max(1, port.in_waiting))):
-            if isinstance(frame.message, kind):
-                return frame
-    raise AssertionError(f'no {kind.__name__} came')
-
-
-def test_port_in_real_time_answers_and_keeps_the_time_of_the_host(image, tmp_path):
-    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
-        reader = FrameReader(from_board=True)
-        port.write(HELLO)
-        session = wait_for(port, reader, HelloAck).session
-        stamps = []
-        for token in (1, 2):
-            before = time.monotonic()
-            port.write(encode(Time(token), session))
-            reply = wait_for(port, reader, TimeReply).message
-            stamps.append((before, time.monotonic(), reply.received * 1e-6))
-            if token == 1:
-                port.write(encode(Stream(1000), session, 1))
-                for _ in range(200):
-                    wait_for(port, reader, Telemetry)
-        (sent_1, came_1, board_1), (sent_2, came_2, board_2) = stamps
-        # an answer lies between question and reply; the clocks of host and QEMU are one
-        assert sent_2 - came_1 - 1e-3 <= board_2 - board_1 <= came_2 - sent_1 + 1e-3
-
-
-def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(image, tmp_path):
-    code = ('import sys, time\n'
-            'from flex_robot_sim.rig.link import LinkSettings, RigLink\n'
-            'link = RigLink(sys.argv[1], LinkSettings(telemetry_rate=1000, hello_timeout=20.0))\n'
-            'while True:\n'
-            '    if link.reading:\n'
-            '        if link.reading.message.state != 2:\n'       # a step was late, for instance
-            '            link.clear(), link.arm()\n'
-            '        print(link.reading.message.duty, flush=True)\n'
-            '    link.drive(0.3, 0.0)\n'
-            '    time.sleep(0.01)\n')
-    with QemuPort(tmp_path / 'rig', image) as rig:
-        heard, write = bytearray(), rig.port.write
-
-        def heard_and_written(data):
-            heard.extend(data)
-            write(data)
-        rig.port.write = heard_and_written
-        with subprocess.Popen([sys.executable, '-c', code, rig.link], stdout=subprocess.PIPE,
-                              text=True) as host:
-            while host.stdout.readline().strip() != '0.3':
-                assert host.poll() is None
-            host.send_signal(signal.SIGKILL)
-        deadline = time.monotonic() + 20
-        while rig.machine.read_outputs().bridge:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        told = []
-        while not told or told[-1].state != State.FAULT:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-            told = [frame.message for frame in FrameReader(from_board=True).feed(bytes(heard))
-                    if isinstance(frame.message, Telemetry)]
-    armed = max(k for k, seen in enumerate(told) if seen.state == State.ARMED)
-    first = armed
-    while (told[first - 1].state, told[first - 1].setpoint_sequence) == (
-            State.ARMED, told[armed].setpoint_sequence):
-        first -= 1
-    off = told[armed + 1]
-    assert any(seen.duty == 0.3 for seen in told) and off.duty == 0.0
-    # a computer that is busy holds QEMU up, and a late step in motion is a fault as well
-    assert off.faults in (Fault.WATCHDOG, Fault.LATE, Fault.WATCHDOG | Fault.LATE)
-    # no step that started 99 ms or more after the last set point has left them on
-    assert (told[armed].time - told[first].time) % WRAP < 99_000
-
-
-def test_plug_that_is_pulled_in_motion_comes_back_to_a_board_that_stands(image, tmp_path):
-    settings = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=20.0)
-    with QemuPort(tmp_path / 'rig', image) as rig, RigLink(rig.link, settings) as link:
-        deadline = time.monotonic() + 20
-        while rig.machine.read_outputs().duty != 3000:
-            assert time.monotonic() < deadline
-            if link.reading and link.reading.message.state != State.ARMED:
-                link.clear()            # a busy computer may have made a step late
-                link.arm()
-            link.drive(0.3, 0.0)
-            time.sleep(0.01)
-        rig.port.unplug()
-        assert link.wait_until(lambda: link.state == LinkState.NO_PORT, 20)
-        rig.port.plug()
-        plugged = time.monotonic()
-        assert link.wait_until(lambda: link.state == LinkState.READY, 20)
-        assert time.monotonic() - plugged < 1.0
-        seen = link.reading
-        assert link.wait_until(lambda: link.reading not in (None, seen), 20)
-        # the new session has disarmed it, or the watchdog, or QEMU was held up and a step was late
-        assert link.reading.message.state in (State.DISARMED, State.FAULT)
-        assert not rig.machine.read_outputs().bridge
-
-
-def test_port_that_nobody_reads_does_not_freeze_the_board(image, tmp_path):
-    with QemuPort(tmp_path / 'rig', image) as rig, serial.Serial(rig.link, timeout=0.1) as port:
-        reader = FrameReader(from_board=True)
-        port.write(HELLO)
-        session = wait_for(port, reader, HelloAck).session
-        port.write(encode(Stream(1000), session, 1))
-        first = wait_for(port, reader, Telemetry).message.time
-        deadline = time.monotonic() + 20
-        while not rig.port.overflows:       # the terminal is full
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        port.reset_input_buffer()
-        assert (wait_for(port, FrameReader(True), Telemetry).message.time - first) % WRAP > 50_000
-
-
-def test_port_leaves_neither_link_nor_thread(image, tmp_path):
-    with QemuPort(tmp_path / 'rig', image) as rig:
-        threads = rig._threads
-        assert Path(rig.link).exists()
-    assert not Path(rig.link).exists()
-    assert not any(thread.is_alive() for thread in threads)

@@ -247,6 +247,9 @@ static const struct command *command_for(uint8_t id, const void *fields)
 static enum result judge(struct board *board, uint8_t id, const void *fields, int32_t *value)
 {
     const struct command *command = command_for(id, fields);
+    if (command == NULL) {
+        return RESULT_OUT_OF_RANGE;             /* a frame of the schema without a row here */
+    }
     uint8_t refusal = command->refusals[board->state - STATE_DISARMED];
     if (board->session.read_only && command->changes) {
         return RESULT_READ_ONLY;

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "hal/instructions.h"
+
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
 
 #define SYSTICK_CONTROL REGISTER(0xE000E010)
@@ -20,28 +22,6 @@ static inline void interrupt_enable(unsigned number, uint8_t priority)
 {
     INTERRUPT_PRIORITY(number) = (uint8_t)(priority << 4);      /* four bits are implemented */
     INTERRUPT_ENABLE(number) = 1u << (number % 32);
-}
-
-static inline uint32_t interrupts_mask(void)
-{
-    uint32_t previous;
-    __asm volatile("mrs %0, primask\n\tcpsid i" : "=r"(previous) : : "memory");
-    return previous;
-}
-
-static inline void interrupts_restore(uint32_t previous)
-{
-    __asm volatile("msr primask, %0" : : "r"(previous) : "memory");
-}
-
-static inline void wait_for_interrupt(void)
-{
-    __asm volatile("wfi" : : : "memory");
-}
-
-static inline void memory_barrier(void)
-{
-    __asm volatile("dsb" : : : "memory");
 }
 
 _Noreturn static inline void processor_reset(void)

@@ -21,9 +21,9 @@ enum {
 struct hal_identity {
     uint32_t uid[3];                /* of this very chip */
     uint32_t boot_id;               /* differs from boot to boot */
-    enum reset_cause reset;         /* SOFTWARE: it crashed, for nothing else resets by software */
+    enum reset_cause reset;         /* SOFTWARE: it crashed */
     bool emulated;
-    bool healthy;                   /* memory, clock and converter passed their test */
+    bool healthy;                   /* memory, clock, supply and converter passed their test */
 };
 
 struct hal_sensors {

@@ -3,11 +3,10 @@
 #define FLEX_HANDLERS_H
 
 _Noreturn void reset_handler(void);
-_Noreturn void crash_handler(void);
+void crash_handler(void);
 
 void systick_handler(void);
-void request_handler(void);
-void bridge_break_handler(void);
+void supply_handler(void);
 void step_pulse_handler(void);
 void serial_handler(void);
 void serial_sent_handler(void);

@@ -16,8 +16,7 @@ bool memory_works;
 int main(void);
 /* those that this back end does not define */
 #pragma weak systick_handler = crash_handler
-#pragma weak bridge_break_handler = crash_handler
-#pragma weak request_handler = crash_handler
+#pragma weak supply_handler = crash_handler
 #pragma weak step_pulse_handler = crash_handler
 #pragma weak serial_handler = crash_handler
 #pragma weak serial_sent_handler = crash_handler
@@ -40,9 +39,8 @@ static const struct {
         [NMI] = crash_handler, [HARD_FAULT] = crash_handler, [MEMORY_FAULT] = crash_handler,
         [BUS_FAULT] = crash_handler, [USAGE_FAULT] = crash_handler,
         [SYSTICK] = systick_handler,
-        [INTERRUPT_0 + 6] = request_handler,
+        [INTERRUPT_0 + 1] = supply_handler,
         [INTERRUPT_0 + 23] = switches_handler,
-        [INTERRUPT_0 + 24] = bridge_break_handler,
         [INTERRUPT_0 + 28] = step_pulse_handler,
         [INTERRUPT_0 + 37] = serial_handler,
         [INTERRUPT_0 + 40] = switches_handler,
@@ -67,6 +65,18 @@ static bool test_memory(void)
     return true;
 }
 
+static _Noreturn void __attribute__((used)) stop_and_reset(void)
+{
+    hal_outputs_off();
+    processor_reset();
+}
+
+/* On a stack of its own again, because the old one may have grown out of the memory. */
+__attribute__((naked)) void crash_handler(void)
+{
+    __asm volatile("ldr r0, =stack_top\n\tmov sp, r0\n\tb stop_and_reset");
+}
+
 void reset_handler(void)
 {
     bool works = test_memory();
@@ -79,11 +89,5 @@ void reset_handler(void)
     }
     memory_works = works;
     main();
-    crash_handler();
-}
-
-void crash_handler(void)
-{
-    hal_outputs_off();
-    processor_reset();
+    stop_and_reset();
 }

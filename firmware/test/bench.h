@@ -5,20 +5,20 @@
 #include <string.h>
 
 #include "core/board.h"
-#include "hal/emulation/step_count.h"
+#include "hal/emulation/played_motors.h"
+#include "test/check.h"
 
 static struct {
     uint32_t time;
     struct hal_sensors sensors;
-    bool bridge, stepper;
-    int32_t duty, rate;
-    struct step_count steps;
+    struct played_motors motors;
     uint8_t to_board[8192], to_host[65536];
     size_t to_board_size, taken, to_host_size, room;
     uint32_t fed;
 } bench;
 
 static struct board board;
+static uint16_t sequence;
 
 void hal_start(struct hal_identity *identity)
 {
@@ -29,22 +29,12 @@ void hal_poll(void) {}
 uint32_t hal_time_us(void) { return bench.time; }
 void hal_feed_watchdog(void) { bench.fed = bench.time; }
 void hal_read_sensors(struct hal_sensors *sensors) { *sensors = bench.sensors; }
-int32_t hal_steps_sent(void) { return (int32_t)bench.steps.count; }
+int32_t hal_steps_sent(void) { return (int32_t)bench.motors.steps.count; }
 size_t hal_serial_room(void) { return bench.room; }
 void hal_serial_errors(struct hal_serial_errors *errors) { *errors = (struct hal_serial_errors){0}; }
 
-void hal_set_bridge(bool enabled, int32_t duty)
-{
-    bench.bridge = enabled;
-    bench.duty = duty;
-}
-
-void hal_set_stepper(bool enabled, int32_t rate)
-{
-    bench.stepper = enabled;
-    bench.rate = rate;
-    step_count_set_rate(&bench.steps, enabled ? rate : 0);
-}
+void hal_set_bridge(bool enabled, int32_t duty) { play_bridge(&bench.motors, enabled, duty); }
+void hal_set_stepper(bool enabled, int32_t rate) { play_stepper(&bench.motors, enabled, rate); }
 
 void hal_outputs_off(void)
 {
@@ -71,7 +61,7 @@ void hal_serial_write(const uint8_t *bytes, size_t size)
 }
 
 /* Power up with a sound bench. */
-static void power_up(uint32_t time)
+static inline void power_up(uint32_t time)
 {
     struct hal_identity identity;
     memset(&bench, 0, sizeof bench);
@@ -82,16 +72,16 @@ static void power_up(uint32_t time)
     board_start(&board, &identity);
 }
 
-static void send(uint8_t id, uint8_t session, uint16_t sequence, const void *fields)
+static inline void send(uint8_t id, uint8_t session, uint16_t number, const void *fields)
 {
     if (bench.taken == bench.to_board_size) {
         bench.taken = bench.to_board_size = 0;
     }
     bench.to_board_size += frame_write(bench.to_board + bench.to_board_size,
-                                       (struct header){id, session, sequence}, fields);
+                                       (struct header){id, session, number}, fields);
 }
 
-static void send_bytes(const uint8_t *bytes, size_t size)
+static inline void send_bytes(const uint8_t *bytes, size_t size)
 {
     if (bench.taken == bench.to_board_size) {
         bench.taken = bench.to_board_size = 0;
@@ -101,19 +91,40 @@ static void send_bytes(const uint8_t *bytes, size_t size)
 }
 
 /* One millisecond. */
-static void step(void)
+static inline void step(void)
 {
-    step_count_advance(&bench.steps, STEP_US);
+    step_count_advance(&bench.motors.steps, STEP_US);
     bench.time += STEP_US;
     board_receive(&board);
     board_step(&board, bench.time);
 }
 
-static void hello(uint32_t nonce)
+static inline void hello(uint32_t nonce)
 {
     struct hello_frame frame = {.major = PROTOCOL_MAJOR, .schema_crc = SCHEMA_CRC, .nonce = nonce};
     send(FRAME_HELLO, 0, 0, &frame);
     step();
+}
+
+static inline void command(uint8_t id, const void *fields)
+{
+    send(id, board.outbox.session, ++sequence, fields);
+    step();
+}
+
+static inline void setpoint(uint8_t mode, int16_t duty, int32_t step_rate, uint16_t validity)
+{
+    struct setpoint_frame frame = {mode, duty, step_rate, validity};
+    send(FRAME_SETPOINT, board.outbox.session, ++sequence, &frame);
+    step();
+}
+
+static inline void power_up_and_arm(void)
+{
+    power_up(0);
+    hello(1);
+    command(FRAME_ARM, NULL);
+    CHECK_EQUAL(board.state, STATE_ARMED);
 }
 
 #endif

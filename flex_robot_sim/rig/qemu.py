@@ -2,12 +2,15 @@
 The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
 
 In lockstep time stands still until `step`; what a step does depends on nothing else than what it
-was given. In real time `QemuPort` makes the serial port a pseudo terminal like any other.
+was given. Requests and answers go through two pipes, which the firmware opens as files of the
+host: the processor waits in a read, and a step costs two changes of the process and no more. In
+real time (qemu_port.py) the mailbox is written and read over QEMU's qtest socket.
 """
 
 import contextlib
 import fcntl
 import os
+import select
 import socket
 import struct
 import subprocess
@@ -16,42 +19,36 @@ import time
 from typing import NamedTuple
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.firmware import build, missing_tools, symbol_address
-from flex_robot_sim.rig.pty_port import PtyPort
 
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
 PATIENCE = 20.0                     # for one step, or for a boot                       [s]
-
-# The processor sleeps until it is asked, which makes a step four times as fast on a busy computer
-# as one that watches the mailbox.
-WAKE = ''.join(f'set_irq_in /machine/unattached/device[0]/armv7m unnamed-gpio-in 6 {level}\n'
-               for level in (1, 0))
+BOOTS_NOT = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
 START = 0x5354524D
 REAL_TIME, LOCKSTEP = 0, 1
-REBOOT, HANG, CRASH = 1, 2, 4
-HEAD = struct.Struct('<4x2I')       # mode, boot id
-WORLD = struct.Struct('<4I2i2IiI')  # time, bytes, faults, cause; encoders, ADC, current, inputs
+REBOOT, HANG, CRASH, OVERFLOW = 1, 2, 4, 8
+HEAD = struct.Struct('<4xI24s24s')  # mode, pipes
+# time, bytes, faults, cause, boot; encoders, ADC, current, inputs
+WORLD = struct.Struct('<5I2i2IiI')
 WORD = struct.Struct('<I')
-OUT = struct.Struct('<5I3i')        # done, bytes, boots, cause, enabled; duty, step rate, steps
+OUT = struct.Struct('<4I3i')        # bytes, boots, cause, enabled; duty, step rate, steps
 TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
-AT_ONCE = 128                       # of those to the host that are read with the outputs
-NOT_DONE = b'\xff\xff\xff\xff'
-BOOT_ID_AT = 8
 WORLD_AT = HEAD.size
-PINS_AT = WORLD_AT + 16
-REQUEST_AT = WORLD_AT + WORLD.size
-OUT_AT = REQUEST_AT + WORD.size
+RECEIVED_AT = WORLD_AT + 4
+PINS_AT = WORLD_AT + 20
+OUT_AT = WORLD_AT + WORLD.size
 TO_HOST_AT = OUT_AT + OUT.size
 FROM_HOST_AT = TO_HOST_AT + TO_HOST
 SIZE = FROM_HOST_AT + FROM_HOST
 
 # Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
-# and ends itself with QEMU. Descriptor 3 is free: those of the sockets start at FIRST_SOCKET.
+# and ends itself with QEMU. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
 SUPERVISOR = """
 exec 3<&0
 "$@" </dev/null 3<&- & child=$!
@@ -59,7 +56,19 @@ exec 3<&0
 wait "$child"
 kill "$watcher" 2>/dev/null
 """
-FIRST_SOCKET = 10
+FIRST_DESCRIPTOR = 10
+
+
+@contextlib.contextmanager
+def _before_others():
+    """Give processes that are started here a real-time priority, if it is allowed."""
+    policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
+    refused = use_realtime_priority(1)
+    try:
+        yield
+    finally:
+        if not refused:
+            os.sched_setscheduler(0, policy, parameter)
 
 
 class World(NamedTuple):
@@ -79,6 +88,12 @@ class Outputs(NamedTuple):
     steps: int                      # pulses sent since boot
     bridge: bool                    # the motor sees the duty; off: no current
     stepper: bool                   # the driver holds the rotor
+
+
+def _around(at, data):
+    """Places and pieces of bytes that are laid into the ring from `at` on."""
+    first = FROM_HOST - at
+    return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
 
 
 class QemuMachine:
@@ -101,15 +116,18 @@ class QemuMachine:
         image = build() if image is None else image
         self._mailbox = symbol_address(image, 'mailbox')
         self.outputs, self.boots = None, 0
-        self._request = 0
-        self._world = world or World()
-        self._qtest, self.serial, self._process = self._started(str(image))
+        self._boot_id, self._world = boot_id, world or World()
+        self._received, self._asking = 0, threading.Lock()
+        with contextlib.nullcontext() if lockstep else _before_others():
+            self._start(str(image))
         try:
-            self._ask(self._writing(0, HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, boot_id)
-                                    + self._packed_world(clock)
-                                    + WORD.pack(0) + NOT_DONE + bytes(OUT.size - WORD.size))
+            head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
+            self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
                       + self._writing(0, WORD.pack(START)))
-            self._wait_until(lambda out: out[0] == 0, 'does not boot')
+            if lockstep:
+                self._answer(BOOTS_NOT)
+            else:
+                self._wait_for_boot()
         except BaseException:
             self.close()
             raise
@@ -120,20 +138,24 @@ class QemuMachine:
 
         At most one control step is done, whatever the distance.
         """
-        return self._asked_for(world, clock, data, 0)
+        return self._asked_for(world, clock, data)
 
     def reboot(self, clock, boot_id, cause):
         """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
-        self._ask(self._writing(BOOT_ID_AT, WORD.pack(boot_id)))
-        self._asked_for(self._world, clock, b'', REBOOT, int(cause))
+        self._boot_id = boot_id
+        self._asked_for(self._world, clock, faults=REBOOT, cause=int(cause))
 
     def hang(self, clock):
         """Let the firmware hang until its watchdog resets the processor."""
-        self._asked_for(self._world, clock, b'', HANG)
+        self._asked_for(self._world, clock, faults=HANG)
 
     def crash(self, clock):
         """Let the firmware meet an instruction that does not exist."""
-        self._asked_for(self._world, clock, b'', CRASH)
+        self._asked_for(self._world, clock, faults=CRASH)
+
+    def overflow(self, clock):
+        """Let the stack of the firmware grow out of the memory."""
+        self._asked_for(self._world, clock, faults=OVERFLOW)
 
     def set_world(self, world):
         """In real time: what the pins are given from now on."""
@@ -141,17 +163,32 @@ class QemuMachine:
         self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self):
-        """Return the present Outputs; in lockstep those of the last step are in `outputs`."""
-        self._read_out()
+        """In real time: return the present Outputs; in lockstep they are in `outputs`."""
+        self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
         return self.outputs
 
-    def close(self):
-        """End QEMU."""
+    def receive(self, data):
+        """In real time: give bytes to the serial port, at most FROM_HOST at once."""
+        lines = ''
+        for byte_at, piece in _around(self._received % FROM_HOST, data):
+            lines += self._writing(FROM_HOST_AT + byte_at, piece)
+        self._received = (self._received + len(data)) % 2**32
+        self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
+
+    def read_sent(self):
+        """In real time: wait for what the firmware sends; b'' when QEMU has ended."""
+        return self._answers.read(4096)
+
+    def stop(self):
+        """End QEMU; whoever waits for it sees that."""
         self._process.stdin.close()
         self._process.wait()
-        self._process.stderr.close()
-        self._qtest.close()
-        self.serial.close()
+
+    def close(self):
+        """End QEMU and let go of everything."""
+        self.stop()
+        for end in (self._process.stderr, self._qtest, self._requests, self._answers):
+            end.close()
 
     def __enter__(self):
         return self
@@ -159,67 +196,67 @@ class QemuMachine:
     def __exit__(self, *error):
         self.close()
 
-    def _started(self, image):
-        ours, theirs = zip(socket.socketpair(), socket.socketpair())
-        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_SOCKET) for end in theirs]
+    def _start(self, image):
+        self._qtest, qtest = socket.socketpair()
+        self._qtest.settimeout(PATIENCE)
+        (to_read, requests), (answers, to_write) = os.pipe(), os.pipe()
+        self._requests, self._answers = os.fdopen(requests, 'wb', 0), os.fdopen(answers, 'rb', 0)
+        self._poll = select.poll()
+        self._poll.register(self._answers, select.POLLIN)
+        theirs = [qtest.detach(), to_read, to_write]
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in theirs]
+        self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
-                   '-monitor', 'none', '-no-user-config', '-qtest-log', 'none']
-        for name, number in zip(('qtest', 'serial'), numbers):
-            command += ['-chardev', f'socket,id={name},fd={number}', f'-{name}', f'chardev:{name}']
+                   '-monitor', 'none', '-serial', 'none', '-no-user-config',
+                   '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
+                   '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
         # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
-        process = subprocess.Popen(
+        self._process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             pass_fds=numbers)
-        for end, number in zip(theirs, numbers):
-            end.close()
-            os.close(number)
-        for end in ours:
-            end.settimeout(PATIENCE)
-        return (*ours, process)
+        for end in (*theirs, *numbers):
+            os.close(end)
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
-        return WORLD.pack(clock % 2**32, received, faults, cause, *world.encoders, *world.adc,
-                          round(world.current * 1000), world.inputs)
+        return WORLD.pack(clock % 2**32, received, faults, cause, self._boot_id, *world.encoders,
+                          *world.adc, round(world.current * 1000), world.inputs)
 
-    def _asked_for(self, world, clock, data, faults, cause=0):
+    def _asked_for(self, world, clock, data=b'', faults=0, cause=0):
         if len(data) > FROM_HOST:
             raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
         self._world = world
-        self._request = (self._request + 1) % 2**32
-        # everything in one packet: each answer that is waited for costs a tenth of a millisecond
-        lines = self._writing(WORLD_AT, self._packed_world(clock, len(data), faults, cause))
-        if data:
-            lines += self._writing(FROM_HOST_AT, data)
-        lines += self._writing(REQUEST_AT, WORD.pack(self._request)) + WAKE
-        out, sent = self._wait_until(lambda out: out[0] == self._request,
-                                     'does not finish its step', lines)
-        count = out[1]
-        if count > AT_ONCE:
-            sent += self._ask(self._reading(TO_HOST_AT + AT_ONCE, count - AT_ONCE))[-1]
-        return sent[:count]
+        with self._named_errors():
+            self._requests.write(self._packed_world(clock, len(data), faults, cause) + data)
+        return self._answer('does not finish its step')
 
-    def _wait_until(self, true, problem, lines=''):
-        """Send lines, then look until true(fields of OUT); return these and AT_ONCE bytes."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            out, sent = self._read_out(lines)
-            if true(out):
-                return out, sent
-            lines = ''
-            if time.monotonic() > deadline:
-                raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+    def _answer(self, problem):
+        """Wait for the answer, keep the outputs and return the bytes to the host."""
+        data, size = b'', OUT.size
+        with self._named_errors():
+            while len(data) < size:
+                if not self._poll.poll(PATIENCE * 1000):
+                    raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+                piece = self._answers.read(OUT.size + TO_HOST)
+                if not piece:
+                    raise ConnectionError
+                data += piece
+                if len(data) >= OUT.size:
+                    size = OUT.size + self._take(data[:OUT.size])
+        return data[OUT.size:]
 
-    def _read_out(self, lines=''):
-        """Fields of OUT and the first bytes to the host, after some lines."""
-        # the firmware writes `done` last: read first, it vouches for what is read after it
-        done, data = self._ask(lines + self._reading(OUT_AT, WORD.size)
-                               + self._reading(OUT_AT, OUT.size + AT_ONCE))[-2:]
-        out = (*WORD.unpack(done), *OUT.unpack(data[:OUT.size])[1:])
-        _, _, self.boots, _, enabled, duty, step_rate, steps = out
+    def _take(self, out):
+        """Keep what the firmware says of itself; return how many bytes go to the host."""
+        sent, self.boots, _, enabled, duty, step_rate, steps = OUT.unpack(out)
         self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
-        return out, data[OUT.size:]
+        return sent
+
+    def _wait_for_boot(self):
+        deadline = time.monotonic() + PATIENCE
+        while not (self.read_outputs() and self.boots):
+            if time.monotonic() > deadline:
+                raise RigError(f'the firmware in QEMU {BOOTS_NOT} within {PATIENCE:g} s')
 
     def _reading(self, at, size):
         """Line that reads a block at an offset in the mailbox."""
@@ -232,7 +269,7 @@ class QemuMachine:
     def _ask(self, lines):
         """Send lines of the qtest protocol, and return the bytes in each answer."""
         count, data = lines.count('\n'), b''
-        with self._named_errors():
+        with self._asking, self._named_errors():
             self._qtest.sendall(lines.encode())
             while data.count(b'\n') < count:
                 piece = self._qtest.recv(4096)
@@ -256,60 +293,3 @@ class QemuMachine:
                 said = self._process.stderr.read().decode(errors='replace').strip()
             reason = said.splitlines()[0] if said else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error
-
-
-class QemuPort:
-    """
-    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
-
-    What nobody reads is thrown away, because a port that is not drained would freeze QEMU.
-    """
-
-    def __init__(self, link=None, image=None, boot_id=1, clock=0, world=None):
-        """
-        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
-
-        :param clock: of the board at power-up [us].
-        """
-        self.port = PtyPort(link)
-        self._ended = threading.Event()
-        try:
-            self.machine = QemuMachine(image, False, boot_id, clock, world)
-        except BaseException:
-            self.port.close()
-            raise
-        self.machine.serial.settimeout(None)
-        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
-                         for work in (self._to_host, self._to_board)]
-        for thread in self._threads:
-            thread.start()
-
-    @property
-    def link(self):
-        """Path of the port."""
-        return str(self.port.link)
-
-    def close(self):
-        """End QEMU and take the port away."""
-        self._ended.set()
-        self.machine.close()
-        for thread in self._threads:
-            thread.join()
-        self.port.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
-
-    def _to_host(self):
-        with contextlib.suppress(OSError):
-            while data := self.machine.serial.recv(4096):
-                self.port.write(data)
-
-    def _to_board(self):
-        with contextlib.suppress(OSError):
-            while not self._ended.is_set():
-                if self.port.wait(0.05):
-                    self.machine.serial.sendall(self.port.read())

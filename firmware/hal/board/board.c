@@ -2,13 +2,14 @@
 #include "hal/board/board.h"
 
 #include "hal/hal.h"
+#include "hal/handlers.h"
 #include "hal/memory_test.h"
 
-#ifndef CRYSTAL_MHZ
-#define CRYSTAL_MHZ 8
+#ifndef PATIENCE
+#define PATIENCE 500000          /* turns of a loop: at least 30 ms */
 #endif
 
-enum { INTERNAL_MHZ = 16, PATIENCE = 500000 };      /* turns of a loop: at least 30 ms */
+enum { INTERNAL_MHZ = 16 };
 
 bool wait_for(volatile uint32_t *status, uint32_t mask, uint32_t value)
 {
@@ -32,9 +33,11 @@ bool clock_start(void)
     /* 1 MHz x 336 = 336 MHz; / 2 for the core, / 7 for the random numbers */
     RCC->pll = input_mhz | 336u << 6 | 7u << 24 | (crystal ? (uint32_t)RCC_PLL_FROM_HSE : 0);
     RCC->control |= RCC_PLL_ON;
-    FLASH_ACCESS = FLASH_FIVE_WAITS | FLASH_PREFETCH | FLASH_CACHES;
+    /* without prefetch, which revision A of the chip cannot do: the first Discovery boards have it */
+    FLASH_ACCESS = FLASH_FIVE_WAITS | FLASH_CACHES;
     RCC->configuration = RCC_APB1_QUARTER | RCC_APB2_HALF;
-    if (!wait_for(&RCC->control, RCC_PLL_READY, RCC_PLL_READY)) {
+    if (!wait_for(&FLASH_ACCESS, FLASH_WAITS, FLASH_FIVE_WAITS)
+            || !wait_for(&RCC->control, RCC_PLL_READY, RCC_PLL_READY)) {
         processor_reset();      /* nothing here would keep time; the motors are off */
     }
     RCC->configuration |= RCC_SWITCH_PLL;
@@ -48,7 +51,7 @@ static void peripherals_on(void)
 {
     RCC->ahb1_enable |= RCC_AHB1_GPIO_A_TO_E | RCC_AHB1_DMA2;
     RCC->ahb2_enable |= RCC_AHB2_RNG;
-    RCC->apb1_enable |= RCC_APB1_TIM2 | RCC_APB1_TIM3 | RCC_APB1_TIM5;
+    RCC->apb1_enable |= RCC_APB1_TIM2 | RCC_APB1_TIM3 | RCC_APB1_TIM5 | RCC_APB1_POWER;
     RCC->apb2_enable |= RCC_APB2_TIM1 | RCC_APB2_TIM8 | RCC_APB2_USART1 | RCC_APB2_ADC1
         | RCC_APB2_SYSCFG;
     (void)RCC->apb2_enable;         /* errata 2.1.13: the clock needs a moment */
@@ -76,12 +79,43 @@ static void timer_of_microseconds_start(void)
     TIM5->control1 = TIMER_ON;
 }
 
+/* What a reset by software has left behind about its cause. */
+enum { SUPPLY_FELL = 0x5FA11 };
+static volatile uint32_t last_words __attribute__((section(".uninitialised")));
+
+/* Below 2.7 V the flash is too slow for this clock: better no program than a wrong one. */
+void supply_handler(void)
+{
+    hal_outputs_off();
+    last_words = SUPPLY_FELL;
+    processor_reset();
+}
+
+/* False: the supply is low already, and is not watched. */
+static bool supply_watch_start(void)
+{
+    POWER_CONTROL |= POWER_WATCH_LEVEL_4;
+    uint32_t begin = TIM5->count;
+    while (TIM5->count - begin < 100) {
+    }
+    if (POWER_STATUS & POWER_IS_LOW) {
+        return false;
+    }
+    EXTI->rising |= 1u << LINE_OF_SUPPLY;
+    EXTI->interrupt |= 1u << LINE_OF_SUPPLY;
+    interrupt_enable(IRQ_SUPPLY, 0);
+    return true;
+}
+
 static enum reset_cause reset_cause(void)
 {
     uint32_t status = RCC->status;
+    bool supply_fell = last_words == SUPPLY_FELL;
+    last_words = 0;
     RCC->status |= RCC_STATUS_FORGET;
     /* every cause also sets the pin, and power sets low voltage: ask in this order */
     return status & RCC_STATUS_WATCHDOG ? RESET_CAUSE_INDEPENDENT_WATCHDOG
+         : status & RCC_STATUS_SOFTWARE && supply_fell ? RESET_CAUSE_LOW_VOLTAGE
          : status & RCC_STATUS_SOFTWARE ? RESET_CAUSE_SOFTWARE
          : status & RCC_STATUS_POWER ? RESET_CAUSE_POWER
          : status & RCC_STATUS_BROWNOUT ? RESET_CAUSE_LOW_VOLTAGE
@@ -102,7 +136,9 @@ static uint32_t boot_number(void)
 
 static void watchdog_start(void)
 {
-    DEBUG_FREEZE_APB1 |= DEBUG_FREEZE_IWDG;
+    /* a debugger that halts the processor leaves PWM and pulses running: let it be reset, even if
+       the debugger has asked for another behaviour */
+    DEBUG_FREEZE_APB1 &= ~(uint32_t)DEBUG_FREEZE_IWDG;
     IWDG_KEY = IWDG_START;
     IWDG_KEY = IWDG_UNLOCK;
     IWDG_RELOAD = HAL_WATCHDOG_MS * 8 - 1;          /* of 32 kHz / 4, the prescaler after reset */
@@ -112,11 +148,16 @@ static void watchdog_start(void)
 
 void hal_start(struct hal_identity *identity)
 {
+    if (RCC->configuration & RCC_SWITCHED) {
+        /* no reset has led here but a boot loader, with its clock, interrupts and devices on */
+        processor_reset();
+    }
     enum reset_cause reset = reset_cause();
     peripherals_on();
     motors_start();                                 /* off, before anything can take long */
     bool clock_works = clock_start();
     timer_of_microseconds_start();
+    bool supply_holds = supply_watch_start();
     bool converter_works = sensors_start();
     serial_start();
     for (unsigned word = 0; word < 3; word++) {
@@ -125,7 +166,7 @@ void hal_start(struct hal_identity *identity)
     identity->boot_id = boot_number();
     identity->reset = reset;
     identity->emulated = false;
-    identity->healthy = memory_works && clock_works && converter_works;
+    identity->healthy = memory_works && clock_works && supply_holds && converter_works;
     watchdog_start();
 }
 

@@ -2,7 +2,9 @@
  * The two motors: a bridge with two PWM inputs at 20 kHz, and step pulses of a 32-bit timer.
  *
  * The stop button is also the break input of the PWM timer, so that it cuts the PWM without any
- * software; the interrupts here take the stepper away as well.
+ * software; its interrupt in sensors.c takes the stepper away as well. The timer's own interrupt
+ * stays off: its flag follows the level of the input and would come again for as long as the
+ * button is pressed.
  */
 #include "hal/board/board.h"
 #include "hal/hal.h"
@@ -40,10 +42,7 @@ static void pwm_start(void)
     TIM1->outputs = TIMER_OUTPUTS_1_2;
     TIM1->break_dead_time = TIMER_BREAK_ON | TIMER_BREAK_HIGH | TIMER_IDLE_DRIVEN;
     TIM1->event = TIMER_EVENT_UPDATE;
-    TIM1->status = 0;
-    TIM1->interrupt = TIMER_INTERRUPT_BREAK;
     TIM1->control1 = TIMER_ON | TIMER_PRELOAD;
-    interrupt_enable(IRQ_BRIDGE_BREAK, 0);
 }
 
 static void step_timer_start(void)
@@ -77,16 +76,14 @@ void hal_outputs_off(void)
     step_rate = 0;
 }
 
-void bridge_break_handler(void)
-{
-    TIM1->status = ~(uint32_t)TIMER_STATUS_BREAK;
-    hal_outputs_off();
-}
-
 void step_pulse_handler(void)
 {
-    TIM2->status = ~(uint32_t)TIMER_STATUS_UPDATE;
-    steps_sent += GPIO_B->output & 1u << STEP_DIRECTION ? 1u : -1u;
+    /* the slow bus may bring the clearing too late to end the interrupt: it then comes again, and
+       nothing is there to count */
+    if (TIM2->status & TIMER_STATUS_UPDATE) {
+        TIM2->status = ~(uint32_t)TIMER_STATUS_UPDATE;
+        steps_sent += GPIO_B->output & 1u << STEP_DIRECTION ? 1u : -1u;
+    }
 }
 
 /* An interrupt may have switched off what its interrupted caller then switched on. */
@@ -131,16 +128,18 @@ static void run_pulses(int32_t rate)
 {
     uint32_t magnitude = (uint32_t)(rate < 0 ? -rate : rate);
     uint32_t period = (uint32_t)((uint64_t)STEP_TIMER_HZ * 1000 / magnitude);
+    uint32_t pulse_begins = period - PULSE;
     stop_pulses();
     if ((rate ^ step_rate) < 0 || step_rate == 0) {
         pin_write(GPIO_B, STEP_DIRECTION, rate > 0);
         TIM2->count = 0;                /* a whole period: ample time for the direction */
     } else {
-        /* the share of the way to the next pulse stays what it was */
-        TIM2->count = (uint32_t)((uint64_t)TIM2->count * period / (TIM2->reload + 1ull));
+        /* the share of the way to the next pulse stays what it was, and the pulse stays whole */
+        uint32_t share = (uint32_t)((uint64_t)TIM2->count * period / (TIM2->reload + 1ull));
+        TIM2->count = share < pulse_begins ? share : pulse_begins - 1;
     }
     TIM2->reload = period - 1;
-    TIM2->compare[3] = period - PULSE;
+    TIM2->compare[3] = pulse_begins;
     TIM2->control1 |= TIMER_ON;
 }
 

@@ -12,7 +12,7 @@
 enum {
     CONVERTED_INPUTS = 3,
     ADC_FULL = 4095,
-    MILLIAMPERE_FULL = 2945,            /* 3.3 V over the 1.12 V/A of the DRV8874's monitor */
+    MILLIAMPERE_FULL = SUPPLY_MV * 100 / 112,       /* the DRV8874's monitor gives 1.12 V/A */
     EIGHTY_FOUR_CYCLES = 4,
     LINE_OF_STOP_BUTTON = 15,
     PORT_E = 4,
@@ -36,25 +36,32 @@ enum { SWITCH_COUNT = sizeof SWITCHES / sizeof SWITCHES[0] };
 static volatile uint16_t conversions[ADC_CONVERSIONS][CONVERTED_INPUTS];
 static volatile uint32_t edges_seen;
 
+/* A level counts when it has lasted for 3 us (TIM3) or 1.5 us (TIM8): longer than the spikes that
+   motors send into a cable, shorter than the 10 us of a level at 5000 turns per minute. */
 static void encoder_start(struct timer *timer)
 {
     timer->reload = 0xFFFF;
-    timer->mode1 = TIMER_CAPTURE_INPUTS | TIMER_CAPTURE_FILTER;
+    timer->mode1 = TIMER_CAPTURE_INPUTS | TIMER_LONGEST_FILTER;
     timer->slave = TIMER_ENCODER;
     timer->control1 = TIMER_ON;
 }
 
+/* From power-down on, so that the first conversion is that of the first input. */
 static void converter_run(void)
 {
+    ADC1->control2 = 0;
     DMA2->stream[0].control = 0;
     wait_for(&DMA2->stream[0].control, DMA_ON, 0);
-    DMA2->low_clear = 0x3D;
+    DMA2->low_clear = DMA_STREAM_0_FLAGS;
     DMA2->stream[0].peripheral = (uint32_t)(uintptr_t)&ADC1->data;
     DMA2->stream[0].memory = (uint32_t)(uintptr_t)conversions;
     DMA2->stream[0].remaining = ADC_CONVERSIONS * CONVERTED_INPUTS;
     DMA2->stream[0].control = DMA_CHANNEL(0) | DMA_HALF_WORDS | DMA_NEXT_BYTE | DMA_CIRCULAR | DMA_ON;
     ADC1->status = 0;
     ADC1->control2 = ADC_ON | ADC_CONTINUOUS | ADC_DMA | ADC_DMA_FOREVER;
+    uint32_t begin = TIM5->count;
+    while (TIM5->count - begin < 5) {               /* it settles in 3 us */
+    }
     ADC1->control2 |= ADC_START;
 }
 
@@ -65,10 +72,6 @@ static void converter_start(void)
     ADC1->sequence[0] = (CONVERTED_INPUTS - 1) << 20;
     ADC1->sequence[2] = 1 | 2 << 5 | 3 << 10;               /* inputs 1, 2, 3 */
     ADC1->sample[1] = EIGHTY_FOUR_CYCLES << 3 | EIGHTY_FOUR_CYCLES << 6 | EIGHTY_FOUR_CYCLES << 9;
-    ADC1->control2 = ADC_ON;
-    uint32_t begin = TIM5->count;
-    while (TIM5->count - begin < 10) {                      /* it settles in 3 us */
-    }
     converter_run();
 }
 

@@ -76,9 +76,11 @@ static void send_next_piece(void)
 /* Also after an error: a frame that comes damaged is counted by the host. */
 void serial_sent_handler(void)
 {
-    DMA2->high_clear = DMA_STREAM_7_FLAGS;
-    sent_at += piece;
-    send_next_piece();
+    if (DMA2->high_status & DMA_STREAM_7_ENDED) {
+        DMA2->high_clear = DMA_STREAM_7_FLAGS;
+        sent_at += piece;
+        send_next_piece();
+    }
 }
 
 size_t hal_serial_room(void)
@@ -90,12 +92,12 @@ void hal_serial_write(const uint8_t *bytes, size_t size)
 {
     uint32_t begin = queued_at % SEND_SIZE, first = SEND_SIZE - begin;
     if (first > size) {
-        first = size;
+        first = (uint32_t)size;
     }
     memcpy(queued + begin, bytes, first);
     memcpy(queued, bytes + first, size - first);
     uint32_t mask = interrupts_mask();
-    queued_at += size;
+    queued_at += (uint32_t)size;
     if (piece == 0) {
         send_next_piece();
     }

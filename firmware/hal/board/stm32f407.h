@@ -7,6 +7,12 @@
 
 #include "hal/cortex_m4.h"
 
+/* 5 Power control */
+#define POWER_CONTROL REGISTER(0x40007000)
+#define POWER_STATUS REGISTER(0x40007004)
+/* level 4: 2.66 V as it falls, 2.76 V as it rises, both within 60 mV (data sheet) */
+enum { POWER_WATCH_LEVEL_4 = 1 << 4 | 4 << 5, POWER_IS_LOW = 1 << 2, LINE_OF_SUPPLY = 16 };
+
 /* 7 Reset and clock control */
 struct rcc {
     volatile uint32_t control, pll, configuration, interrupt, reset[8], ahb1_enable, ahb2_enable,
@@ -20,6 +26,7 @@ enum {
     RCC_APB1_QUARTER = 5 << 10, RCC_APB2_HALF = 4 << 13,
     RCC_AHB1_GPIO_A_TO_E = 0x1F, RCC_AHB1_DMA2 = 1 << 22, RCC_AHB2_RNG = 1 << 6,
     RCC_APB1_TIM2 = 1 << 0, RCC_APB1_TIM3 = 1 << 1, RCC_APB1_TIM5 = 1 << 3,
+    RCC_APB1_POWER = 1 << 28,
     RCC_APB2_TIM1 = 1 << 0, RCC_APB2_TIM8 = 1 << 1, RCC_APB2_USART1 = 1 << 4,
     RCC_APB2_ADC1 = 1 << 8, RCC_APB2_SYSCFG = 1 << 14,
     RCC_STATUS_FORGET = 1 << 24, RCC_STATUS_BROWNOUT = 1 << 25, RCC_STATUS_PIN = 1 << 26,
@@ -28,7 +35,7 @@ enum {
 
 /* 3 Embedded flash */
 #define FLASH_ACCESS REGISTER(0x40023C00)
-enum { FLASH_FIVE_WAITS = 5, FLASH_PREFETCH = 1 << 8, FLASH_CACHES = 3 << 9 };
+enum { FLASH_FIVE_WAITS = 5, FLASH_WAITS = 7, FLASH_CACHES = 3 << 9 };
 
 /* 8 General-purpose pins */
 struct gpio {
@@ -58,11 +65,9 @@ struct timer {
 #define TIM5 ((struct timer *)0x40000C00)
 #define TIM8 ((struct timer *)0x40010400)
 enum {
-    TIMER_ON = 1 << 0, TIMER_OVERFLOW_ONLY = 1 << 2, TIMER_STOP_AT_OVERFLOW = 1 << 3,
-    TIMER_PRELOAD = 1 << 7,
-    TIMER_ENCODER = 3, TIMER_CAPTURE_INPUTS = 0x0101, TIMER_CAPTURE_FILTER = 0x3030,
-    TIMER_INTERRUPT_UPDATE = 1 << 0, TIMER_INTERRUPT_BREAK = 1 << 7,
-    TIMER_STATUS_UPDATE = 1 << 0, TIMER_STATUS_BREAK = 1 << 7, TIMER_EVENT_UPDATE = 1 << 0,
+    TIMER_ON = 1 << 0, TIMER_OVERFLOW_ONLY = 1 << 2, TIMER_PRELOAD = 1 << 7,
+    TIMER_ENCODER = 3, TIMER_CAPTURE_INPUTS = 0x0101, TIMER_LONGEST_FILTER = 0xF0F0,
+    TIMER_INTERRUPT_UPDATE = 1 << 0, TIMER_STATUS_UPDATE = 1 << 0, TIMER_EVENT_UPDATE = 1 << 0,
     TIMER_PWM1_CHANNEL_1_2 = 0x6868, TIMER_PWM2_CHANNEL_4 = 0x7000,
     TIMER_OUTPUTS_1_2 = 0x0011, TIMER_OUTPUT_4 = 0x1000,
     TIMER_BREAK_ON = 1 << 12, TIMER_BREAK_HIGH = 1 << 13, TIMER_IDLE_DRIVEN = 3 << 10,
@@ -90,9 +95,11 @@ struct dma {
 };
 #define DMA2 ((struct dma *)0x40026400)
 enum {
-    DMA_ON = 1 << 0, DMA_ERROR_INTERRUPT = 1 << 2, DMA_DONE_INTERRUPT = 1 << 4, DMA_FROM_MEMORY = 1 << 6, DMA_CIRCULAR = 1 << 8,
-    DMA_NEXT_BYTE = 1 << 10, DMA_HALF_WORDS = 1 << 11 | 1 << 13,
-    DMA_STREAM_0_DONE = 1 << 5, DMA_STREAM_7_FLAGS = 0x3D << 22,
+    DMA_ON = 1 << 0, DMA_ERROR_INTERRUPT = 1 << 2, DMA_DONE_INTERRUPT = 1 << 4,
+    DMA_FROM_MEMORY = 1 << 6, DMA_CIRCULAR = 1 << 8, DMA_NEXT_BYTE = 1 << 10,
+    DMA_HALF_WORDS = 1 << 11 | 1 << 13,
+    DMA_STREAM_0_DONE = 1 << 5, DMA_STREAM_0_FLAGS = 0x3D, DMA_STREAM_7_FLAGS = 0x3D << 22,
+    DMA_STREAM_7_ENDED = 1 << 27 | 1 << 25,
 };
 #define DMA_CHANNEL(n) ((uint32_t)(n) << 25)
 
@@ -121,7 +128,7 @@ enum {
 enum { IWDG_UNLOCK = 0x5555, IWDG_FEED = 0xAAAA, IWDG_START = 0xCCCC, IWDG_UPDATING = 3,
        RNG_ON = 1 << 2, RNG_READY = 1 << 0, RNG_FAULTS = 3 << 1, DEBUG_FREEZE_IWDG = 1 << 12 };
 
-enum { IRQ_SWITCHES_5_TO_9 = 23, IRQ_BRIDGE_BREAK = 24, IRQ_STEP_PULSE = 28, IRQ_SERIAL = 37,
+enum { IRQ_SUPPLY = 1, IRQ_SWITCHES_5_TO_9 = 23, IRQ_STEP_PULSE = 28, IRQ_SERIAL = 37,
        IRQ_SWITCHES_10_TO_15 = 40, IRQ_SERIAL_SENT = 70 };
 
 /* places of the last registers, from the register maps at the end of each chapter */

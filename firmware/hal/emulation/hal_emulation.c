@@ -1,15 +1,19 @@
 /*
  * The hardware as QEMU's netduinoplus2 and the mailbox give it.
  *
- * Real are the processor, the serial port and the timer that gives the time; QEMU has no pins,
- * converter, encoder counters, PWM, DMA or watchdog, so these pass through the mailbox. In lockstep
+ * Real are the processor and the timer that gives the time; QEMU has no pins, converter, encoder
+ * counters, PWM, DMA or watchdog, so these pass through the mailbox. So do serial bytes, laid into
+ * memory as the board's DMA does it, and those that are sent through a pipe, a frame at a time:
+ * QEMU's port would handle each byte by itself, with as many changes of process. In lockstep
  * a request brings a time, what the pins are given and what the serial line has brought; it is
- * done when the main loop comes round again: nothing depends on how fast QEMU runs.
+ * answered when the main loop comes round again, and until the next one the processor stands still:
+ * nothing depends on how fast QEMU runs.
  */
 #include "core/memory.h"
-#include "hal/emulation/step_count.h"
 #include "hal/cortex_m4.h"
+#include "hal/emulation/host_files.h"
 #include "hal/emulation/mailbox.h"
+#include "hal/emulation/played_motors.h"
 #include "hal/hal.h"
 #include "hal/handlers.h"
 #include "hal/memory_test.h"
@@ -19,29 +23,23 @@
 #define TIMER_COUNT REGISTER(0x40000C24)
 #define TIMER_PRESCALER REGISTER(0x40000C28)
 #define TIMER_RELOAD REGISTER(0x40000C2C)
-#define SERIAL_STATUS REGISTER(0x40011000)          /* USART1 */
-#define SERIAL_DATA REGISTER(0x40011004)
-#define SERIAL_CONTROL REGISTER(0x4001100C)
 
 enum {
-    SERIAL_RECEIVED = 1 << 5,
-    SERIAL_ON = 1 << 13 | 1 << 5 | 1 << 3 | 1 << 2, /* port, receive interrupt, sender, receiver */
-    SERIAL_INTERRUPT_NUMBER = 37,
     QEMU_TIMER_MHZ = 1000,                          /* what QEMU clocks its timers with */
     RECEIVE_SIZE = 4096,                            /* a power of two */
-    REQUEST_INTERRUPT_NUMBER = 6,                   /* nothing else here uses it */
 };
 
 extern volatile struct mailbox mailbox;
 
-static volatile uint8_t received[RECEIVE_SIZE];
-static volatile uint32_t received_count;            /* taken from the port, by the interrupt */
+static uint8_t received[RECEIVE_SIZE];
+static uint32_t received_count;                     /* taken from the mailbox */
 static uint32_t taken_count;                        /* given to the firmware */
-static volatile uint32_t overrun_count;
-static struct step_count steps;
-static struct { bool bridge, stepper; int32_t duty, rate; } drive;
+static uint32_t overrun_count;
+static struct played_motors motors;
 static uint32_t lockstep_time, fed_time, timer_offset;
-static bool lockstep, step_active;
+static int32_t requests, answers;                   /* pipes */
+static uint32_t seen_count;                         /* bytes in the mailbox, in real time */
+static bool lockstep;
 
 static void keep_received(uint8_t byte)
 {
@@ -53,20 +51,8 @@ static void keep_received(uint8_t byte)
     }
 }
 
-void serial_handler(void)
-{
-    while (SERIAL_STATUS & SERIAL_RECEIVED) {
-        keep_received((uint8_t)SERIAL_DATA);
-    }
-}
-
-/* Both only wake the processor: it sleeps while there is nothing to do. The tick is there because
-   an interrupt that comes just before the processor falls asleep does not wake it. */
+/* Only wakes the processor, which sleeps while there is nothing to do. */
 void systick_handler(void)
-{
-}
-
-void request_handler(void)
 {
 }
 
@@ -85,20 +71,29 @@ static void start_ticks(void)
     SYSTICK_CONTROL = SYSTICK_ON | SYSTICK_INTERRUPT | SYSTICK_CORE_CLOCK;
 }
 
+static void open_pipes(void)
+{
+    requests = lockstep ? host_file_open(mailbox.requests, false) : 0;
+    answers = host_file_open(mailbox.answers, true);
+    if (requests < 0 || answers < 0) {
+        crash_handler();
+    }
+}
+
 void hal_start(struct hal_identity *identity)
 {
     start_ticks();
-    while (mailbox.in.start != MAILBOX_START) {
+    while (mailbox.start != MAILBOX_START) {
         wait_for_interrupt();
     }
     start_timer();
-    lockstep = mailbox.in.mode == MAILBOX_LOCKSTEP;
-    lockstep_time = mailbox.in.time;
-    timer_offset = mailbox.in.time - TIMER_COUNT;
+    lockstep = mailbox.mode == MAILBOX_LOCKSTEP;
+    lockstep_time = mailbox.world.time;
+    timer_offset = mailbox.world.time - TIMER_COUNT;
     fed_time = hal_time_us();
 
     memcpy(identity->uid, "EMULATEDBENC", sizeof identity->uid);
-    identity->boot_id = mailbox.in.boot_id;
+    identity->boot_id = mailbox.world.boot_id;
     identity->reset = mailbox.out.boots == 0 ? RESET_CAUSE_POWER
                     : mailbox.out.reset_cause ? (enum reset_cause)mailbox.out.reset_cause
                     : RESET_CAUSE_SOFTWARE;
@@ -106,17 +101,19 @@ void hal_start(struct hal_identity *identity)
     identity->healthy = memory_works;
 
     hal_outputs_off();
-    mailbox.in.faults = 0;
+    mailbox.world.faults = 0;
     mailbox.out.reset_cause = 0;
     mailbox.out.sent = 0;
     mailbox.out.steps = 0;
-    mailbox.out.boots++;
-    interrupt_enable(SERIAL_INTERRUPT_NUMBER, 1);
-    interrupt_enable(REQUEST_INTERRUPT_NUMBER, 1);
-    SERIAL_CONTROL = SERIAL_ON;
-    /* last: the host may send as soon as the request that led here is done */
+    open_pipes();
+    if (lockstep) {
+        SYSTICK_CONTROL = 0;
+    } else {
+        seen_count = mailbox.world.received;
+    }
+    /* last: the host may send as soon as it sees this */
     memory_barrier();
-    mailbox.out.done = mailbox.in.request;
+    mailbox.out.boots++;
 }
 
 /* Do what a real processor does when its power or its watchdog says so. */
@@ -127,18 +124,32 @@ static void reset_because(enum reset_cause cause)
     processor_reset();
 }
 
+/* Every call lays a frame on the stack that it needs until the end. */
+static void __attribute__((noinline)) grow_stack(uint32_t depth)
+{
+    volatile uint32_t here[32] = {depth};
+    if (here[0] == depth) {
+        grow_stack(depth + 1);
+    }
+    here[0]++;
+}
+
 static void obey_faults(void)
 {
-    uint32_t faults = mailbox.in.faults;
+    uint32_t faults = mailbox.world.faults;
     if (faults & MAILBOX_REBOOT) {
-        reset_because((enum reset_cause)mailbox.in.reset_cause);
+        reset_because((enum reset_cause)mailbox.world.reset_cause);
     }
     if (faults & MAILBOX_CRASH) {
-        mailbox.in.faults = 0;
+        mailbox.world.faults = 0;
         __asm volatile("udf #0");
     }
+    if (faults & MAILBOX_OVERFLOW) {
+        mailbox.world.faults = 0;
+        grow_stack(0);
+    }
     if (faults & MAILBOX_HANG) {
-        mailbox.in.faults = 0;
+        mailbox.world.faults = 0;
         uint32_t begin = TIMER_COUNT;
         while (TIMER_COUNT - begin < HAL_WATCHDOG_MS * 1000u) {
         }
@@ -148,57 +159,58 @@ static void obey_faults(void)
 
 static void report_outputs(void)
 {
-    mailbox.out.enabled = (uint32_t)drive.bridge | (uint32_t)drive.stepper << 1;
-    mailbox.out.duty = drive.bridge ? drive.duty : 0;
-    mailbox.out.step_rate = drive.stepper ? drive.rate : 0;
-    mailbox.out.steps = (int32_t)steps.count;
-}
-
-static void begin_step(void)
-{
-    obey_faults();
-    step_count_advance(&steps, mailbox.in.time - lockstep_time);
-    lockstep_time = mailbox.in.time;
-    if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
-        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
-    }
-    for (uint32_t i = 0; i < mailbox.in.received; i++) {
-        keep_received(mailbox.from_host[i]);
-    }
-    mailbox.out.sent = 0;
-    step_active = true;
-}
-
-static void end_step(void)
-{
-    report_outputs();
-    step_active = false;
-    memory_barrier();
-    mailbox.out.done = mailbox.in.request;
+    mailbox.out.enabled = (uint32_t)motors.bridge | (uint32_t)motors.stepper << 1;
+    mailbox.out.duty = motors.bridge ? motors.duty : 0;
+    mailbox.out.step_rate = motors.stepper ? motors.rate : 0;
+    mailbox.out.steps = (int32_t)motors.steps.count;
 }
 
 static void take_request(void)
 {
-    if (step_active) {
-        end_step();
+    host_file_read(requests, &mailbox.world, sizeof mailbox.world);
+    host_file_read(requests, mailbox.from_host, mailbox.world.received);
+    obey_faults();
+    step_count_advance(&motors.steps, mailbox.world.time - lockstep_time);
+    lockstep_time = mailbox.world.time;
+    if (lockstep_time - fed_time > HAL_WATCHDOG_MS * 1000u) {
+        reset_because(RESET_CAUSE_INDEPENDENT_WATCHDOG);
     }
-    if (mailbox.in.request != mailbox.out.done) {
-        begin_step();
-    } else {
-        wait_for_interrupt();
+    for (uint32_t i = 0; i < mailbox.world.received; i++) {
+        keep_received(mailbox.from_host[i]);
+    }
+}
+
+/* What follows the outputs in memory follows them in the pipe. */
+static void answer(void)
+{
+    report_outputs();
+    host_file_write(answers, &mailbox.out, sizeof mailbox.out + mailbox.out.sent);
+    mailbox.out.sent = 0;
+}
+
+/* In real time `from_host` is a ring and `received` a counter that wraps. */
+static void keep_what_arrived(void)
+{
+    uint32_t arrived = mailbox.world.received;
+    if (arrived - seen_count > MAILBOX_FROM_HOST) {
+        overrun_count += arrived - seen_count - MAILBOX_FROM_HOST;
+        seen_count = arrived - MAILBOX_FROM_HOST;
+    }
+    while (seen_count != arrived) {
+        keep_received(mailbox.from_host[seen_count++ % MAILBOX_FROM_HOST]);
     }
 }
 
 static void follow_timer(void)
 {
-    static uint32_t last, seen_count;
-    if (received_count == seen_count) {
+    static uint32_t last;
+    if (mailbox.world.received == seen_count) {
         wait_for_interrupt();
     }
-    seen_count = received_count;
+    keep_what_arrived();
     obey_faults();
     uint32_t now = hal_time_us();
-    step_count_advance(&steps, now - last);
+    step_count_advance(&motors.steps, now - last);
     last = now;
     report_outputs();
 }
@@ -206,6 +218,7 @@ static void follow_timer(void)
 void hal_poll(void)
 {
     if (lockstep) {
+        answer();
         take_request();
     } else {
         follow_timer();
@@ -225,29 +238,26 @@ void hal_feed_watchdog(void)
 void hal_read_sensors(struct hal_sensors *sensors)
 {
     for (int axis = 0; axis < HAL_AXES; axis++) {
-        sensors->encoder[axis] = (uint16_t)mailbox.in.encoder[axis];
-        sensors->flex[axis] = mailbox.in.flex[axis];
+        sensors->encoder[axis] = (uint16_t)mailbox.world.encoder[axis];
+        sensors->flex[axis] = mailbox.world.flex[axis];
     }
-    sensors->current = mailbox.in.current;
-    sensors->inputs = (uint8_t)mailbox.in.inputs;
+    sensors->current = mailbox.world.current;
+    sensors->inputs = (uint8_t)mailbox.world.inputs;
 }
 
 void hal_set_bridge(bool enabled, int32_t duty)
 {
-    drive.bridge = enabled;
-    drive.duty = duty;
+    play_bridge(&motors, enabled, duty);
 }
 
 void hal_set_stepper(bool enabled, int32_t rate)
 {
-    drive.stepper = enabled;
-    drive.rate = rate;
-    step_count_set_rate(&steps, enabled ? rate : 0);
+    play_stepper(&motors, enabled, rate);
 }
 
 int32_t hal_steps_sent(void)
 {
-    return (int32_t)steps.count;
+    return (int32_t)motors.steps.count;
 }
 
 void hal_outputs_off(void)
@@ -269,18 +279,18 @@ size_t hal_serial_read(uint8_t *bytes, size_t size)
 
 size_t hal_serial_room(void)
 {
-    /* QEMU's port takes bytes at once, and its proxy always drains */
+    /* in real time the host takes whatever comes */
     return lockstep ? MAILBOX_TO_HOST - mailbox.out.sent : MAILBOX_TO_HOST;
 }
 
 void hal_serial_write(const uint8_t *bytes, size_t size)
 {
+    if (!lockstep) {
+        host_file_write(answers, bytes, size);
+        return;
+    }
     for (size_t i = 0; i < size; i++) {
-        if (lockstep) {
-            mailbox.to_host[mailbox.out.sent++] = bytes[i];
-        } else {
-            SERIAL_DATA = bytes[i];
-        }
+        mailbox.to_host[mailbox.out.sent++] = bytes[i];
     }
 }
 

@@ -1,17 +1,20 @@
 /*
  * The mailbox: a piece of RAM through which the host plays the world around the processor.
  *
- * rig/qemu.py writes the first block and reads the second over QEMU's qtest socket; the address
- * is the ELF symbol `mailbox`. Its Python layout is checked against this one by a test.
+ * rig/qemu.py fills it over QEMU's qtest socket; the address is the ELF symbol `mailbox`. In real
+ * time it goes on to write world and bytes and to read the outputs there, while bytes to the host
+ * leave by a pipe. In lockstep two pipes carry everything: a request is a world and the bytes from
+ * the host, an answer the outputs and the bytes to the host. The layout in Python is checked
+ * against this one by a test.
  */
 #ifndef FLEX_MAILBOX_H
 #define FLEX_MAILBOX_H
 
 #include <stdint.h>
 
-#define MAILBOX_START 0x5354524Du       /* "MRTS": the host has filled in its block */
+#define MAILBOX_START 0x5354524Du       /* "MRTS": the host has filled in what follows */
 
-enum { MAILBOX_TO_HOST = 2048, MAILBOX_FROM_HOST = 4096 };
+enum { MAILBOX_TO_HOST = 2048, MAILBOX_FROM_HOST = 4096, MAILBOX_PATH = 24 };
 
 enum mailbox_mode {
     MAILBOX_REAL_TIME = 0,      /* time comes from the processor's timer */
@@ -22,25 +25,23 @@ enum mailbox_fault {
     MAILBOX_REBOOT = 1 << 0,    /* a reset for the reason in `reset_cause` */
     MAILBOX_HANG = 1 << 1,      /* until the watchdog resets the processor */
     MAILBOX_CRASH = 1 << 2,     /* an invalid instruction */
+    MAILBOX_OVERFLOW = 1 << 3,  /* a stack that grows out of the memory */
 };
 
-struct mailbox_in {
-    uint32_t start;             /* MAILBOX_START: the rest is filled in */
-    uint32_t mode;              /* enum mailbox_mode, read at boot */
-    uint32_t boot_id;           /* of the next boot */
+struct mailbox_world {
     uint32_t time;              /* board clock in this step; in real time: at boot [us] */
-    uint32_t received;          /* bytes from the host before this step, in `from_host` */
+    uint32_t received;          /* bytes from the host in `from_host`: before this step; in real time
+                                   since power-up, and `from_host` is a ring */
     uint32_t faults;            /* enum mailbox_fault, taken with a request or, in real time, at once */
     uint32_t reset_cause;       /* enum reset_cause of a reboot */
+    uint32_t boot_id;           /* of the next boot */
     int32_t encoder[2];         /* counts since power-up */
     uint32_t flex[2];           /* sums of ADC_CONVERSIONS conversions */
     int32_t current;            /* of the DC motor [mA] */
     uint32_t inputs;            /* enum input: switches and button */
-    uint32_t request;           /* number of the step that is asked for; written last */
 };
 
 struct mailbox_out {
-    uint32_t done;              /* number of the last step that was done */
     uint32_t sent;              /* bytes to the host in this step, in `to_host` */
     uint32_t boots;             /* times that the processor has started */
     uint32_t reset_cause;       /* enum reset_cause that the next boot shall report, 0: a crash */
@@ -50,10 +51,11 @@ struct mailbox_out {
     int32_t steps;              /* sent since boot */
 };
 
-/* In lockstep serial bytes are laid into memory, as the board's DMA does; in real time they go
-   through QEMU's serial port. */
 struct mailbox {
-    struct mailbox_in in;
+    uint32_t start;             /* MAILBOX_START, written last */
+    uint32_t mode;              /* enum mailbox_mode, read at boot */
+    char requests[MAILBOX_PATH], answers[MAILBOX_PATH];     /* paths of the pipes; end with a 0 */
+    struct mailbox_world world;
     struct mailbox_out out;
     uint8_t to_host[MAILBOX_TO_HOST];
     uint8_t from_host[MAILBOX_FROM_HOST];

@@ -1,0 +1,13 @@
+"""What every test of the firmware in QEMU begins with: the tools and the first frame."""
+
+import pytest
+
+from flex_robot_sim.rig import qemu
+from flex_robot_sim.rig.firmware import TOOLS, missing_tools
+from flex_robot_sim.rig.frames import encode
+from flex_robot_sim.rig.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
+
+MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
+needs_qemu = pytest.mark.skipif(bool(MISSING), reason=MISSING)
+HELLO = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 1234))
+WRAP = 2**32            # of the clock of the board [us]
