@@ -358,8 +358,35 @@ def test_command_serves_obeys_and_leaves_nothing_behind(tmp_path, end):
     assert not os.path.lexists(path)
 
 
+def test_command_emulates_the_parts_of_another_bench(tmp_path):
+    path, file = tmp_path / 'rig', tmp_path / 'bench.yaml'
+    file.write_text('parts: {flat_resistance: 20e3, adc_noise: 0}')
+    with start('--link', str(path), '--parts', str(file)) as process:
+        assert process.stdout.readline() == f'The rig listens at {path}\n'
+        with connected(str(path)) as link:
+            assert eventually(lambda: link.reading)
+            message = link.reading.message
+    # 20 kohm of the straight sensor over 10 kohm: two thirds of 16 conversions of 4095
+    assert (message.adc_root, message.adc_tip) == pytest.approx((43680, 43680), abs=16)
+
+
+@pytest.mark.parametrize('text, message', [
+    ('parts: {resistence: 7.1}', 'parts: no setting "resistence". Known: supply'),
+    ('resistance: 7.1', '"parts" is missing'),
+    ('parts: {resistance: -7.1}', 'resistance = -7.1 must be > 0'),
+])
+def test_parts_that_are_none_are_one_line(tmp_path, text, message):
+    file = tmp_path / 'bench.yaml'
+    file.write_text(text)
+    with start('--parts', str(file)) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count('\n')) == (2, '', 1)
+    assert f'{file}: ' in err and message in err
+
+
 @pytest.mark.parametrize('words, message', [
-    (['--fault', 'fire'], 'no fault "fire"'), (['--robot', 'two_link'], 'is no bench'),
+    (['--fault', 'fire'], 'no fault "fire"'), (['--parts', 'none.yaml'], 'none.yaml: cannot be'),
+    (['--robot', 'two_link'], 'is no bench'),
     (['--link', '/proc/none/rig'], 'cannot be made'), (['--seconds', '-1'], '--seconds must be'),
     (['--seed', '-1'], '--seed must be 0 or more'),
 ])

@@ -29,6 +29,9 @@ def add_to(commands, about):
                         help='let something go wrong, at once or so long after the start; may be '
                              'given several times')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
+    parser.add_argument('--parts', metavar='FILE',
+                        help='YAML with motors, encoders and sensors of another bench under '
+                             '`parts`, as a calibration has them')
     parser.add_argument('--seed', type=int, default=0, help='of all noise (default: 0)')
     parser.add_argument('--seconds', type=float, help='stop by itself after this time')
     add_json(parser)
@@ -51,9 +54,11 @@ def fault_help():
 
 def run(arguments):
     """Carry out the command."""
+    from flex_robot_sim.rig.calibration_file import read_parts
     from flex_robot_sim.rig.emulator import Emulator  # loads the dynamics: not for --help
     from flex_robot_sim.rig.rig_of import rig_of
 
+    parts = read_parts(arguments.parts) if arguments.parts else None
     for words in arguments.fault:
         parse(words)
     if arguments.seconds is not None and not 0 < arguments.seconds < 1e9:
@@ -62,8 +67,8 @@ def run(arguments):
         raise UsageError('--seed must be 0 or more.')
     if sys.stderr.isatty():
         print('loading the dynamics; the first time this takes half a minute', file=sys.stderr)
-    emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed), arguments.fault,
-                        arguments.seed)
+    emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
+                        arguments.fault, arguments.seed)
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
     with emulator:

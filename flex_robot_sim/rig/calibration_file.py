@@ -40,9 +40,17 @@ def read_calibration(path):
         encoders['slide'], encoders['turn'], float(steps),
         {str(name): settings_from(SensorCalibration, values, f'{path}: sensors: {name}')
          for name, values in sensors.items()},
-        settings_from(BenchParts, tree.get('parts', {}), f'{path}: parts'),
+        _parts_of(tree, path),
         settings_from(ConstantDeviations, tree.get('constant_deviations', {}),
                       f'{path}: constant_deviations'))
+
+
+def read_parts(path):
+    """BenchParts of a YAML file with the heading `parts`, a calibration for example."""
+    tree = read_yaml(path)
+    if 'parts' not in tree:
+        raise SettingError(f'{path}: "parts" is missing')
+    return _parts_of(tree, path)
 
 
 def write_calibration(path, calibration, readings=None):
@@ -65,3 +73,7 @@ def write_calibration(path, calibration, readings=None):
         'Counts per metre and radian; ohm; V s/rad; curvatures in 1/m; deviations are standard',
         'deviations. readings: raw counts, for whoever wants to do it again, in m, rad, V, A, N,',
         'counts/s and shares of the range of the converter.'])
+
+
+def _parts_of(tree, path):
+    return settings_from(BenchParts, tree.get('parts', {}), f'{path}: parts')
