@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from waiting import PATIENCE
 
 import flex_robot_sim as frs
 from flex_robot_sim.exceptions import CommandError, SettingError
@@ -27,7 +28,6 @@ from flex_robot_sim.rig.parameters import Parameter
 from flex_robot_sim.rig.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
 from flex_robot_sim.rig.vocabulary import Fault, State
 
-PATIENCE = 30.0             # for an event on a busy machine [s]; passing tests do not wait it out
 # slower than a lab would have it: bench and host share one interpreter here
 CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=PATIENCE, ack_timeout=0.5)
 NAMES = ('slide', 'turn')

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, eventually
 
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.emulated_rig import EmulatedRig
@@ -34,7 +35,6 @@ from flex_robot_sim.rig.rig_of import rig_of
 from flex_robot_sim.rig.vocabulary import EventKind
 from flex_robot_sim.rig.wire_faults import BadWire, WireFaults
 
-PATIENCE = 20.0             # for an event on a busy machine [s]; passing tests do not wait it out
 CALM = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 FLEXSIM = [sys.executable, '-m', 'flex_robot_sim']
 
@@ -56,15 +56,6 @@ def emulator(rig, tmp_path):
 def link(emulator):
     with connected(emulator.link) as link:
         yield link
-
-
-def eventually(condition, seconds=PATIENCE):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.frames import encode
@@ -17,7 +18,6 @@ from flex_robot_sim.rig.protocol import Fault, Mode, Setpoint, State
 from flex_robot_sim.rig.rig_of import rig_of
 from flex_robot_sim.rig.vocabulary import EventKind
 
-PATIENCE = 30.0             # for an event on a busy machine [s]; passing tests do not wait it out
 SETTINGS = LinkSettings(hello_timeout=PATIENCE, ack_timeout=0.5, validity=100)
 SILENT = 0.085              # a host that was silent for longer has itself to blame             [s]
 TRIALS = 20                 # until the test itself is not held up

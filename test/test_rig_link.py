@@ -1,10 +1,10 @@
 """The host's end of the wire against a small board behind a real pseudo terminal."""
 
 import threading
-import time
 
 import pytest
 from rig_peer import Peer
+from waiting import PATIENCE, eventually
 
 from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.rig.errors import CommandRefused, RigError
@@ -28,7 +28,6 @@ from flex_robot_sim.rig.protocol import (
 )
 from flex_robot_sim.rig.vocabulary import EventKind, Fault, Joint, Mode, Result, State
 
-PATIENCE = 20.0             # for an event on a busy machine [s]; passing tests do not wait it out
 # a busy machine holds threads back for longer than the link would wait on a quiet one
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 
@@ -50,15 +49,6 @@ def connect(peer):
     yield connect
     for link in links:
         link.close()
-
-
-def eventually(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def commands(peer, *kinds):

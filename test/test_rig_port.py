@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 import serial
+from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.port import Port, serial_ports
-
-PATIENCE = 20.0             # for an event on a busy machine [s]; passing tests do not wait it out
 
 
 class Sink:
@@ -59,15 +58,6 @@ class Terminal:
         os.unlink(self.name)
         os.close(self.master)
         os.close(self.slave)
-
-
-def eventually(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import tty
 from contextlib import suppress
 
 import pytest
+from waiting import PATIENCE, eventually
 
 from flex_robot_sim.rig.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.emulator import Emulator
@@ -16,7 +17,6 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.protocol import State
 
-PATIENCE = 20.0             # for an event on a busy machine [s]; passing tests do not wait it out
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 
 
@@ -101,15 +101,6 @@ def server(emulator):
     server = SerialServer(emulator.link)
     yield server
     server.close()
-
-
-def eventually(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def driven(link, duty):
