@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import deque
 
 CAPACITY = 4096             # items that wait; beyond, the oldest are lost
@@ -16,7 +17,8 @@ class Batches:
         """
         Start the thread.
 
-        :param period: between two looks [s]; handle: called with a list of items, oldest first.
+        :param period: from one look to the next [s].
+        :param handle: called with a list of items, oldest first.
         """
         self.lost = 0               # items for which there was no room
         self.period = period
@@ -39,8 +41,12 @@ class Batches:
             self._thread.join()
 
     def _run(self):
-        while not self._closing.wait(self.period):
+        due = time.monotonic() + self.period
+        while not self._closing.wait(max(0.0, due - time.monotonic())):
             self._handle_all()
+            # a look that has become late is not made up for
+            late = max(0.0, time.monotonic() - due)
+            due += self.period * (1 + late // self.period)
         self._handle_all()
 
     def _handle_all(self):
