@@ -19,6 +19,7 @@ from flex_robot_sim.rig.motors import (
     stepper_torque,
 )
 from flex_robot_sim.rig.parts import SLIDE, TURN, BenchParts
+from flex_robot_sim.share import share_folder
 
 PARTS = BenchParts()
 QUIET = BenchParts(adc_noise=0.0)
@@ -231,3 +232,14 @@ def test_same_calls_give_the_same_bench(arm):
 def test_other_robot_is_refused():
     with pytest.raises(SettingError, match='is no bench: it needs a prismatic joint'):
         Bench(frs.load('two_link'))
+
+
+def test_flexible_joint_is_refused_with_the_reason(tmp_path):
+    file = tmp_path / 'bench.urdf'
+    file.write_text((share_folder() / 'urdf' / 'rig.urdf').read_text('utf-8').replace(
+        '<joint name="turn" rotor', '<joint name="turn" stiffness="40" rotor'), 'utf-8')
+    with pytest.raises(SettingError) as error:
+        Bench(frs.load(file))
+    assert str(error.value) == (
+        f'{file} is no bench: joint "turn" is flexible, and the one encoder of a joint cannot '
+        'tell its two sides apart. Leave out its stiffness')

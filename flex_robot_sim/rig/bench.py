@@ -253,3 +253,7 @@ def refuse_other(arm):
     if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
         raise SettingError(f'{arm.description.source} is no bench: it needs a prismatic joint, '
                            'then a revolute one, and two flex sensors')
+    if arm.motor_names:
+        raise SettingError(
+            f'{arm.description.source} is no bench: joint "{arm.motor_names[0]}" is flexible, and '
+            'the one encoder of a joint cannot tell its two sides apart. Leave out its stiffness')
