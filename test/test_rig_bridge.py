@@ -108,7 +108,10 @@ def test_commands_do_nothing_until_it_is_enabled(bench):
 
 def test_commands_move_the_bench_once_it_is_enabled(bench):
     before = bench.position
-    assert bench.bridge.enable(True) == 'armed: commands move the motors'
+    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.enable(True) == (
+        'armed: commands move the motors, but positions count from where the board booted, for '
+        'not homed is slide and turn. Disarm and call zero')
     bench.until(lambda: bench.position[0] > before[0] + 0.003 and
                 bench.position[1] > before[1] + 0.03, (60.0, 0.02))
     assert 0.0 < bench.states[-1].effort[0] <= 60.0
@@ -129,6 +132,20 @@ def test_set_points_go_out_at_their_rate_by_the_clock_of_the_board(arm, emulator
     assert 0.8 < sent / (100 * seconds) < 1.05
     assert bench.bridge.board_state == State.ARMED
     bench.bridge.close()
+
+
+def test_armed_without_an_origin_is_a_warning_until_zero_gives_one(bench):
+    report = BridgeReport(bench.bridge, time.monotonic())
+    bench.bridge.enable(True)
+    bench.until(lambda: bench.states[-1].reading.message.state == State.ARMED, (0.0, 0.0))
+    level, line, _ = report.figures(time.monotonic())
+    assert (level, line) == (
+        'warning', 'armed, but not homed is slide and turn: disarm and call zero'
+    ) or 'instead of' in line
+    bench.bridge.enable(False)
+    bench.bridge.zero()
+    bench.until(lambda: not bench.bridge.unhomed)
+    assert bench.bridge.enable(True) == 'armed: commands move the motors'
 
 
 def test_silence_of_the_controller_is_no_fault_and_no_motion(bench):
@@ -253,7 +270,8 @@ def test_report_says_what_the_link_and_the_board_do(bench, emulator):
     assert values['link'] == 'connected' and values['board'] == 'DISARMED'
     assert values['faults'] == 'none' and values['CRC errors'] == 0
     assert values['telemetry [Hz]'] > 0 and values['round trip [ms]'] > 0
-    assert level == 'ok' and line == 'disarmed: call enable to arm' or 'instead of' in line
+    assert (level, line) == (
+        'ok', 'disarmed and not homed: call zero, then enable to arm') or 'instead of' in line
     emulator.inject('vanish')
     bench.until(lambda: bench.bridge.link.state == LinkState.NO_PORT)
     level, line, _ = report.figures(time.monotonic())

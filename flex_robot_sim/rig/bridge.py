@@ -26,13 +26,22 @@ from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.parameters import Parameter
 from flex_robot_sim.rig.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.shape_tracker import EstimatorSettings, sensor_names
-from flex_robot_sim.rig.vocabulary import MOVING, EventKind, Fault, Joint, ResetCause, State
+from flex_robot_sim.rig.vocabulary import (
+    MOVING,
+    EventKind,
+    Fault,
+    Input,
+    Joint,
+    ResetCause,
+    State,
+)
 from flex_robot_sim.settings import Settings, setting
 
 ORIGIN_PAUSE = 0.15         # without states after zero, in which controllers let go of targets [s]
 WRAP = 1 << 32              # of the clock of the board                                       [us]
 EVENTS_KEPT = 100
 NONE = 0.0, 0.0
+HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
 
 
 @dataclass(frozen=True)
@@ -118,6 +127,13 @@ class RigBridge:
         reading = self.link.reading
         return reading.message.state if reading else None
 
+    @property
+    def unhomed(self):
+        """Names of the joints without an origin, whose soft limits do not hold either."""
+        reading = self.link.reading
+        inputs = reading.message.inputs if reading else Input(0)
+        return tuple(name for name, bit in zip(self.arm.joint_names, HOMED) if not inputs & bit)
+
     def command(self, names, efforts):
         """Take efforts by joint name [N, N m]; CommandError if unusable."""
         self.commands.offer(names, efforts, time.monotonic())
@@ -131,6 +147,10 @@ class RigBridge:
         self.drives.set_board_limits(*board_limits(self.link.read_parameter))
         self.commands.forget()
         self.link.arm()
+        unhomed = self.unhomed
+        if unhomed:
+            return ('armed: commands move the motors, but positions count from where the board '
+                    f'booted, for not homed is {" and ".join(unhomed)}. Disarm and call zero')
         return 'armed: commands move the motors'
 
     def zero(self):

@@ -69,13 +69,18 @@ class BridgeReport:
         asked = self._bridge.link.settings.telemetry_rate
         if rate < ENOUGH * asked:
             return 'warning', f'telemetry comes at {rate:.0f} Hz instead of {asked} Hz'
+        unhomed = self._bridge.unhomed
         if message.state not in MOVING:
-            return 'ok', 'disarmed: call enable to arm'
+            return 'ok', ('disarmed and not homed: call zero, then enable to arm' if unhomed
+                          else 'disarmed: call enable to arm')
         for name, before, after in zip(self._bridge.arm.joint_names, clipped, self._clipped):
             if after > before:
                 return 'warning', f'"{name}" cannot do what is commanded: see docs/rig_bridge.md'
         if self._bridge.commands.is_stale:
             return 'warning', 'commands have stopped: efforts are zero'
+        if unhomed:
+            return 'warning', (f'{state_name(message.state).lower()}, but not homed is '
+                               f'{" and ".join(unhomed)}: disarm and call zero')
         return 'ok', state_name(message.state).lower()
 
 
