@@ -18,10 +18,11 @@ import yaml
 
 from flex_robot_sim import read_description
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS
-from flex_robot_sim.system import EXECUTABLES, SimulationArguments
+from flex_robot_sim.system import EXECUTABLES, HilArguments, SimulationArguments
 
 ROOT = Path(__file__).resolve().parents[1]
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+HIL, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py' for name in ('hil', 'simulation'))
 PACKAGES = {'flex_robot_sim': list(EXECUTABLES), 'rviz2': ['rviz2'],
             'robot_state_publisher': ['robot_state_publisher']}
 SETTINGS = {item.name: item for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
@@ -109,10 +110,12 @@ def test_a_launch_file_is_thin_and_documented(path):
     assert ast.get_docstring(tree) and len(path.read_text('utf-8').splitlines()) < 40
 
 
-def test_each_argument_has_a_default_a_description_and_the_right_choices(launch_file):
-    declared, _ = launch_file(ROOT / 'launch' / 'simulation.launch.py')
-    assert [item.positional[0] for item in declared] == [
-        item.name for item in fields(SimulationArguments)]
+@pytest.mark.parametrize('path, arguments', [
+    (SIMULATION, SimulationArguments), (HIL, HilArguments)], ids=['simulation', 'hil'])
+def test_each_argument_has_a_default_a_description_and_the_right_choices(
+        launch_file, path, arguments):
+    declared, _ = launch_file(path)
+    assert [item.positional[0] for item in declared] == [item.name for item in fields(arguments)]
     for item in declared:
         assert item.description and isinstance(item.default_value, str)
         assert item.choices is None or item.default_value in item.choices
@@ -124,7 +127,7 @@ def test_each_argument_has_a_default_a_description_and_the_right_choices(launch_
     {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro')},
 ], ids=str)
 def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
-    _, actions = launch_file(ROOT / 'launch' / 'simulation.launch.py', PACKAGES, **given)
+    _, actions = launch_file(SIMULATION, PACKAGES, **given)
     nodes = of_kind(actions, 'Node')
     assert len(nodes) == len(actions)
     for node in nodes:
@@ -139,13 +142,30 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
             assert not word.startswith('/') or Path(word).is_file()
 
 
-def test_what_is_not_installed_and_not_needed_is_named_and_left_out(launch_file):
-    _, actions = launch_file(ROOT / 'launch' / 'simulation.launch.py', ['rviz2'])
-    assert [node.executable for node in of_kind(actions, 'Node')] == [
-        'dynamics', 'controller', 'rviz2']
+@pytest.mark.parametrize('path, first', [(SIMULATION, 'dynamics'), (HIL, 'bridge')],
+                         ids=['simulation', 'hil'])
+def test_what_is_not_installed_and_not_needed_is_named_and_left_out(launch_file, path, first):
+    _, actions = launch_file(path, ['rviz2'])
+    assert [node.executable for node in of_kind(actions, 'Node')] == [first, 'controller', 'rviz2']
     line, = of_kind(actions, 'LogInfo')
     assert line.msg == ('robot_state_publisher is not installed, so robot_state_publisher is '
                         'left out')
+
+
+@pytest.mark.parametrize('path', LAUNCH_FILES, ids=lambda path: path.name)
+def test_all_ends_with_a_program_that_is_needed_and_fails_if_that_has_failed(launch_file, path):
+    _, actions = launch_file(path, PACKAGES)
+    needed = [node for node in of_kind(actions, 'Node') if node.on_exit is not None]
+    assert {node.package for node in needed} == {'flex_robot_sim'} and len(needed) == 2
+    running, ending = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=True)
+    for code, context in ((0, running), (0, ending), (-2, ending)):
+        event = SimpleNamespace(process_name='bridge-1', returncode=code)
+        for node in needed:
+            assert node.on_exit(event, context).reason == 'bridge-1 has ended'
+    failed = SimpleNamespace(process_name='bridge-1', returncode=2)
+    with pytest.raises(RuntimeError) as error:
+        needed[0].on_exit(failed, running)
+    assert str(error.value) == 'bridge-1 has failed, and without it the others are of no use'
 
 
 def test_every_package_that_is_started_is_a_dependency():

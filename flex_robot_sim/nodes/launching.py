@@ -69,13 +69,21 @@ def _is_installed(program):
 
 def _node(program):
     parameters = {name: _parameter(value) for name, value in program.parameters.items()}
-    ending = f'{program.executable} has ended'
     return Node(
         package=program.package, executable=program.executable, namespace=program.namespace,
         parameters=[*filter(None, [program.params_file]), parameters],
         remappings=program.remappings, arguments=program.arguments,
         ros_arguments=['--log-level', program.log_level], output='screen', emulate_tty=True,
-        on_exit=Shutdown(reason=ending) if program.is_needed else None)
+        on_exit=_end_all if program.is_needed else None)
+
+
+def _end_all(event, context):
+    """End the launch with a program that is needed; where it has failed the launch has, too."""
+    if event.returncode and not context.is_shutdown:
+        # launch ends with exit code 1 after an exception, and with 0 whatever Shutdown is told
+        raise RuntimeError(f'{event.process_name} has failed, and without it the others are of '
+                           'no use')
+    return Shutdown(reason=f'{event.process_name} has ended')
 
 
 def _parameter(value):
