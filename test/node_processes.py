@@ -1,4 +1,4 @@
-"""Nodes as processes of their own, and what they print."""
+"""Programs as processes of their own, and what they print."""
 
 import os
 import signal
@@ -10,18 +10,15 @@ import time
 PATIENCE = 60.0     # for what takes a second or two on a machine with nothing else to do     [s]
 
 
-class NodeProcess:
-    """A node of the package in a process of its own."""
+class Process:
+    """A process and its lines."""
 
-    def __init__(self, name, *ros_arguments, **parameters):
-        """Start the node `name` with ROS arguments and parameters."""
-        words = list(ros_arguments)
-        for key, value in parameters.items():
-            words += ['-p', f'{key}:={value}']
+    def __init__(self, words, **options):
+        """Start the program that `words` name, with options of Popen."""
         self.lines, self._news = [], threading.Condition()
         self.process = subprocess.Popen(
-            [sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL, **options,
             env={**os.environ, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -69,3 +66,15 @@ class NodeProcess:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+
+
+class NodeProcess(Process):
+    """A node of the package in a process of its own."""
+
+    def __init__(self, name, *ros_arguments, **parameters):
+        """Start the node `name` with ROS arguments and parameters."""
+        words = list(ros_arguments)
+        for key, value in parameters.items():
+            words += ['-p', f'{key}:={value}']
+        super().__init__(
+            [sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words])

@@ -1,0 +1,98 @@
+"""A ROS node that looks on: it listens, sends and asks."""
+
+import time
+
+import pytest
+import rclpy
+from node_processes import PATIENCE
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
+
+
+class Observer:
+    """A node that listens, sends and asks."""
+
+    def __init__(self, context):
+        """Make the node."""
+        self.node = rclpy.create_node('observer', context=context)
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self.node)
+        self._clients, self._heard, self._told = {}, [], []
+
+    def spin_until(self, condition, timeout=PATIENCE, what='it'):
+        """Handle messages until `condition` holds."""
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, f'{what} did not happen within {timeout:g} s'
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def listen(self, kind, topic, qos=50):
+        """Return the list that messages of a topic are added to."""
+        heard = []
+        self._heard.append(self.node.create_subscription(kind, topic, heard.append, qos))
+        return heard
+
+    def hear(self, kind, topic, condition=lambda message: True, qos=50):
+        """Return the next message of a topic that fits."""
+        heard = []
+        subscription = self.node.create_subscription(
+            kind, topic, lambda message: condition(message) and heard.append(message), qos)
+        self.spin_until(lambda: heard, what=f'such a message on {topic}')
+        self.node.destroy_subscription(subscription)
+        return heard[0]
+
+    def publisher(self, kind, topic, qos=10):
+        """Return a publisher that somebody listens to already."""
+        qos = qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos)
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self._told.append(publisher)
+        self.spin_until(publisher.get_subscription_count, what=f'a listener on {topic}')
+        return publisher
+
+    def call(self, kind, name, request=None):
+        """Return the response of a service."""
+        # finding a service anew takes seconds
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        client = self._clients[name]
+        self.spin_until(client.service_is_ready, what=f'the service {name}')
+        end = time.monotonic() + PATIENCE
+        while True:
+            # the service of a process that was killed is still there for a while, and mute
+            future = client.call_async(request or kind.Request())
+            asked = time.monotonic()
+            self.spin_until(
+                lambda future=future, asked=asked: future.done() or time.monotonic() > asked + 5.0)
+            if future.done():
+                return future.result()
+            assert time.monotonic() < end, f'no answer of {name}'
+
+    def forget(self):
+        """Listen to nothing any more, and take back what is latched."""
+        for subscription in self._heard:
+            self.node.destroy_subscription(subscription)
+        for publisher in self._told:
+            self.node.destroy_publisher(publisher)
+        self._heard.clear()
+        self._told.clear()
+
+    def close(self):
+        """Destroy the node."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+
+@pytest.fixture(scope='session')
+def the_observer():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    observer = Observer(context)
+    yield observer
+    observer.close()
+    rclpy.try_shutdown(context=context)
+
+
+@pytest.fixture
+def observer(the_observer):
+    yield the_observer
+    the_observer.forget()
