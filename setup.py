@@ -61,9 +61,9 @@ setup(
     entry_points={'console_scripts': [
         'flexsim = flex_robot_sim.cli:main',
         # for `ros2 run` and `ros2 launch`; the table of flex_robot_sim/system.py
-        'dynamics = flex_robot_sim.nodes.dynamics:main',
-        'controller = flex_robot_sim.nodes.controller:main',
-        'simulation = flex_robot_sim.nodes.simulation:main',
-        'bridge = flex_robot_sim.nodes.bridge:main',
+        'dynamics = flex_robot_sim.nodes.starting:dynamics',
+        'controller = flex_robot_sim.nodes.starting:controller',
+        'simulation = flex_robot_sim.nodes.starting:simulation',
+        'bridge = flex_robot_sim.nodes.starting:bridge',
     ]},
 )

@@ -114,9 +114,12 @@ def test_a_file_here_goes_before_a_shipped_one(tmp_path, monkeypatch):
 
 def test_executables_are_those_that_setup_installs():
     text = (ROOT / 'setup.py').read_text('utf-8')
-    installed = dict(re.findall(r"'(\w+) = ([\w.]+):main'", text))
-    assert {name: installed.get(name) for name in EXECUTABLES} == EXECUTABLES
-    for module in EXECUTABLES.values():
+    installed = dict(re.findall(r"'(\w+) = flex_robot_sim\.nodes\.starting:(\w+)'", text))
+    assert installed == {name: name for name in EXECUTABLES}
+    starting = (ROOT / 'flex_robot_sim' / 'nodes' / 'starting.py').read_text('utf-8')
+    for name, module in EXECUTABLES.items():
+        assert f'def {name}():' in starting
+        assert module == f'flex_robot_sim.nodes.{name}'
         assert 'def main(args=None):' in (ROOT / f'{module.replace(".", "/")}.py').read_text()
 
 

@@ -3,19 +3,21 @@
 import sys
 from importlib import import_module
 
-from flex_robot_sim.system import EXECUTABLES
+from flex_robot_sim.nodes.starting import end_quietly, start
 
 
 def main():
     """Run the node that the command line names, with the rest of the command line."""
+    end_quietly()
     name, *words = sys.argv[1:] or ['']
-    if name not in EXECUTABLES:
-        known = ', '.join(EXECUTABLES)
+    executables = import_module('flex_robot_sim.system').EXECUTABLES
+    if name not in executables:
+        known = ', '.join(executables)
         what = f'no node "{name}". Known' if name else 'name a node'
         print(f'flex_robot_sim.nodes: {what}: {known}', file=sys.stderr)
         sys.exit(2)
     sys.argv = [name, *words]
-    import_module(EXECUTABLES[name]).main()
+    start(name)
 
 
 if __name__ == '__main__':

@@ -65,8 +65,9 @@ def main(words):
     from flex_robot_sim.rig.rig_of import rig_of
 
     robot, *faults = words
-    # signals of the terminal are for the parent, which ends this one when it is ready to
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # signals to all of a session are for the parent, which ends this one when it is ready to
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
         try:
             rig = rig_of(robot)

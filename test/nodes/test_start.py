@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from node_processes import Process
 
 from flex_robot_sim.system import EXECUTABLES
 
@@ -15,6 +16,16 @@ def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypat
     process.wait_for_line('compiling, once after an installation')
     code, _ = process.stop()
     assert code == 0 and process.count('Traceback') == 0 and process.count('coordinates') == 0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('module', ['numpy', 'numba', 'rclpy'])
+def test_a_signal_ends_a_node_that_still_imports(module, number):
+    # the interpreter tells of each import as soon as it begins
+    process = Process([sys.executable, '-v', '-m', 'flex_robot_sim.nodes', 'bridge'])
+    process.wait_for_line(f"import '{module}.")
+    code, _ = process.stop(number)
+    assert code == 0 and process.count('Traceback') == 0
 
 
 @pytest.mark.parametrize('words, line', [
