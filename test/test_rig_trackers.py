@@ -130,8 +130,9 @@ def test_velocities_are_the_true_ones(rung):
     slide, turn = speeds[:, 0] - speeds[:, 2], speeds[:, 1] - speeds[:, 3]
     # 2 / w = 16 ms late at most
     assert np.abs(slide).max() < 0.016 * np.abs(np.diff(speeds[:, 2])).max() / PERIOD
-    # a count of 2.6 mrad through the observer, and the rotor that shakes on its field
-    assert np.sqrt(np.mean(turn**2)) < 0.2
+    # how the rotor shakes on its field, where no pulses come in the last second, is left out
+    shaking = speeds[-400:, 3]
+    assert np.sqrt(np.mean(turn**2)) < np.sqrt(np.mean(shaking**2))
 
 
 def test_shape_says_how_sure_it_is(rung):

@@ -96,8 +96,7 @@ class RigBridge:
         self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
                                      self.settings.command_timeout)
         self.events = deque(maxlen=EVENTS_KEPT)     # (level, line), for whoever logs them
-        self._joints = JointTracker(
-            calibration, (estimator_settings or EstimatorSettings()).velocity_bandwidth)
+        self._joints = JointTracker(calibration, estimator_settings or EstimatorSettings())
         self.readings = 0                           # that have come
         self._on_state = on_state
         self._ticks = None                          # of the last reading                   [us]

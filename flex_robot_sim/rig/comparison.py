@@ -96,7 +96,7 @@ def compare(experiment, estimator='least_squares') -> Comparison:
 
 def states_of(experiment):
     """Yield a RigState for each reading, as the bridge makes them."""
-    tracker = JointTracker(experiment.calibration, EstimatorSettings().velocity_bandwidth)
+    tracker = JointTracker(experiment.calibration, EstimatorSettings())
     drives = Drives(experiment.arm, experiment.calibration)
     for reading, duration in zip(experiment.readings, durations(experiment.readings)):
         message = reading.message

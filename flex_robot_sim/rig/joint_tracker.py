@@ -6,10 +6,14 @@ An observer of second order follows each position p, with both of its poles at z
     e = p - p',   p' += (1 - z^2) e,   v' += (1 - z)^2 / T e                                (1)
 
 after p' += v' T. What is known about the velocity, the pulses of the stepper, is added beforehand,
-so that only what the pulses do not explain lags behind by about 2 / w.
+so that only what the pulses do not explain lags behind by about 2 / w. While the stepper holds the
+joint, that is the rotor, which the ringing link moves to and fro on its magnetic spring. A
+controller that answers to this drives the ringing, so w lies below it then.
 """
 
 import math
+
+from flex_robot_sim.rig.vocabulary import MOVING
 
 LONGEST = 0.05              # between two readings, beyond which the observer starts anew     [s]
 JUMPS = (0.005, 0.2)        # of a position against the observer, likewise               [m, rad]
@@ -22,9 +26,10 @@ class Tracker:
         """
         Prepare; the first reading starts it.
 
-        :param bandwidth: w / (2 pi) [Hz]; jump: of the value beyond which it starts anew.
+        :param bandwidth: w / (2 pi) [Hz], may be changed at any time.
+        :param jump: of the value beyond which it starts anew.
         """
-        self._rate, self._jump = 2.0 * math.pi * bandwidth, jump
+        self.bandwidth, self._jump = bandwidth, jump
         self._gains = {}
         self.restart()
 
@@ -52,12 +57,12 @@ class Tracker:
             self.value, self.rate, self.has_restarted = value, 0.0, True
 
     def _gain(self, duration):
-        key = round(duration * 1e6)
+        key = round(duration * 1e6), self.bandwidth
         gain = self._gains.get(key)
         if gain is None:
             if len(self._gains) > 100:
                 self._gains.clear()
-            z = math.exp(-self._rate * duration)
+            z = math.exp(-2.0 * math.pi * self.bandwidth * duration)
             gain = self._gains[key] = 1.0 - z * z, (1.0 - z)**2 / duration
         return gain
 
@@ -65,10 +70,11 @@ class Tracker:
 class JointTracker:
     """Slide and turn of the bench from telemetry."""
 
-    def __init__(self, calibration, bandwidth):
-        """Prepare for a Calibration; bandwidth of the velocities [Hz]."""
+    def __init__(self, calibration, settings):
+        """Prepare for a Calibration, with the bandwidths of EstimatorSettings."""
         self._calibration = calibration
-        self._slide, self._turn = (Tracker(bandwidth, jump) for jump in JUMPS)
+        self._settings = settings
+        self._slide, self._turn = (Tracker(settings.velocity_bandwidth, jump) for jump in JUMPS)
         self._pulses = 0.0
         self.position = self.velocity = None    # (slide, turn) [m, rad; m/s, rad/s]
         self.has_restarted = True   # with the last reading: a gap, or counts of another origin
@@ -79,6 +85,8 @@ class JointTracker:
         self.position = (calibration.slide.position(message.slide_counts),
                          calibration.turn.position(message.turn_counts))
         pulses = message.step_rate / calibration.steps_per_radian
+        turn.bandwidth = (self._settings.turn_velocity_bandwidth if message.state in MOVING
+                          else self._settings.velocity_bandwidth)
         slide.take(self.position[0], duration)
         turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses

@@ -19,6 +19,7 @@ import numpy as np
 from flex_robot_sim.deflection import tip_deflection
 from flex_robot_sim.flex_sensors import flex_sensors
 from flex_robot_sim.rig.bench import STEP, Bench, Drive
+from flex_robot_sim.rig.parts import TURN
 from flex_robot_sim.rig.vocabulary import MOVING
 from flex_robot_sim.settings import Settings, setting
 
@@ -132,9 +133,13 @@ class Twin:
         share = 1.0 if constant == 0.0 else 1.0 - np.exp(-state.duration / constant)
         simulation = self._bench.simulation
         q, qd = simulation.coordinates, simulation.rates
+        velocity = np.array(state.velocity)
+        if self._drive.stepper:
+            # the field holds the rotor, and how it shakes there is left out of the velocity
+            velocity[TURN] = simulation.velocity[TURN]
         simulation.set_state(
             coordinates=q + share * (np.concatenate([state.position, shape.elastic]) - q),
-            rates=qd + share * (np.concatenate([state.velocity, shape.elastic_rate]) - qd))
+            rates=qd + share * (np.concatenate([velocity, shape.elastic_rate]) - qd))
         if not self._drive.stepper:
             # the field takes hold where the bench is when it is switched on
             self._bench.take_hold(self._drive.steps)

@@ -38,6 +38,7 @@ BENCH = """
 /**/controller:
   ros__parameters:
     damping_ratio: 1.0
+    bandwidth: 1.5
     state_timeout: 1.0
 """
 
@@ -138,7 +139,7 @@ def test_the_controller_moves_the_bench_to_a_target_up_to_its_friction(
     observer.spin_until(lambda: moving and moving[-1].velocity[1] > 0.1, what='motion')
     # the joints rest where stiffness times error falls short of Coulomb friction
     arm, parts = frs.load('rig'), BenchParts()
-    stiffness, _ = fitting_gains(arm, 1.0, 1.0)
+    stiffness, _ = fitting_gains(arm, 1.5, 1.0)
     bounds = arm.arrays.coulomb[:2] / stiffness + (0.0, 1.0 / parts.counts_per_radian)
 
     def has_arrived():
