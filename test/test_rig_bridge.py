@@ -110,8 +110,8 @@ def test_commands_move_the_bench_once_it_is_enabled(bench):
     before = bench.position
     assert bench.bridge.unhomed == NAMES
     assert bench.bridge.enable(True) == (
-        'armed: commands move the motors, but positions count from where the board booted, for '
-        'not homed is slide and turn. Disarm and call zero')
+        'armed: commands move the motors. Not homed: slide and turn, so that positions count from '
+        'where the board booted. Disarm and call zero')
     bench.until(lambda: bench.position[0] > before[0] + 0.003 and
                 bench.position[1] > before[1] + 0.03, (60.0, 0.02))
     assert 0.0 < bench.states[-1].effort[0] <= 60.0
@@ -140,7 +140,7 @@ def test_armed_without_an_origin_is_a_warning_until_zero_gives_one(bench):
     bench.until(lambda: bench.states[-1].reading.message.state == State.ARMED, (0.0, 0.0))
     level, line, _ = report.figures(time.monotonic())
     assert (level, line) == (
-        'warning', 'armed, but not homed is slide and turn: disarm and call zero'
+        'warning', 'armed, not homed: slide and turn. Disarm and call zero'
     ) or 'instead of' in line
     bench.bridge.enable(False)
     bench.bridge.zero()

@@ -79,8 +79,8 @@ class BridgeReport:
         if self._bridge.commands.is_stale:
             return 'warning', 'commands have stopped: efforts are zero'
         if unhomed:
-            return 'warning', (f'{state_name(message.state).lower()}, but not homed is '
-                               f'{" and ".join(unhomed)}: disarm and call zero')
+            return 'warning', (f'{state_name(message.state).lower()}, not homed: '
+                               f'{" and ".join(unhomed)}. Disarm and call zero')
         return 'ok', state_name(message.state).lower()
 
 
