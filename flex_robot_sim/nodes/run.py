@@ -1,5 +1,6 @@
 """Start a node, spin it, and end it: one line and exit code 2 for what its user can mend."""
 
+import os
 import signal
 import sys
 
@@ -19,15 +20,17 @@ class _Stop:
     """Whether somebody asked to stop; asking twice is asking once."""
 
     def __init__(self):
-        self.asked, self.interrupts = False, True
+        self.asked, self.is_starting = False, True
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._ask)
 
     def _ask(self, number, frame):
         if not self.asked:
             self.asked = True
-            if self.interrupts:     # to load and to compile may take half a minute
-                raise KeyboardInterrupt
+            if self.is_starting:
+                # to load and to compile may take half a minute, and to raise an exception in the
+                # midst of the compiler crashes it; nothing moves yet that has to be ended
+                os._exit(0)
 
     def ignore(self):
         """Let signals do nothing from now on: a second Ctrl-C would kill what is ending."""
@@ -49,12 +52,12 @@ def run(name, make_nodes, args=None):
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
-        stop.interrupts = False
+        stop.is_starting = False
         _spin(nodes, stop)
     except (FlexRobotSimError, ParameterException) as error:
         print(f'{name}: {error}', file=sys.stderr)
         return 2
-    except (ExternalShutdownException, KeyboardInterrupt):
+    except ExternalShutdownException:
         return 0
     except RuntimeError as error:       # what rclpy makes of wrong --ros-args
         if rclpy.ok():

@@ -148,8 +148,8 @@ class RigBridge:
         self.link.arm()
         unhomed = self.unhomed
         if unhomed:
-            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so that '
-                    'positions count from where the board booted. Disarm and call zero')
+            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so '
+                    'that positions count from where the board booted. Disarm and call zero')
         return 'armed: commands move the motors'
 
     def zero(self):
