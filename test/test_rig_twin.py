@@ -139,11 +139,12 @@ def test_twin_of_a_bench_that_is_off_says_nothing_without_a_sensor(arm):
 def test_comparison_with_the_true_model_is_within_the_figure_of_the_paper(same):
     facts = summary(compare(same))
     assert facts['runs'] == 1 and facts['duration_s'] == pytest.approx(1.3, abs=0.05)
-    assert list(facts['quantities']) == ['slide', 'turn', 'strip/root', 'strip/tip', 'strip tip']
+    assert list(facts['quantities']) == ['slide', 'turn', 'strip/root', 'strip/tip',
+                                        'strip/tip_deflection']
     for figures in facts['quantities'].values():
         assert figures['steady_percent'] < 3.5          # Chu and others, section 4
     assert facts['quantities']['slide']['rms_percent'] < 1.0
-    assert facts['quantities']['strip tip']['rms_percent'] < 1.0
+    assert facts['quantities']['strip/tip_deflection']['rms_percent'] < 1.0
 
 
 def test_what_is_left_of_a_perfect_model_is_the_noise_of_the_sensors(same):

@@ -1,6 +1,7 @@
 """The command `flexsim`: arguments in, text or JSON out, exit code 2 for a user's mistake."""
 
 import argparse
+import errno
 import os
 import sys
 from importlib import import_module
@@ -18,6 +19,8 @@ COMMANDS = {
 }
 """Each is a module of this package, imported when it is called: some take a while to load."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)    # a disk, a quota, a limit
+
 
 def main(words=None):
     """Run `flexsim` with `words` (default: the command line); return the exit code."""
@@ -27,15 +30,29 @@ def main(words=None):
             stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
     arguments = _parser(words[0] if words else None).parse_args(words)
     try:
-        return arguments.run(arguments)
+        code = arguments.run(arguments)
+        sys.stdout.flush()                          # here an error can still be told
+        return code
     except FlexRobotSimError as error:
         print(f'flexsim {arguments.command}: {error}', file=sys.stderr)
         return 2
     except BrokenPipeError:                         # flexsim check ... | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:                        # flexsim check ... > /dev/full
+        if error.filename is not None or error.errno not in FULL:
+            raise
+        _drop_output()
+        print(f'flexsim {arguments.command}: the output cannot be written: {error.strerror}.',
+              file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output():
+    """Let what is still to be printed go nowhere, so that Python does not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):

@@ -47,12 +47,17 @@ def as_text(facts):
     runs = '' if facts['runs'] == 1 else f' in {facts["runs"]} runs'
     lines = [f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
              'readings; bench less simulation:', '',
-             f'  {"":16} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}']
+             f'  {"":20} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}']
     for name, figures in facts['quantities'].items():
-        lines.append(f'  {name:16} {figures["range"]:9.4g} {figures["unit"]:>3} '
+        lines.append(f'  {name:20} {figures["range"]:9.4g} {figures["unit"]:>3} '
                      f'{figures["rms_difference"]:11.3g} {figures["largest_difference"]:11.3g} '
                      f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}')
-    return [*lines, '', '  Percent are of the range; steady: the mean of the last tenth.']
+    lines += ['', '  Percent are of the range; steady: the mean of the last tenth.']
+    if facts['missing_s']:
+        lines.append(f'  {facts["missing_s"]:.2f} s of telemetry are missing while the motors '
+                     'were on. The simulation begins anew behind them, with joints at rest: do '
+                     'not trust these figures.')
+    return lines
 
 
 def _percent(value):

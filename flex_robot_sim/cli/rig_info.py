@@ -5,8 +5,9 @@ import time
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.rig.commands import describe_faults
 from flex_robot_sim.rig.link import RigLink
-from flex_robot_sim.rig.vocabulary import Input
+from flex_robot_sim.rig.vocabulary import CONSTANTS, Input
 
+FULL = CONSTANTS['ADC_CONVERSIONS'][0] * 4095   # sum of conversions of 12 bits at the upper rail
 LOOK = 1.0                  # at the telemetry, to tell its rate [s]
 
 
@@ -50,10 +51,24 @@ def summary(status, stamps):
         'faults': describe_faults(reading.message.faults) if reading else None,
         'inputs': [word.name.lower() for word in Input if word & reading.message.inputs]
         if reading else None,
+        **_readings(reading.message if reading else None),
         'telemetry_rate_Hz': round((len(stamps) - 1) / (ticks * 1e-6), 1) if ticks else 0.0,
         'gaps': status.gaps,
         'crc_errors': status.frames.crc_errors,
         'round_trip_ms': None if status.round_trip is None else round(status.round_trip * 1e3, 3),
+    }
+
+
+def _readings(message):
+    """What encoders, converter and step counter say, None where there is no telemetry."""
+    known = message is not None
+    return {
+        'slide_counts': message.slide_counts if known else None,
+        'turn_counts': message.turn_counts if known else None,
+        'steps': message.step_position if known else None,
+        'adc_root_percent': round(100.0 * message.adc_root / FULL, 2) if known else None,
+        'adc_tip_percent': round(100.0 * message.adc_tip / FULL, 2) if known else None,
+        'current_A': message.current if known else None,
     }
 
 
@@ -70,6 +85,18 @@ def as_text(facts):
         f'  state      {facts["state"] or "unknown"}',
         f'  faults     {facts["faults"] or "none"}',
         f'  inputs     {", ".join(facts["inputs"] or []) or "none"}',
+        *_text_of_readings(facts),
         f'  telemetry  {facts["telemetry_rate_Hz"]:g} Hz, {facts["gaps"]} gaps, '
         f'{facts["crc_errors"]} CRC errors, round trip {round_trip}',
+    ]
+
+
+def _text_of_readings(facts):
+    if facts['slide_counts'] is None:
+        return []
+    return [
+        f'  counts     slide {facts["slide_counts"]}, turn {facts["turn_counts"]}; '
+        f'{facts["steps"]} steps sent',
+        f'  flex       root {facts["adc_root_percent"]:.2f} %, tip {facts["adc_tip_percent"]:.2f} % '
+        f'of the range; motor {facts["current_A"]:.3f} A',
     ]

@@ -23,7 +23,7 @@ from flex_robot_sim.rig.commands import describe_faults, state_name
 from flex_robot_sim.rig.drives import Drives, board_limits
 from flex_robot_sim.rig.joint_tracker import JointTracker
 from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
-from flex_robot_sim.rig.parameters import Parameter
+from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.shape_tracker import EstimatorSettings, sensor_names
 from flex_robot_sim.rig.vocabulary import (
@@ -262,9 +262,14 @@ def parameter_values(words):
         if name not in Parameter.__members__:
             raise SettingError(f'board_parameters: no parameter "{name}". Known: '
                                f'{", ".join(Parameter.__members__)}')
+        parameter = Parameter[name]
+        about = PARAMETERS[parameter]
         try:
-            values[Parameter[name]] = int(text)
+            values[parameter] = value = int(text)
         except ValueError as error:
             raise SettingError(f'board_parameters: "{word}" is not NAME=VALUE with a whole '
                                'number') from error
+        if not about.least <= value <= about.most:
+            raise SettingError(f'board_parameters: {word} must be {about.least} to {about.most}: '
+                               f'{about.meaning}{about.unit and f" [{about.unit}]"}')
     return values

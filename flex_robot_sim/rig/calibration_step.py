@@ -76,6 +76,8 @@ class Step:
         else:
             self.desk.dialogue.say('  There is no such reading.')
         self.desk.keep()
+        if not self.rows:
+            self.desk.dialogue.say('  No reading is left.')
         self.show()
 
     def column(self, name):

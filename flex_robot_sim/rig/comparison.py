@@ -15,7 +15,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.bridge import RigState
 from flex_robot_sim.rig.drives import Drives
 from flex_robot_sim.rig.experiment_log import durations
-from flex_robot_sim.rig.joint_tracker import JointTracker
+from flex_robot_sim.rig.joint_tracker import LONGEST, JointTracker
 from flex_robot_sim.rig.parts import SLIDE
 from flex_robot_sim.rig.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.twin import Twin, TwinSettings
@@ -62,8 +62,9 @@ class Comparison(NamedTuple):
     time: np.ndarray            # since the motors were switched on first [s], (k,)
     duty: np.ndarray            # of the DC motor, (k,)
     step_rate: np.ndarray       # of the stepper [steps/s], (k,)
-    runs: tuple                 # of slices, from switching on to off
+    runs: tuple                 # of slices, from switching on to off, or to a gap
     quantities: tuple           # of Quantity
+    missing: float              # of the log while the motors were on [s]
 
 
 def compare(experiment, estimator='least_squares') -> Comparison:
@@ -71,14 +72,18 @@ def compare(experiment, estimator='least_squares') -> Comparison:
     arm, calibration = experiment.arm, experiment.calibration
     shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
     twin = Twin(arm, calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0))
-    time, rows = 0.0, []
+    time, rows, missing, was_on = 0.0, [], 0.0, False
     for state in states_of(experiment):
         time += state.duration
+        is_on = state.reading.message.state in MOVING
+        if is_on and was_on and state.duration > LONGEST:
+            missing += state.duration
+        was_on = is_on
         shapes.take(state)
         shape = shapes.link_state
         residual = twin.take(state, shape)
         message = state.reading.message
-        if message.state in MOVING and residual is not None:
+        if is_on and residual is not None:
             rows.append((time, message.duty, message.step_rate, *state.position,
                          *shape.curvature, shape.tip[1], *residual.position,
                          *residual.curvature, residual.tip))
@@ -86,12 +91,12 @@ def compare(experiment, estimator='least_squares') -> Comparison:
         raise UsageError('the motors were never on in this log: there is nothing to compare.')
     table = np.array(rows)
     names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
-             (f'{shapes.link} tip', 'm')]
+             (f'{shapes.link}/tip_deflection', 'm')]
     bench, residual = np.split(table[:, 3:], 2, axis=1)
     quantities = tuple(Quantity(name, unit, measured, measured - off) for (name, unit), measured,
                        off in zip(names, bench.T, residual.T))
     return Comparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
-                      _runs(table[:, 0]), quantities)
+                      _runs(table[:, 0]), quantities, missing)
 
 
 def states_of(experiment):
@@ -124,6 +129,7 @@ def summary(comparison):
         'duration_s': float(sum(np.ptp(comparison.time[run]) for run in comparison.runs)),
         'readings': len(comparison.time),
         'runs': len(comparison.runs),
+        'missing_s': comparison.missing,
         'quantities': {
             quantity.name: {'unit': quantity.unit, **{
                 name: plain(value) for name, value in quantity.figures(comparison.runs).items()}}

@@ -58,7 +58,10 @@ class ExperimentLog:
     def close(self):
         """Write what is left; may be called twice."""
         self._batches.close()
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:        # what a full disk has left in the buffer
+            self._failed(error)
 
     def _write(self, readings):
         if self.failure:
@@ -70,7 +73,10 @@ class ExperimentLog:
             self._file.flush()
             self.rows += len(readings)
         except OSError as error:
-            self.failure = f'log file {self.path}: {error.strerror}'
+            self._failed(error)
+
+    def _failed(self, error):
+        self.failure = self.failure or f'log file {self.path}: {error.strerror}'
 
 
 class Experiment(NamedTuple):

@@ -13,7 +13,7 @@ class Lockstep:
     """A board whose time goes on only when it is told to; its bench can be broken at will."""
 
     moves = True                # the motors may be switched on
-    can_reboot = True
+    can_reboot = in_lockstep = True
     answer_time = 50            # in which a board that keeps to the page answers          [ms]
 
     def __init__(self, name, rig):
@@ -73,7 +73,7 @@ class PortBackEnd:
     """A board behind a serial port; nothing of it can be broken from here."""
 
     bench = None
-    can_reboot = False
+    can_reboot = in_lockstep = False
     answer_time = 500           # the computer may hold host, port and adapter up          [ms]
 
     def __init__(self, name, moves=False):

@@ -12,10 +12,15 @@ from flex_robot_sim.rig.conformance import (
 )
 from flex_robot_sim.rig.conformance.checks import CHECKS
 from flex_robot_sim.rig.conformance.host import Failed, Host
-from flex_robot_sim.rig.protocol import Clear, Disarm
+from flex_robot_sim.rig.protocol import Clear, Disarm, Stream
+from flex_robot_sim.rig.vocabulary import State
 
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
+
+BRAKE = 500                 # for which the motors hold before they are switched off         [ms]
+REST = 300                  # for which nothing moves, before the motors are switched on     [ms]
+MOST_READINGS = 1000        # at 100 Hz, after which a check has to take it as it is
 
 
 class Outcome(NamedTuple):
@@ -51,6 +56,8 @@ def run_check(check, back_end, metrics=None):
         if back_end.bench is None:
             host.command(Disarm())
             host.command(Clear())
+            if check.moves:
+                wait_for_rest(host)
         check.run(host)
     except Failed as error:
         return Outcome(check.name, 'failed', str(error))
@@ -61,9 +68,25 @@ def run_check(check, back_end, metrics=None):
     return Outcome(check.name, 'passed')
 
 
+def wait_for_rest(host):
+    """Let an arm swing out that a check has left in motion: a stepper would lose steps on it."""
+    host.stream(100)
+    still, before = 0, None
+    while still < REST and len(host.telemetry) < MOST_READINGS:
+        host.wait(50)
+        place = host.now.slide_counts, host.now.turn_counts
+        is_still = before is not None and max(abs(a - b) for a, b in zip(place, before)) <= 1
+        still = still + 50 if is_still else 0
+        before = place
+    host.accepted(Stream(0))
+    host.telemetry.clear()
+
+
 def leave_quiet(host):
     """Switch the motors off, whatever the check has left."""
     try:
+        if not host.back_end.in_lockstep and host.telemetry and host.now.state == State.ARMED:
+            host.drive(BRAKE)       # an arm that is let go in motion coasts to its end
         host.command(Disarm())
     except (Failed, FlexRobotSimError):
         return

@@ -190,7 +190,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
     expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), 'after the profile')
 
 
-@check(bench=True)
+@check(bench='switches that close, and a stop button that is pressed')
 def homing_ends_with_estop_silence_and_every_other_switch(host):
     host.stream()
     faults = host.back_end.bench.faults
