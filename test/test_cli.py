@@ -29,6 +29,14 @@ def arm_file(tmp_path):
     return path
 
 
+def test_output_on_a_full_disk_is_one_line(arm_file):
+    with open('/dev/full', 'w') as full:
+        done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', arm_file],
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2, 'flexsim check: the output cannot be written: No space left on device.\n')
+
+
 def test_check_shows_the_tree_and_the_beams(arm_file):
     done = flexsim('check', arm_file)
     assert done.stdout.splitlines() == [

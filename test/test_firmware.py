@@ -121,6 +121,21 @@ def test_stack_that_overflows_leaves_the_memory(built):
     assert firmware.symbol_address(elf, 'data_begin') >= 0x20000000 + 8192
 
 
+@pytest.mark.skipif(not shutil.which('make'), reason='needs make')
+@pytest.mark.parametrize('words, program, packages', [
+    (['board', 'CROSS=none-'], 'none-gcc', 'gcc-arm-none-eabi'),
+    (['check', 'HOST_CC=none'], 'none', 'gcc libc6-dev'),
+])
+def test_make_without_a_compiler_says_in_one_line_what_to_install(tmp_path, words, program,
+                                                                  packages):
+    result = subprocess.run(['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[0] == (
+        f'{program} cannot be found. Install it (Debian, Ubuntu: sudo apt install '
+        f'--no-install-recommends {packages}).')
+
+
 @for_the_board
 def test_program_for_another_crystal_builds(tmp_path):
     make(tmp_path, 'board', 'CRYSTAL_MHZ=25', 'SUPPLY_MV=3300')

@@ -3,6 +3,7 @@
 import pytest
 
 from flex_robot_sim.rig.calibration_dialogue import Dialogue, Word
+from flex_robot_sim.rig.calibration_step import Desk, Step
 
 FORCES = {'N': 1.0, 'g': 9.80665e-3}
 
@@ -54,3 +55,11 @@ def test_enter_does_not_take_anything_else():
     talk, said = dialogue('12', '')
     talk.enter('?')
     assert said[0].startswith('  Enter, or a word: back')
+
+
+def test_dropping_the_only_reading_says_that_none_is_left():
+    talk, said = dialogue()
+    step = Step(Desk(talk, None, None, None, {}, {}, lambda: None))
+    step.rows.append({})
+    step.drop(Word('drop'))
+    assert not step.rows and said == ['  No reading is left.']

@@ -9,6 +9,7 @@ import pytest
 from rig_peer import Peer
 
 from flex_robot_sim.cli import main, rig_setup
+from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.share import share_folder
 
 RULE = share_folder() / 'config' / rig_setup.RULE
@@ -53,6 +54,7 @@ def test_info_prints_what_the_board_says(capsys, peer):
     assert lines[0] == 'connected'
     assert lines[1] == '  board      python, firmware 1.2.3, protocol 1.0, uid ' + 24 * '0'
     assert '  state      disarmed' in lines and '  faults     none' in lines
+    assert '  counts     slide 1, turn 2; 5 steps sent' in lines
 
 
 def test_info_as_json_is_one_object_and_nothing_else(capsys, peer):
@@ -61,6 +63,19 @@ def test_info_as_json_is_one_object_and_nothing_else(capsys, peer):
     assert code == 0 and text.err == ''
     assert (facts['link'], facts['back_end'], facts['inputs']) == ('ready', 'python', [])
     assert facts['telemetry_rate_Hz'] > 0
+
+
+def test_info_shows_what_a_hand_moves(capsys, tmp_path):
+    with Emulator(tmp_path / 'rig') as emulator:
+        emulator.inject('slide=0.16')
+        emulator.inject('short=tip')
+        while emulator.call(lambda rig: bool(rig.bench.hands)):
+            pass
+        code, text = output(capsys, 'rig', 'info', emulator.link, '--json')
+    facts = json.loads(text.out)
+    # 10 mm on a screw of 8 mm lead with 2400 counts in a turn, given up to a count
+    assert code == 0 and facts['slide_counts'] == pytest.approx(10 / 8 * 2400, abs=2)
+    assert facts['adc_tip_percent'] < 1.0 and 40.0 < facts['adc_root_percent'] < 60.0
 
 
 def test_info_about_no_port_is_one_line_and_exit_code_2(capsys, tmp_path):

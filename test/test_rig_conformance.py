@@ -159,6 +159,7 @@ def test_what_a_port_cannot_do_is_said_check_by_check():
     assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset when told to'
     assert reasons['motor_obeys_signs'] == 'moves the motors: give --move'
     assert reasons['says_who_it_is'] == ''
+    assert all(isinstance(check.bench, str) for check in CHECKS)
 
 
 @pytest.fixture

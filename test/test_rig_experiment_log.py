@@ -1,6 +1,7 @@
 """Logs of experiments: what is written is what is read, and what is wrong is said by line."""
 
 import json
+import os
 
 import pytest
 from rig_lockstep import Lab
@@ -113,6 +114,25 @@ def test_compare_prints_a_table(path, capsys):
     out = capsys.readouterr().out
     assert 'with the motors on' in out and 'strip/root' in out
     assert all(len(line) < 100 for line in out.splitlines())
+
+
+def test_compare_says_how_much_is_missing_of_a_log(path, capsys):
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(''.join([*lines[:200], *lines[300:]]))    # at 500 Hz
+    assert main(['rig', 'compare', str(path)]) == 0
+    out = capsys.readouterr().out
+    assert '0.20 s of telemetry are missing while the motors were on.' in out
+    assert all(len(line) < 100 for line in out.splitlines())
+
+
+def test_log_on_a_full_disk_says_so_and_closes(path, tmp_path, arm, readings):
+    log = ExperimentLog(tmp_path / 'full.csv', 'rig', calibration_of(BridgeSettings(), arm))
+    full = os.open('/dev/full', os.O_WRONLY)
+    os.dup2(full, log._file.fileno())
+    os.close(full)
+    log.put(readings[0])
+    log.close()
+    assert log.failure == f'log file {log.path}: No space left on device'
 
 
 def test_compare_gives_one_json_object_and_a_figure(path, tmp_path, capsys):

@@ -90,6 +90,7 @@ void board_enter(struct board *board, enum state state);
 void board_latch(struct board *board, uint16_t faults);
 void board_clear(struct board *board, uint16_t faults);
 void board_remember(struct board *board, enum event_kind kind, int32_t detail);
+void board_lose_homing(struct board *board, int joint);
 void board_finish_homing(struct board *board);
 void board_finish_profile(struct board *board);
 

@@ -105,10 +105,15 @@ static enum result param(struct board *board, const void *fields, int32_t *value
         return out_of_range(value, 1);
     }
     if (frame->access == ACCESS_WRITE) {
+        int32_t before = board->parameters.value[frame->parameter];
         if (!parameters_write(&board->parameters, frame->parameter, frame->value)) {
             return out_of_range(value, 2);
         }
         profile_drop(&board->profile);
+        int joint = frame->parameter - PARAMETER_SLIDE_REVERSED;
+        if ((joint == JOINT_SLIDE || joint == JOINT_TURN) && frame->value != before) {
+            board_lose_homing(board, joint);    /* counts run the other way from here */
+        }
     }
     *value = board->parameters.value[frame->parameter];
     return RESULT_ACCEPTED;

@@ -56,6 +56,14 @@ void board_clear(struct board *board, uint16_t faults)
     }
 }
 
+void board_lose_homing(struct board *board, int joint)
+{
+    if (board->encoder[joint].homed) {
+        board->encoder[joint].homed = false;
+        board_remember(board, EVENT_KIND_HOMING_LOST, joint);
+    }
+}
+
 void board_finish_homing(struct board *board)
 {
     uint8_t joint = board->homing.joint;

@@ -42,9 +42,8 @@ static void look_for_faults(struct board *board)
     }
     board_latch(board, found);
     for (int joint = 0; joint < 2; joint++) {
-        if (found & FAULT_ENCODER_SLIDE << joint && board->encoder[joint].homed) {
-            board->encoder[joint].homed = false;
-            board_remember(board, EVENT_KIND_HOMING_LOST, joint);
+        if (found & FAULT_ENCODER_SLIDE << joint) {
+            board_lose_homing(board, joint);
         }
     }
 }

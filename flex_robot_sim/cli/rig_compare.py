@@ -54,9 +54,9 @@ def as_text(facts):
                      f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}')
     lines += ['', '  Percent are of the range; steady: the mean of the last tenth.']
     if facts['missing_s']:
-        lines.append(f'  {facts["missing_s"]:.2f} s of telemetry are missing while the motors '
-                     'were on. The simulation begins anew behind them, with joints at rest: do '
-                     'not trust these figures.')
+        lines += [f'  {facts["missing_s"]:.2f} s of telemetry are missing while the motors were '
+                  'on. Behind them the simulation',
+                  '  begins anew with joints at rest: do not trust these figures.']
     return lines
 
 

@@ -97,6 +97,7 @@ def _text_of_readings(facts):
     return [
         f'  counts     slide {facts["slide_counts"]}, turn {facts["turn_counts"]}; '
         f'{facts["steps"]} steps sent',
-        f'  flex       root {facts["adc_root_percent"]:.2f} %, tip {facts["adc_tip_percent"]:.2f} % '
-        f'of the range; motor {facts["current_A"]:.3f} A',
+        f'  flex       root {facts["adc_root_percent"]:.2f} %, tip '
+        f'{facts["adc_tip_percent"]:.2f} % of the range',
+        f'  motor      {facts["current_A"]:.3f} A',
     ]

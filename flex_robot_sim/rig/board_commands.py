@@ -2,7 +2,7 @@
 
 from flex_robot_sim.rig.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
 from flex_robot_sim.rig.board_outbox import CLOCK
-from flex_robot_sim.rig.board_senses import DUTY_ONE, LOWER
+from flex_robot_sim.rig.board_senses import DUTY_ONE, LOWER, REVERSED
 from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.protocol import (
     MAJOR,
@@ -213,8 +213,11 @@ class Commands:
             text = PARAMETERS[message.parameter]
             if not text.least <= message.value <= text.most:
                 return Result.OUT_OF_RANGE, 2
+            before = board.parameters[message.parameter]
             board.parameters[message.parameter] = message.value
             board.profile.clear()
+            if message.parameter in REVERSED and message.value != before:
+                board.lose_homing(REVERSED.index(message.parameter))    # counts run the other way
         return Result.ACCEPTED, board.parameters[message.parameter]
 
     def _load(self, message):

@@ -227,6 +227,12 @@ class EmulatedBoard:
         self.change(State.PROFILE)
         self._profile_since = self.now
 
+    def lose_homing(self, joint):
+        """Counts of a joint have no origin any more."""
+        if self.homed & HOMED[joint]:
+            self.homed &= ~HOMED[joint]
+            self.tell(EventKind.HOMING_LOST, joint)
+
     def _look_for_faults(self, late):
         found = self.senses.constant_faults(self.now)
         if late > 1000:
@@ -238,9 +244,7 @@ class EmulatedBoard:
         if found:
             self.latch(found)
         for joint in self.senses.jumped:
-            if self.homed & HOMED[joint]:
-                self.homed &= ~HOMED[joint]
-                self.tell(EventKind.HOMING_LOST, joint)
+            self.lose_homing(joint)
 
     def _decide(self):
         """Watchdog, end of validity, homing and profile: what the motors are asked for."""

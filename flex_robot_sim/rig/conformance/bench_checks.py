@@ -317,6 +317,21 @@ def motor_obeys_signs(host):
         expect((host.now.turn_counts - before) * rate > 0, f'rate {rate} turns the wrong way')
 
 
+@check()
+def reversing_an_encoder_costs_the_homing(host):
+    host.stream()
+    for joint, parameter, bit in ((Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
+                                  (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED)):
+        own = host.accepted(Param(Access.READ, parameter, 0)).value
+        host.accepted(Zero(joint, 0))
+        host.accepted(Param(Access.WRITE, parameter, own))
+        expect(host.fresh().inputs & bit, 'the same value cost the homing')
+        with changed(host, parameter, 1 - own):
+            expect(not host.fresh().inputs & bit, f'{joint.name} is still homed')
+            host.wait(400)
+            expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+
+
 @check(moves=True)
 def reversed_encoder_is_turned_round(host):
     host.stream()

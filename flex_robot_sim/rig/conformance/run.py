@@ -18,9 +18,9 @@ from flex_robot_sim.rig.vocabulary import State
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
 
-BRAKE = 500                 # for which the motors hold before they are switched off         [ms]
-REST = 300                  # for which nothing moves, before the motors are switched on     [ms]
-MOST_READINGS = 1000        # at 100 Hz, after which a check has to take it as it is
+REST = 300                  # in which nothing moves any more                                [ms]
+PATIENCE = 10_000           # after which a check has to take the bench as it is             [ms]
+FAINT = 100                 # of the sums of the converter: the link rings by 0.2 % of a range
 
 
 class Outcome(NamedTuple):
@@ -71,22 +71,35 @@ def run_check(check, back_end, metrics=None):
 def wait_for_rest(host):
     """Let an arm swing out that a check has left in motion: a stepper would lose steps on it."""
     host.stream(100)
-    still, before = 0, None
-    while still < REST and len(host.telemetry) < MOST_READINGS:
-        host.wait(50)
-        place = host.now.slide_counts, host.now.turn_counts
-        is_still = before is not None and max(abs(a - b) for a, b in zip(place, before)) <= 1
-        still = still + 50 if is_still else 0
-        before = place
+    for _ in range(0, PATIENCE, REST):
+        host.telemetry.clear()
+        host.wait(REST)
+        if spread(host, 'slide_counts') <= 1 and spread(host, 'turn_counts') <= 1:
+            break
     host.accepted(Stream(0))
     host.telemetry.clear()
+
+
+def hold_until_still(host):
+    """Let the link ring out while the stepper holds it: it would fling an arm that is let go."""
+    for _ in range(0, PATIENCE, REST):
+        host.telemetry.clear()
+        host.drive(REST)
+        if spread(host, 'slide_counts') <= 1 and spread(host, 'adc_root') <= FAINT:
+            break
+
+
+def spread(host, field):
+    """Largest less smallest value of a field of the telemetry that has come."""
+    values = [getattr(telemetry, field) for telemetry in host.telemetry] or [0]
+    return max(values) - min(values)
 
 
 def leave_quiet(host):
     """Switch the motors off, whatever the check has left."""
     try:
         if not host.back_end.in_lockstep and host.telemetry and host.now.state == State.ARMED:
-            host.drive(BRAKE)       # an arm that is let go in motion coasts to its end
+            hold_until_still(host)
         host.command(Disarm())
     except (Failed, FlexRobotSimError):
         return
