@@ -138,7 +138,7 @@ WITH_MOTORS_AT_A_PORT = [
     'answers_while_homing_are_those_of_the_table', 'joint_without_a_lower_switch_is_not_homed',
     'motors_stop_within_100_ms_of_silence_and_stay_off', 'motor_obeys_signs',
     'reversed_encoder_is_turned_round', 'set_point_in_a_profile_only_keeps_it_alive',
-    'step_position_is_that_of_the_start_of_the_step']
+    'step_rate_follows_its_ramp']
 
 
 @pytest.mark.slow

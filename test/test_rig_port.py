@@ -1,5 +1,6 @@
 """The port on real pseudo terminals and sockets: opening, reading, vanishing, coming back."""
 
+import fcntl
 import os
 import pty
 import socket
@@ -117,6 +118,31 @@ def test_a_port_that_is_back_and_does_not_open_says_why_once(terminal, opened, c
     other.close()
     assert back.wait(PATIENCE)
     assert len(caplog.records) == 2
+
+
+def test_a_name_that_leads_to_another_device_is_followed(terminal, opened, tmp_path):
+    # an emulator that was killed leaves its link, and the next one sets it anew
+    sink, back = Sink(), threading.Event()
+    opened(terminal.name, sink, on_open=back.set)
+    (tmp_path / 'other').mkdir()
+    other = Terminal(tmp_path / 'other')
+    os.symlink(os.ttyname(other.slave), tmp_path / 'new')
+    os.replace(tmp_path / 'new', terminal.name)
+    assert back.wait(PATIENCE)
+    os.write(other.master, b'from the other')
+    assert sink.wait_for(b'from the other')
+
+
+def test_link_of_a_killed_emulator_is_not_opened(terminal):
+    # its terminal may be that of a person by now
+    with open(f'{terminal.name}.lock', 'w') as lock:
+        with pytest.raises(RigError) as caught:
+            Port(terminal.name, Sink())
+        assert str(caught.value) == (
+            f'{terminal.name}: the port behind this name, {os.readlink(terminal.name)}, is gone. '
+            'Plug the board in or start the emulator again.')
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        Port(terminal.name, Sink()).close()
 
 
 def test_a_port_that_vanishes_for_good_leaves_nothing_behind(terminal):

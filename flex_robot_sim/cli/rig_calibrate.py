@@ -19,6 +19,9 @@ def add_to(commands, about):
     parser.add_argument('--output', metavar='YAML', required=True, help='file to write')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument('--force', action='store_true', help='write over a file that is there')
+    parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
+                        help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
+                             'may be given several times')
     parser.set_defaults(run=run)
 
 
@@ -26,15 +29,19 @@ def run(arguments):
     """Carry out the command."""
     from flex_robot_sim.assembly import load  # it loads the dynamics: not for --help
     from flex_robot_sim.cli.terminal import key_watch
+    from flex_robot_sim.rig.bridge import parameter_values
     from flex_robot_sim.rig.calibration_file import write_calibration
     from flex_robot_sim.rig.calibration_session import CalibrationSession, Quit
     from flex_robot_sim.rig.link import RigLink
 
     path = Path(arguments.output)
     _refuse_unusable(path, arguments.force)
+    parameters = parameter_values(arguments.board_parameter)
     part = Path(f'{path}.part')
     arm = load(arguments.robot)
     with RigLink(arguments.port) as link:
+        for parameter, value in parameters.items():
+            link.write_parameter(parameter, value)
         board = link.board.uid.hex()
         readings = _begun(part, board)
         session = CalibrationSession(

@@ -148,8 +148,8 @@ class MotorStep(Step):
             raise CalibrationError(f'{abs(duty) * supply:.2g} V do not move the slide. Check the '
                                    'motor supply, the wires of the motor, and what blocks it')
         if not is_held and moved * duty < 0:
-            raise CalibrationError('the slide runs against its encoder. Write SLIDE_REVERSED = 1, '
-                                   'or swap the wires of the motor')
+            raise CalibrationError('the slide runs against its encoder. Swap the wires of the '
+                                   'motor, or give --board-parameter SLIDE_REVERSED=1')
 
     def line(self, supply, duty, current, rate, is_held):
         """A row for people."""

@@ -160,6 +160,9 @@ class _SerialLine:
     """A device or a pseudo terminal."""
 
     def __init__(self, name, baud):
+        if _is_left_behind(name):
+            raise FileNotFoundError(errno.ENOENT, 'the emulator of this name was killed', name)
+        self._name = name
         self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
                                    exclusive=True)
         self._device = self._port.fileno()
@@ -180,11 +183,21 @@ class _SerialLine:
         # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
         ready = dict(self._ready.poll(1e3 * WAKE))
         if self._device not in ready:
+            self._look_where_the_name_leads()
             return b''
         data = os.read(self._device, BULK)
         if not data:
             raise OSError(errno.EIO, 'the device has gone')
         return data
+
+    def _look_where_the_name_leads(self):
+        """Raise OSError if it is another device by now: an emulator started anew, for instance."""
+        try:
+            there = os.stat(self._name).st_rdev
+        except OSError:
+            return          # a name may come and go while its device works
+        if there != os.fstat(self._device).st_rdev:
+            raise OSError(errno.ENODEV, 'the name belongs to another device')
 
     def write(self, data):
         """Send all of `data`, or raise SerialTimeoutException after WRITE_TIMEOUT."""
@@ -293,6 +306,13 @@ def _holders(name):
     device = os.path.realpath(name)
     found = _lockers(device) or _openers(device)
     return f': {", ".join(sorted(found))}' if found else ''
+
+
+def _is_left_behind(name):
+    """Whether a killed emulator has left this link, which may lead to somebody's terminal now."""
+    lock = f'{name}.lock'
+    return (os.path.islink(name) and os.path.exists(lock) and os.access('/proc/locks', os.R_OK)
+            and not _lockers(lock))
 
 
 def _lockers(device):
