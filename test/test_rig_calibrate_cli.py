@@ -10,8 +10,10 @@ import time
 
 import pytest
 from rig_person import KEPT, PARTS, START, copied
+from waiting import eventually
 
 from flex_robot_sim.cli import main
+from flex_robot_sim.cli.terminal import key_watch
 from flex_robot_sim.rig import emulated_board
 from flex_robot_sim.rig.bench import Bench
 from flex_robot_sim.rig.calibration_readings import read_readings, write_readings
@@ -141,3 +143,15 @@ def test_wrong_output_is_one_line_before_anything_is_asked(tmp_path, capsys, wor
     err = capsys.readouterr().err
     assert message in err
     assert err.count('\n') == 1
+
+
+def test_key_that_is_pressed_before_the_motors_are_on_counts(monkeypatch):
+    master, slave = pty.openpty()
+    with os.fdopen(slave) as terminal:
+        monkeypatch.setattr('sys.stdin', terminal)
+        os.write(master, b' ')
+        with key_watch() as pressed:
+            assert eventually(pressed)
+        with key_watch() as pressed:
+            assert not pressed()        # and is not left over
+    os.close(master)

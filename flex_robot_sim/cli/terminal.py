@@ -20,8 +20,8 @@ def key_watch():
     file = sys.stdin.fileno()
     before = termios.tcgetattr(file)
     try:
-        tty.setcbreak(file)
-        termios.tcflush(file, termios.TCIFLUSH)
+        # what was pressed since the last question counts: whoever presses then wants no motion
+        tty.setcbreak(file, termios.TCSANOW)
         yield lambda: bool(select.select([file], [], [], 0)[0])
     finally:
         termios.tcsetattr(file, termios.TCSAFLUSH, before)      # drops what was pressed

@@ -137,7 +137,8 @@ class Port:
             line = self._open()
         except RigError as error:
             # nothing is there while it is unplugged; all else waits for a person
-            trouble = str(error) if os.path.exists(self.name) else ''
+            is_there = os.path.exists(self.name) and not _is_left_behind(self.name)
+            trouble = str(error) if is_there else ''
             if trouble and trouble != self._trouble:
                 log.warning('%s', trouble)
             self._trouble = trouble
