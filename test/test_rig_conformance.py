@@ -88,6 +88,7 @@ class Noisy:
     def __init__(self, back_end, **faults):
         self.back_end, self.bad, self.is_bad = back_end, WireFaults(**faults), False
         self.answer_time = back_end.answer_time
+        self.in_lockstep = back_end.in_lockstep
         self.wires = BadWire(1), BadWire(2)
         self.arrived, self.sent = bytearray(), bytearray()
 
