@@ -20,6 +20,7 @@ ESTOP = 0x2F
 
 STAYS_OFF = 'motors_stop_within_100_ms_of_silence_and_stay_off'
 AFTER_ESTOP = 'estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again'
+BOUNCES = 'switch_that_bounces_is_not_the_origin'
 HOMING = 'homing_ends_with_estop_silence_and_every_other_switch'
 LIMIT = 'limit_in_motion_latches_and_lets_go_only_away_from_it'
 WRAP = 'clock_wraps_in_motion_and_every_time_is_kept'
@@ -95,6 +96,7 @@ MUTANTS = {
                     60_000_000),
     'no watchdog in homing': (HOMING, Board, '_home_on',
                               before(Board._home_on, Board.feed_watchdog)),
+    'bounces are edges': (BOUNCES, emulated_board, 'SETTLING', 0),
     'set point arms': (STAYS_OFF, Commands, '_take_setpoint',
                        before(Commands._take_setpoint, arm_where(State.DISARMED))),
     'set point clears and arms': (STAYS_OFF, Commands, '_take_setpoint',
@@ -179,6 +181,7 @@ FIRMWARE_MUTANTS = {
     'no watchdog in homing': (
         HOMING, 'step.c', 'board_is_moving(board) && now - setpoint',
         'board_is_moving(board) && board->state != STATE_HOMING && now - setpoint'),
+    'bounces are edges': (BOUNCES, 'homing.c', '>= HOMING_SETTLING', '+ 1 > 0'),
     'set point arms': (
         STAYS_OFF, 'commands.c', '    enum result result\n',
         '    if (board->state == STATE_DISARMED) { board_enter(board, STATE_ARMED); }\n'

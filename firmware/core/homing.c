@@ -11,11 +11,18 @@ enum homing_result homing_advance(struct homing *homing, bool closed, uint32_t n
     if (homing->leaving && !closed) {
         return HOMING_FOUND;
     }
-    homing->leaving = closed;
+    if (closed && !homing->closed) {
+        homing->closed_since = now;
+    }
+    homing->closed = closed;
+    homing->leaving = closed && now - homing->closed_since >= HOMING_SETTLING;
     return now - homing->since > (uint32_t)timeout_ms * 1000 ? HOMING_TOO_LONG : HOMING_GOES_ON;
 }
 
 int homing_direction(const struct homing *homing)
 {
-    return homing->leaving ? 1 : -1;
+    if (homing->leaving) {
+        return 1;
+    }
+    return homing->closed ? 0 : -1;
 }

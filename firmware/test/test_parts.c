@@ -210,23 +210,31 @@ TEST(events_beyond_capacity_are_counted_and_keep_their_number)
     CHECK_EQUAL(events_due(&events, 0)->number, EVENT_CAPACITY + 3);
 }
 
-TEST(homing_goes_to_the_switch_and_off_it)
+TEST(homing_goes_to_the_switch_waits_until_it_has_settled_and_goes_off_it)
 {
     struct homing homing;
     homing_start(&homing, JOINT_TURN, 1000);
     CHECK_EQUAL(homing_advance(&homing, false, 1000, 500), HOMING_GOES_ON);
     CHECK_EQUAL(homing_direction(&homing), -1);
     CHECK_EQUAL(homing_advance(&homing, true, 2000, 500), HOMING_GOES_ON);
+    CHECK_EQUAL(homing_direction(&homing), 0);
+    CHECK_EQUAL(homing_advance(&homing, true, 21999, 500), HOMING_GOES_ON);
+    CHECK_EQUAL(homing_direction(&homing), 0);
+    CHECK_EQUAL(homing_advance(&homing, true, 22000, 500), HOMING_GOES_ON);
     CHECK_EQUAL(homing_direction(&homing), 1);
-    CHECK_EQUAL(homing_advance(&homing, false, 3000, 500), HOMING_FOUND);
+    CHECK_EQUAL(homing_advance(&homing, false, 23000, 500), HOMING_FOUND);
 }
 
-TEST(homing_that_starts_on_the_switch_leaves_it)
+TEST(homing_takes_no_bounce_of_the_switch_for_its_edge)
 {
     struct homing homing;
     homing_start(&homing, JOINT_SLIDE, 0);
-    CHECK_EQUAL(homing_advance(&homing, true, 0, 500), HOMING_GOES_ON);
-    CHECK_EQUAL(homing_direction(&homing), 1);
+    for (uint32_t now = 0; now < 50000; now += 1000) {
+        /* two bounces, of which the second is over at 9 ms */
+        bool closed = now != 5000 && now != 8000;
+        CHECK_EQUAL(homing_advance(&homing, closed, now, 500), HOMING_GOES_ON);
+        CHECK_EQUAL(homing_direction(&homing), closed ? now >= 29000 : -1);
+    }
 }
 
 TEST(homing_ends_in_time)
@@ -367,8 +375,8 @@ int main(void)
     RUN(damaged_profile_is_never_complete);
     RUN(events_go_out_one_by_one_and_again_until_acknowledged);
     RUN(events_beyond_capacity_are_counted_and_keep_their_number);
-    RUN(homing_goes_to_the_switch_and_off_it);
-    RUN(homing_that_starts_on_the_switch_leaves_it);
+    RUN(homing_goes_to_the_switch_waits_until_it_has_settled_and_goes_off_it);
+    RUN(homing_takes_no_bounce_of_the_switch_for_its_edge);
     RUN(homing_ends_in_time);
     RUN(limits_forbid_only_motion_further_out);
     RUN(parameters_keep_to_their_range);

@@ -225,9 +225,13 @@ TEST(homing_turns_round_at_its_switch_without_a_pulse_towards_it)
     }
     CHECK_EQUAL(bench.motors.rate, -320000);
     bench.sensors.inputs = INPUT_TURN_LOWER;
+    for (int i = 0; i < 20; i++) {
+        setpoint(MODE_ALIVE, 0, 0, 100);
+        CHECK_EQUAL(bench.motors.rate, 0);
+    }
     setpoint(MODE_ALIVE, 0, 0, 100);
     CHECK_EQUAL(board.state, STATE_HOMING);
-    CHECK_EQUAL(bench.motors.rate, 32000);             /* from 0 on: one step of the ramp away from it */
+    CHECK_EQUAL(bench.motors.rate, 32000);             /* one step of the ramp away from it */
     bench.sensors.inputs = 0;
     setpoint(MODE_ALIVE, 0, 0, 100);
     CHECK_EQUAL(board.state, STATE_ARMED);

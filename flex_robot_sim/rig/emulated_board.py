@@ -44,6 +44,7 @@ LOADED = int(Input.PROFILE_LOADED)
 HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
+SETTLING = 20_000           # a switch that opens sooner after it has closed has bounced   [us]
 HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
 
 
@@ -80,7 +81,8 @@ class EmulatedBoard:
         self._duty = 0.0                # applied
         self._asked, self._valid_until = STAND, 0
         self.last_fed = 0               # when the watchdog was fed, never wraps          [us]
-        self._homing, self._home_since, self._leaving = None, 0, False
+        self._homing, self._home_since = None, 0
+        self._closed_since, self._leaving = None, False     # its switch             [us]
         self._profile_since = 0
         self._steps = 0                 # control steps since boot
         self._sent_at_start = 0         # pulses, at the start of the present control step
@@ -215,7 +217,7 @@ class EmulatedBoard:
         self.change(State.HOMING)
         self.homed &= ~HOMED[joint]
         self._homing, self._home_since = joint, self.now
-        self._leaving = bool(self.senses.switches & LOWER[joint])
+        self._closed_since, self._leaving = None, False
 
     def has_origin(self, joint, counts):
         """Give the counts of a joint their origin."""
@@ -268,15 +270,18 @@ class EmulatedBoard:
         if self.now - self._home_since > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
             self.latch(Fault.HOMING)
             return STAND
-        if closed:
-            self._leaving = True
-        elif self._leaving:
+        if self._leaving and not closed:
             self.has_origin(joint, self.parameters[HOME_COUNTS[joint]])
             self.senses.compare_from_here(self.steps)
             self.enter(State.ARMED)
             self.tell(EventKind.HOMED, joint)
             return STAND
-        sign = 1 if self._leaving else -1
+        if not closed:
+            self._closed_since = None
+        elif self._closed_since is None:
+            self._closed_since = self.now
+        self._leaving = closed and self.now - self._closed_since >= SETTLING
+        sign = 1 if self._leaving else -1 + closed
         if joint == SLIDE:
             return Asked(sign * self.parameters[Parameter.HOME_DUTY] / DUTY_ONE, 0.0)
         return Asked(0.0, float(sign * self.parameters[Parameter.HOME_RATE]))

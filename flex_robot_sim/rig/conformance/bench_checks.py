@@ -76,6 +76,26 @@ def homing_finds_the_switch_and_gives_the_origin(host):
                f'{joint.name} stands at {seen} instead of {wanted}')
 
 
+@check(bench='switches that close')
+def switch_that_bounces_is_not_the_origin(host):
+    switches = host.back_end.bench.faults.closed_lower
+    host.stream()
+    host.accepted(Arm())
+    for joint, home in ((Joint.SLIDE, Input.SLIDE_HOMED), (Joint.TURN, Input.TURN_HOMED)):
+        host.accepted(Home(joint))
+        for _ in range(4):
+            switches.add(int(joint))
+            host.keep_alive(8)
+            switches.clear()
+            host.keep_alive(2)
+        expect_equal((host.now.state, host.now.inputs & home), (State.HOMING, 0), joint.name)
+        switches.add(int(joint))
+        host.keep_alive(40)
+        switches.clear()
+        host.keep_alive(10)
+        expect_equal((host.now.state, host.now.inputs & home), (State.ARMED, home), joint.name)
+
+
 @check(bench='a slide that jams')
 def homing_that_finds_nothing_ends_in_a_fault(host):
     host.stream()
