@@ -3,12 +3,13 @@
 import sys
 from importlib import import_module
 
-from flex_robot_sim.nodes.starting import end_quietly, start
+from flex_robot_sim.nodes.starting import end_quietly, keep_to_one_thread, start
 
 
 def main():
     """Run the node that the command line names, with the rest of the command line."""
     end_quietly()
+    keep_to_one_thread()
     name, *words = sys.argv[1:] or ['']
     executables = import_module('flex_robot_sim.system').EXECUTABLES
     if name not in executables:

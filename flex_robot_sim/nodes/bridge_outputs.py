@@ -84,8 +84,10 @@ class BridgeOutputs:
             self._display.show(stamp, q)
 
     def _follow(self, items):
-        for item in items:
-            stamp, residual = item[0], self.twin.take(*item[1:])
+        for _, state, shape in items[:-1]:
+            self.twin.take(state, shape, False)
+        stamp, state, shape = items[-1]
+        residual = self.twin.take(state, shape)
         if residual is not None:
             self._residual.send(stamp, residual)
 

@@ -17,9 +17,20 @@ def end_quietly():
         signal.signal(number, lambda *_: os._exit(0))
 
 
+def keep_to_one_thread():
+    """
+    Let NumPy and SciPy, which are not imported yet, do linear algebra in the thread that asks.
+
+    The matrices of an arm are small. Threads of OpenBLAS spin for a second after each use, on the
+    processors that the loop needs.
+    """
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+
 def start(name):
     """Run a module of this folder."""
     end_quietly()
+    keep_to_one_thread()
     import_module(f'flex_robot_sim.nodes.{name}').main()
 
 

@@ -63,11 +63,12 @@ class Twin:
         self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
         self._place = 0.5                       # on the ramp of the board: whole steps are pulses
 
-    def take(self, state, shape):
+    def take(self, state, shape, is_asked=True):
         """
         Go on to a RigState and the LinkState of the same reading; return the Residual.
 
-        None where the bench is not known well enough: a sensor is broken.
+        None where the bench is not known well enough, because a sensor is broken, and where
+        nobody asks, because to find it takes longer than to go on.
         """
         message = state.reading.message
         is_on, was_on = message.state in MOVING, self._drive.bridge
@@ -81,7 +82,7 @@ class Twin:
         self._pulses, self._rate = message.step_position, message.step_rate
         if not shape.is_known:
             return None
-        residual = self._residual(state, shape)
+        residual = self._residual(state, shape) if is_asked else None
         if self.settings.twin_time_constant or not is_on:
             self._draw(state, shape)
         return residual
