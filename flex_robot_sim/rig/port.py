@@ -62,7 +62,7 @@ class Port:
         self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
         self._writing = threading.Lock()
         self._closing = threading.Event()
-        self._trouble = ''          # why the port that is there again does not open
+        self._trouble = []          # why the port that is there again does not open
         self._line = self._open()
         self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
 
@@ -137,13 +137,16 @@ class Port:
             line = self._open()
         except RigError as error:
             # nothing is there while it is unplugged; all else waits for a person
-            is_there = os.path.exists(self.name) and not _is_left_behind(self.name)
-            trouble = str(error) if is_there else ''
+            # what was not there a moment ago is looked at again
+            number = _error_number(error.__cause__)
+            is_there = number != errno.ENOENT and os.path.exists(self.name)
+            # by its number, because the text names programs, which come and go
+            trouble = [number] if is_there else []
             if trouble and trouble != self._trouble:
-                log.warning('%s', trouble)
+                log.warning('%s', error)
             self._trouble = trouble
             return False
-        self._line, self._trouble = line, ''
+        self._line, self._trouble = line, []
         self._counts.reconnects += 1
         if self._on_open:
             self._on_open()
@@ -278,11 +281,7 @@ def owning_group(name):
 
 def _why_not(name, error):
     """Say in one line why a port does not open, and what to do about it."""
-    # pyserial hides some causes in an exception of its own; termios has no errno but a first word
-    causes = [error, error.__context__]
-    number = next((cause.errno if isinstance(cause, OSError) else cause.args[0]
-                   for cause in causes if getattr(cause, 'errno', None)
-                   or isinstance(cause, termios.error)), None)
+    number = _error_number(error)
     if number == errno.ENOENT and os.path.islink(name):
         return f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the ' \
                'board in or start the emulator again.'
@@ -300,6 +299,15 @@ def _why_not(name, error):
     if number in (errno.ENOTTY, errno.EINVAL, errno.EISDIR):
         return f'{name}: this is no serial port.'
     return f'{name}: {" ".join(str(error).split())}.'
+
+
+def _error_number(error):
+    """Number of the system's error behind an exception; None if there is none."""
+    # pyserial hides some causes in an exception of its own; termios has no errno but a first word
+    causes = [error, error.__context__]
+    return next((cause.errno if isinstance(cause, OSError) else cause.args[0]
+                 for cause in causes if getattr(cause, 'errno', None)
+                 or isinstance(cause, termios.error)), None)
 
 
 def _holders(name):
