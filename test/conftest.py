@@ -92,3 +92,24 @@ def registry():
     ask = [sys.executable, '-m', 'pip', '--retries', '0', '--timeout', '10', 'index', 'versions']
     if subprocess.run([*ask, 'setuptools'], capture_output=True).returncode:
         pytest.skip('the registry of Python packages is out of reach')
+
+
+@pytest.fixture(scope='module')
+def rig():
+    """Return an emulated rig; its bench is renewed for each test: to load it takes a while."""
+    from flex_robot_sim.rig.rig_of import rig_of  # loads the dynamics: not for every test
+
+    rig = rig_of()
+    rig.step()              # compiled, before anybody is in a hurry
+    return rig
+
+
+@pytest.fixture
+def emulator(rig, tmp_path):
+    """Give an emulator behind a port of its own, which outlives whoever connects."""
+    from flex_robot_sim.rig.emulated_rig import EmulatedRig
+    from flex_robot_sim.rig.emulator import Emulator
+
+    rig.bench.renew((0.15, 0.0))
+    with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:
+        yield emulator

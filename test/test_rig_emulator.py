@@ -39,19 +39,6 @@ CALM = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 FLEXSIM = [sys.executable, '-m', 'flex_robot_sim']
 
 
-@pytest.fixture(scope='module')
-def rig():
-    """Return a bench that is renewed for each test, because to load an arm takes a while."""
-    return rig_of()
-
-
-@pytest.fixture
-def emulator(rig, tmp_path):
-    rig.bench.renew((0.15, 0.0))
-    with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:
-        yield emulator
-
-
 @pytest.fixture
 def link(emulator):
     with connected(emulator.link) as link:

@@ -76,6 +76,13 @@ class Bench:
         self.session = self.frames[-1].session
         return self.last(HelloAck)
 
+    def set_off(self):
+        """Begin a session, arm, and send one set point for the DC motor."""
+        self.hello()
+        self.command(Stream(1000))
+        self.command(Arm())
+        self.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+
     def send(self, message, milliseconds=1):
         """Send a frame and return the outputs after it."""
         self.sequence += 1
@@ -177,10 +184,7 @@ def test_outputs_follow_set_points_and_the_ramp(image):
 
 
 def test_motors_are_off_100_ms_after_the_last_set_point(bench):
-    bench.hello()
-    bench.command(Stream(1000))
-    bench.command(Arm())
-    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    bench.set_off()
     taken = bench.clock
     while bench.step().bridge:
         assert bench.clock - taken < 100_000
@@ -230,10 +234,7 @@ def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
 
 @pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
 def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
-    bench.hello()
-    bench.command(Stream(1000))
-    bench.command(Arm())
-    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    bench.set_off()
     bench.clock += late             # the step that is due comes so much later [us]
     bench.step()
     assert bench.machine.outputs.bridge == (not faults)
@@ -241,10 +242,7 @@ def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
 
 
 def test_watchdog_goes_by_the_clock_and_not_by_steps(bench):
-    bench.hello()
-    bench.command(Stream(1000))
-    bench.command(Arm())
-    bench.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+    bench.set_off()
     taken = bench.clock
     while bench.step().bridge:
         bench.clock += 3000         # three steps in four are missed [us]

@@ -11,8 +11,6 @@ from contextlib import suppress
 import pytest
 from waiting import PATIENCE, eventually
 
-from flex_robot_sim.rig.emulated_rig import EmulatedRig
-from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.protocol import State
@@ -80,20 +78,6 @@ class SerialServer:
         else:
             self._clients.remove(client)
             client.close()
-
-
-@pytest.fixture(scope='module')
-def rig():
-    rig = EmulatedRig()
-    rig.step()              # compiled, before anybody is in a hurry
-    return rig
-
-
-@pytest.fixture
-def emulator(rig, tmp_path):
-    rig.bench.renew((0.15, 0.0))
-    with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:
-        yield emulator
 
 
 @pytest.fixture

@@ -108,6 +108,16 @@ def test_residual_of_the_free_twin_is_that_of_the_closed_forms(arm, viscous):
     assert twin.restarts == 1 and abs(residual.position[1]) < 1e-9
 
 
+def test_twin_goes_the_same_way_whether_or_not_anybody_asks(same):
+    shapes = ShapeTracker(same.arm, same.calibration)
+    asked, silent = (Twin(same.arm, same.calibration, shapes.link) for _ in range(2))
+    for state in states_of(same._replace(readings=same.readings[:300])):
+        shapes.take(state)
+        assert asked.take(state, shapes.link_state) is not None
+        assert silent.take(state, shapes.link_state, False) is None
+    assert silent.coordinates.tolist() == asked.coordinates.tolist()
+
+
 def test_twin_is_drawn_towards_the_bench(other):
     free, _ = residuals(other, twin_time_constant=0.0)
     drawn, _ = residuals(other, twin_time_constant=0.1)

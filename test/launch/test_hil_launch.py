@@ -16,8 +16,6 @@ from std_srvs.srv import SetBool, Trigger
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import fitting_gains
-from flex_robot_sim.rig.emulated_rig import EmulatedRig
-from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.parts import BenchParts
 from flex_robot_sim.rig.vocabulary import Fault, State
 from flex_robot_sim.share import share_folder
@@ -41,19 +39,6 @@ BENCH = """
     bandwidth: 1.5
     state_timeout: 1.0
 """
-
-
-@pytest.fixture(scope='module', autouse=True)
-def compiled():
-    """Let the emulated bench be compiled before anybody is in a hurry."""
-    EmulatedRig().step()
-
-
-@pytest.fixture
-def emulator(tmp_path):
-    """An emulated bench that outlives the launch."""
-    with Emulator(tmp_path / 'rig') as emulator:
-        yield emulator
 
 
 @pytest.fixture
@@ -90,6 +75,13 @@ class Bench:
         """Arm or disarm, whatever comes of it."""
         return self._observer.call(SetBool, f'{self.namespace}/bridge/enable',
                                    SetBool.Request(data=is_on))
+
+    def set_off(self):
+        """Arm, and return when both joints are on their way to a place far off."""
+        assert self.call('bridge/zero').success
+        self.enable_at_rest()
+        self.go_to([0.25, 1.0])
+        self.hear_state(lambda state: state.velocity[0] > 0.01 and state.velocity[1] > 0.1)
 
     def enable_at_rest(self):
         """Let the controller hold the arm where it is, and arm; return the answer."""
@@ -162,10 +154,7 @@ def test_ctrl_c_in_motion_disarms_the_board_and_ends_everything(
         launch, observer, emulator, settings):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
-    assert bench.call('bridge/zero').success
-    bench.enable_at_rest()
-    bench.go_to([0.25, 1.0])
-    bench.hear_state(lambda state: state.velocity[0] > 0.01 and state.velocity[1] > 0.1)
+    bench.set_off()
     process.interrupt()
     assert process.wait() == 0 and not process.count('Traceback')
     for program in ('bridge-1', 'controller-2'):
@@ -178,10 +167,7 @@ def test_killed_bridge_ends_the_launch_with_code_1_and_the_watchdog_stops_the_bo
         launch, observer, emulator, settings):
     process = launch(NAME, serial_port=emulator.link, params_file=settings)
     bench = Bench(observer)
-    assert bench.call('bridge/zero').success
-    bench.enable_at_rest()
-    bench.go_to([0.25, 1.0])
-    bench.hear_state(lambda state: state.velocity[0] > 0.01)
+    bench.set_off()
     os.kill(process.process_id('bridge'), signal.SIGKILL)
     assert process.wait() == 1
     assert process.count('bridge-1 has failed, and without it the others are of no use') == 1

@@ -16,27 +16,12 @@ import flex_robot_sim as frs
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.rig.bridge import BridgeSettings, RigState, calibration_of
-from flex_robot_sim.rig.emulated_rig import EmulatedRig
-from flex_robot_sim.rig.emulator import Emulator
 from flex_robot_sim.rig.protocol import Telemetry
 from flex_robot_sim.rig.session import Reading
 from flex_robot_sim.rig.shape_filter import FilterSettings
 from flex_robot_sim.rig.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.twin import TwinSettings
 from flex_robot_sim.rig.vocabulary import Fault, State
-
-
-@pytest.fixture(scope='module', autouse=True)
-def compiled():
-    """Let the emulated bench be compiled before anybody is in a hurry."""
-    EmulatedRig().step()
-
-
-@pytest.fixture
-def emulator(tmp_path):
-    """An emulated bench that outlives the bridge."""
-    with Emulator(tmp_path / 'rig') as emulator:
-        yield emulator
 
 
 def board(emulator):
