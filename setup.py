@@ -2,13 +2,14 @@
 
 import os
 from glob import glob
+from pathlib import Path
 
 from setuptools import Distribution, find_packages, setup
 
 NAME = 'flex_robot_sim'
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
-SHARED_FOLDERS = ('config', 'launch', 'urdf')
+SHARED_FOLDERS = ('config', 'examples', 'launch', 'urdf')
 
 # The firmware is built where it is used; what a build leaves behind stays here.
 FIRMWARE = {folder: [os.path.join(folder, name) for name in sorted(names)]
@@ -26,6 +27,14 @@ setup(
     name=NAME,
     version='0.1.0',
     description='Robot arms whose links bend and twist and whose joints give, from one URDF',
+    long_description=Path(__file__).with_name('README.md').read_text('utf-8'),
+    long_description_content_type='text/markdown',
+    classifiers=['Intended Audience :: Science/Research',
+                 'License :: OSI Approved :: Apache Software License',
+                 'Operating System :: POSIX :: Linux',
+                 'Programming Language :: Python :: 3',
+                 'Topic :: Scientific/Engineering :: Physics'],
+    keywords=['robotics', 'ROS 2', 'flexible links', 'flexible joints', 'input shaping', 'URDF'],
     author='The flex_robot_sim developers',
     author_email='flex_robot_sim@example.org',
     maintainer='The flex_robot_sim developers',
@@ -33,14 +42,17 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={NAME: ['py.typed']},      # so that type checkers of users look in here
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
         *((f'share/{NAME}/{folder}', sorted(glob(f'{folder}/*.*'))) for folder in SHARED_FOLDERS),
         *((f'share/{NAME}/{folder}', paths) for folder, paths in FIRMWARE.items()),
+        # what `ros2 run` and `ros2 launch` start; not on PATH, where `bridge` is somebody else's
+        (f'lib/{NAME}', sorted(glob('programs/*'))),
     ],
-    install_requires=['lxml>=4.8', 'matplotlib>=3.5', 'numba>=0.55', 'numpy>=1.21',
-                      'pyserial>=3.5', 'PyYAML>=5.4', 'scipy>=1.8', 'xacro>=2.0'],
+    install_requires=['lxml>=4.8', 'matplotlib>=3.5', 'mcap>=1.6', 'numba>=0.55',
+                      'numpy>=1.21', 'pyserial>=3.5', 'PyYAML>=5.4', 'scipy>=1.8', 'xacro>=2.0'],
     extras_require={
         'ros': [
             'ros-jazzy-rclpy[fastrtps]==7.1.6',
@@ -51,19 +63,17 @@ setup(
             'ros-jazzy-trajectory-msgs==5.3.6',
             'ros-jazzy-visualization-msgs==5.3.6',
         ],
-        'view': ['viser>=1.1.1,<1.2'],
         'benchmark': ['exudyn>=1.13', 'mujoco>=3.2', 'pin>=3.0'],
+        'control': ['control>=0.9'],
+        # meshes of the kind .dae are read by pycollada
+        'view': ['pycollada>=0.7', 'viser>=1.1.1,<1.2'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
-        'test': ['hypothesis', 'pin>=3.0; python_version >= "3.11"', 'mpmath', 'pytest',
-                 'ruff', 'urdf-parser-py'],
+        'test': ['argcomplete>=1.8', 'control>=0.9', 'hypothesis', 'mcap-ros2-support',
+                 'mypy>=2.4; python_version >= "3.11"', 'pin>=3.0; python_version >= "3.11"',
+                 'mpmath', 'pyarrow; python_version >= "3.11"', 'pycollada>=0.7', 'pytest',
+                 'pytest-xdist>=2.5', 'rosbags; python_version >= "3.11"', 'ruff',
+                 'selenium>=4.11', 'urdf-parser-py', 'viser>=1.1.1,<1.2'],
     },
     zip_safe=False,
-    entry_points={'console_scripts': [
-        'flexsim = flex_robot_sim.cli:main',
-        # for `ros2 run` and `ros2 launch`; the table of flex_robot_sim/system.py
-        'dynamics = flex_robot_sim.nodes.starting:dynamics',
-        'controller = flex_robot_sim.nodes.starting:controller',
-        'simulation = flex_robot_sim.nodes.starting:simulation',
-        'bridge = flex_robot_sim.nodes.starting:bridge',
-    ]},
+    entry_points={'console_scripts': ['flexsim = flex_robot_sim.start:main']},
 )

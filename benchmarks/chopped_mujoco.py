@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.chopped import merged
 
 _INTEGRATOR = 'mjINT_'
-SCHEMES = tuple(name for name in ('discrete', 'implicitfast', 'Euler', 'RK4')
-                if hasattr(mujoco.mjtIntegrator, _INTEGRATOR + name.upper()))
+SCHEMES = tuple(name for name in ('discrete', 'implicit', 'implicitfast', 'Euler', 'RK4')
+                if hasattr(mujoco.mjtIntegrator, _INTEGRATOR + name.upper()))     # all it has
 LOST = 1e3                  # velocity of a run that is lost [rad/s]
 
 mujoco.set_mju_user_warning(lambda text: None)      # otherwise it writes a file beside the caller

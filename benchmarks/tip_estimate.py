@@ -20,13 +20,13 @@ import re
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.rig.bench import Bench, Drive
-from flex_robot_sim.rig.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.estimation import ShapeEstimator, sensors_of, tip_map
-from flex_robot_sim.rig.motors import stepper_stiffness
-from flex_robot_sim.rig.parts import BenchParts
-from flex_robot_sim.rig.shape_filter import ShapeFilter
-from flex_robot_sim.rig.vocabulary import CONSTANTS
+from flex_robot_sim.rig.bench.bench import Bench, Drive
+from flex_robot_sim.rig.bench.motors import stepper_stiffness
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator, sensors_of, tip_map
+from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 from flex_robot_sim.share import shipped_robots
 
 PERIOD = 2e-3               # of telemetry                                                  [s]

@@ -1,4 +1,4 @@
-/* Made from flex_robot_sim/rig/protocol.py by `python3 -m flex_robot_sim.rig.generate`.
+/* Made from flex_robot_sim/rig/wire/protocol.py by `python3 -m flex_robot_sim.rig.wire.generate`.
  * Do not edit. Frames with their values in hex: test/data/rig_frames.txt.
  *
  * Body on the wire: struct header, struct of the frame, CRC-32; little-endian, packed.

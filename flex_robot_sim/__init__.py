@@ -8,6 +8,7 @@ Robot arms whose links bend and twist, and whose joints give, from one URDF.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from flex_robot_sim.exceptions import (
     DescriptionError,
@@ -18,23 +19,65 @@ from flex_robot_sim.exceptions import (
 
 __version__ = '0.1.0'
 
+if TYPE_CHECKING:
+    from flex_robot_sim.analysis.equations import (
+        bias_forces,
+        driven_coordinates,
+        forward_dynamics,
+        gravity_forces,
+        inverse_dynamics,
+        mass_matrix,
+    )
+    from flex_robot_sim.analysis.flex_sensors import curvatures
+    from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
+    from flex_robot_sim.analysis.linear import LinearModel, linearise
+    from flex_robot_sim.analysis.natural_modes import Modes, frequencies, modes
+    from flex_robot_sim.analysis.payload import with_payload
+    from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
+    from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
+    from flex_robot_sim.core.assembly import load
+    from flex_robot_sim.core.loads import Push
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.description import RobotDescription, read_description
+    from flex_robot_sim.settings import SimulationSettings
+    from flex_robot_sim.simulation import Simulation
+
 # what needs SciPy or the compiled part is imported when it is asked for: that takes a second
 _LATER = {
-    'ArmModel': 'model', 'Push': 'loads', 'RobotDescription': 'description',
-    'Simulation': 'simulation', 'SimulationSettings': 'settings', 'convert_rate': 'twists',
-    'convert_twist': 'twists', 'convert_wrench': 'twists', 'equilibrium': 'statics',
-    'frequencies': 'linear', 'jacobian': 'jacobians', 'linearise': 'linear', 'load': 'assembly',
-    'modes': 'linear', 'pose': 'jacobians', 'read_description': 'description',
-    'twist': 'jacobians', 'twist_rate': 'jacobians'}
+    'analysis.equations': ('bias_forces', 'driven_coordinates', 'forward_dynamics',
+                           'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
+    'analysis.flex_sensors': ('curvatures',),
+    'analysis.jacobians': ('jacobian', 'pose', 'twist', 'twist_rate'),
+    'analysis.linear': ('LinearModel', 'linearise'),
+    'analysis.natural_modes': ('Modes', 'frequencies', 'modes'),
+    'analysis.payload': ('with_payload',),
+    'analysis.statics': ('Equilibrium', 'equilibrium'),
+    'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
+    'core.assembly': ('load',),
+    'core.loads': ('Push',),
+    'core.model': ('ArmModel',),
+    'description': ('RobotDescription', 'read_description'),
+    'settings': ('SimulationSettings',),
+    'simulation': ('Simulation',),
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
-__all__ = ['DescriptionError', 'FlexRobotSimError', 'SettingError', 'SimulationError', *_LATER]
+__all__ = [
+    'ArmModel', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel', 'Modes',
+    'Push', 'RobotDescription', 'SettingError', 'Simulation', 'SimulationError',
+    'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist', 'convert_wrench',
+    'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics', 'frequencies',
+    'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load', 'mass_matrix', 'modes',
+    'pose', 'read_description', 'twist', 'twist_rate', 'with_payload',
+]
 
 
-def __getattr__(name):
-    if name in _LATER:
-        return getattr(import_module(f'{__name__}.{_LATER[name]}'), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
+    def __getattr__(name):
+        if name in _MODULE_OF:
+            return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
-def __dir__():
-    return sorted([*globals(), *_LATER])
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULE_OF])

@@ -1,23 +1,26 @@
 """The errors that a user can mend; a bug is an assert or a built-in exception."""
 
+from pathlib import Path
+
 
 class FlexRobotSimError(Exception):
-    """Base of every error that a user can mend."""
+    """Base of every error that a user can mend: one line of bearable length."""
+
+    def __init__(self, message: object = '') -> None:
+        super().__init__(bearable(message))
 
 
 class DescriptionError(FlexRobotSimError):
     """The robot description is unusable; `line` is None where it could not even be opened."""
 
-    def __init__(self, path, line, problem, remedy):
+    def __init__(self, path: str | Path, line: int | None, problem: str, remedy: str) -> None:
         self.path, self.line = str(path), line
         super().__init__(one_line(path, line, problem, remedy))
 
 
-def one_line(path, line, problem, remedy):
+def one_line(path: str | Path, line: int | None, problem: str, remedy: str) -> str:
     """Return `path:line: problem. remedy.` on one line of bearable length."""
-    place = plain(path)
-    if len(place) > 400:
-        place = f'{place[:200]} ... {place[-200:]}'
+    place = bearable(path, 400)
     # names come from the document and may hold line breaks or thousands of letters
     text = ' '.join(plain(f'{problem.rstrip(" .")}. {remedy.rstrip(" .")}.').split())
     if len(text) > 600:
@@ -25,7 +28,14 @@ def one_line(path, line, problem, remedy):
     return f'{place}:{line}: {text}' if line else f'{place}: {text}'
 
 
-def plain(text):
+def bearable(text: object, length: int = 1200) -> str:
+    """Return `text` in one line and without its middle if it is long: names come from anybody."""
+    text = str(text)
+    half = length // 2
+    return plain(text if len(text) <= length else f'{text[:half]} ... {text[-half:]}')
+
+
+def plain(text: object) -> str:
     """Return `text` without line breaks and without characters that steer a terminal."""
     text = str(text)
     return text if text.isprintable() else ''.join(

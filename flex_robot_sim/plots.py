@@ -1,15 +1,18 @@
 """
-Figures of motions over time, as files: panels below each other that share the time.
+Figures as files: panels below each other that share the time, and charts of any kind side by side.
 
 The only module that knows matplotlib. Nothing here keeps state between figures or needs a screen.
 """
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from flex_robot_sim.exceptions import SettingError
 
@@ -18,6 +21,9 @@ KINDS = ('.png', '.pdf', '.svg')
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#000000', '#56B4E9', '#E69F00')
 DASHES = ('-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120           # [inch, inch, dots per inch]
+CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90     # likewise, of charts
+MARGINS = 1.5               # of a chart by itself: labels, legend                  [inch]
+WIDE = 2.6
 
 
 class Curve(NamedTuple):
@@ -29,26 +35,41 @@ class Curve(NamedTuple):
     colour: int = 0             # row of COLOURS; what belongs together has the same
     dashes: int = 0             # row of DASHES
     has_marks: bool = False     # for few points, each of which counts
+    width: float = 1.1          # WIDE for what others come to lie on           [points]
 
 
 class Panel(NamedTuple):
     """A pair of axes."""
 
     label: str                  # of the values, with their unit
-    curves: tuple
+    curves: Sequence[Curve]
     is_logarithmic: bool = False
 
 
-def check_figure_path(path):
+class Chart(NamedTuple):
+    """A pair of axes by itself; `time` of its curves is whatever runs across."""
+
+    title: str
+    across: str                 # what runs across, with its unit
+    label: str                  # of the values, with their unit
+    curves: Sequence[Curve]
+    is_logarithmic: bool = False
+    has_equal_scales: bool = False      # of both axes, for places
+    has_whole_ticks: bool = False       # across, for what is counted
+
+
+def check_figure_path(path: str | Path) -> None:
     """Raise SettingError if no figure can be written there."""
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise SettingError(f'{path}: a figure ends in one of {", ".join(KINDS)}')
     if path.is_dir() or not path.parent.is_dir():
         raise SettingError(f'{path}: give the name of a file in a folder that exists')
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise SettingError(f'{path}: no permission. Give the name of a file in a folder of yours')
 
 
-def write_figure(path, title, panels):
+def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     """Draw Panels into a file of one of KINDS; SettingError if it cannot be written."""
     check_figure_path(path)
     try:
@@ -57,7 +78,55 @@ def write_figure(path, title, panels):
         raise SettingError(f'{path} cannot be written: {error.strerror}') from error
 
 
-def draw_figure(title, panels):
+def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns: int = 2) -> None:
+    """Draw Charts into a file of one of KINDS; SettingError if it cannot be written."""
+    check_figure_path(path)
+    try:
+        draw_charts(title, charts, columns).savefig(path, dpi=CHART_DPI)
+    except OSError as error:
+        raise SettingError(f'{path} cannot be written: {error.strerror}') from error
+
+
+def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2) -> Figure:
+    """Return the matplotlib Figure of Charts, `columns` beside each other."""
+    columns = min(columns, len(charts))
+    rows = -(-len(charts) // columns)
+    scale = 1.5 if len(charts) == 1 else 1.0
+    width, height = scale * CHART_WIDTH * columns, 0.4 + scale * CHART_HEIGHT * rows
+    if len(charts) == 1 and charts[0].has_equal_scales:
+        width = min(width, MARGINS + (height - MARGINS) * _slimness(charts[0]))
+    figure = Figure(figsize=(width, height), layout='constrained')
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, x=0.01, ha='left', fontsize=11)
+    all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, chart in zip(all_axes, charts):
+        _draw_curves(axes, chart)
+        axes.set_title(chart.title, loc='left', fontsize=9)
+        axes.set_xlabel(chart.across)
+        if chart.has_whole_ticks:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.margins(x=0.03)            # the label of the last tick stays within the picture
+        if chart.has_equal_scales:
+            axes.set_aspect('equal', adjustable='box')
+        if len(chart.curves) > 1:
+            # below the axes, in as many columns as have room
+            widest = max(len(curve.label) for curve in chart.curves)
+            axes.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4,
+                        frameon=False, fontsize=7.5, ncol=max(1, min(4, 66 // (widest + 8))),
+                        handlelength=2.4, columnspacing=1.0)
+    for axes in all_axes[len(charts):]:
+        axes.set_axis_off()
+    return figure
+
+
+def _slimness(chart: Chart) -> float:
+    """Width of what a chart shows over its height."""
+    across, up = (float(np.ptp(np.concatenate([np.ravel(values) for values in part])))
+                  for part in zip(*((curve.time, curve.values) for curve in chart.curves)))
+    return across / up if up > 0.0 else 1.0
+
+
+def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     """Return the matplotlib Figure of Panels."""
     figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), layout='constrained')
     FigureCanvasAgg(figure)
@@ -70,8 +139,14 @@ def draw_figure(title, panels):
 
 
 def _draw_panel(axes, panel):
+    _draw_curves(axes, panel)
+    if panel.curves:
+        axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+
+
+def _draw_curves(axes, panel):
     for curve in panel.curves:
-        axes.plot(curve.time, curve.values, label=curve.label, linewidth=1.1,
+        axes.plot(curve.time, curve.values, label=curve.label, linewidth=curve.width,
                   color=COLOURS[curve.colour % len(COLOURS)],
                   linestyle=DASHES[curve.dashes % len(DASHES)],
                   marker='o' if curve.has_marks else None, markersize=3.5)
@@ -82,5 +157,3 @@ def _draw_panel(axes, panel):
     if panel.is_logarithmic and any((np.asarray(curve.values) > 0.0).any()
                                     for curve in panel.curves):
         axes.set_yscale('log', nonpositive='mask')
-    if panel.curves:
-        axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)

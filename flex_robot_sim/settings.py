@@ -6,35 +6,46 @@ The same line serves Python, the command line, YAML and ROS parameters.
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.files import read_bytes
 
-SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler', 'reference')
+FIXED_STEP_SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
+SCHEMES = (*FIXED_STEP_SCHEMES, 'reference')
+FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
+
+AnySettings = TypeVar('AnySettings', bound='Settings')
+
+LARGEST_FILE = 16 * 2**20   # of YAML [bytes]; calibrations with all their readings are below 1 MB
 
 
-def setting(default, about, unit='', above=None, at_least=None, choices=(), of=None,
-            live=False):
+def setting(default: object, about: str, unit: str = '', above: float | None = None,
+            at_least: float | None = None, at_most: float | None = None,
+            choices: Sequence[str] = (), of: type | None = None, live: bool = False) -> Any:
     """
     Return a field of a settings class.
 
     :param default: bool, int, float, str or tuple; its kind is the kind of the setting.
-    :param above: exclusive lower bound; at_least is an inclusive one.
+    :param above: exclusive lower bound; at_least and at_most are inclusive ones.
     :param of: what a tuple consists of, float or str; if its default is not empty, it keeps its
         length.
     :param live: whether a program may change it while it runs.
     """
     return field(default=default, metadata={
-        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'choices': choices,
-        'of': of or (float if isinstance(default, tuple) else None), 'live': live})
+        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'at_most': at_most,
+        'choices': choices, 'of': of or (float if isinstance(default, tuple) else None),
+        'live': live})
 
 
 @dataclass(frozen=True)
 class Settings:
     """Base of all settings: refuses a value of the wrong kind or out of bounds."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(item.default, tuple):
@@ -50,7 +61,11 @@ class SimulationSettings(Settings):
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
-    iterations: int = setting(3, 'of the implicit scheme in a step', at_least=1)
+    iterations: int = setting(2, 'of the implicit scheme in a step, at least', at_least=1)
+    formulation: str = setting('recursion', 'equations of motion; all but the recursion are slow',
+                               choices=FORMULATIONS)
+    drive_limits: bool = setting(
+        False, 'whether motors keep to the effort and velocity of their <limit>')
     deflection_limit: float = setting(
         0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0)
     turn_rate_limit: float = setting(
@@ -58,7 +73,7 @@ class SimulationSettings(Settings):
         'shortening is left out', above=0.0)
 
 
-def settings_from(kind, values, where):
+def settings_from(kind: type[AnySettings], values: object, where: str | Path) -> AnySettings:
     """
     Return settings of class `kind` from a mapping; what is not said keeps its default.
 
@@ -78,16 +93,16 @@ def settings_from(kind, values, where):
         raise SettingError(f'{where}: {error}') from error
 
 
-def read_yaml(path):
+def read_yaml(path: str | Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; SettingError if there is none."""
     import yaml  # takes a while, and few need it
 
     try:
-        with open(path, encoding='utf-8') as file:
-            tree = yaml.safe_load(file)
+        tree = yaml.safe_load(read_bytes(path, LARGEST_FILE).decode())
     except OSError as error:
         raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
+    # beside its own errors: no UTF-8, a date in a 13th month, a number of 5000 digits, brackets
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
         mark = getattr(error, 'problem_mark', None)
         place = f'{path}:{mark.line + 1}' if mark else path
         raise SettingError(f'{place}: is no YAML: {getattr(error, "problem", None) or "text"}'
@@ -97,7 +112,7 @@ def read_yaml(path):
     return tree
 
 
-def write_yaml(path, tree, about):
+def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) -> None:
     """Write a mapping to a YAML file, under a comment of the lines `about`."""
     import yaml
 
@@ -113,7 +128,7 @@ def _number(value):
     try:
         return float(value) if isinstance(value, (int, str)) and not isinstance(value, bool) \
             else value
-    except ValueError:
+    except (ValueError, OverflowError):     # a word, an integer of 400 digits
         return value
 
 
@@ -129,7 +144,7 @@ def _checked_tuple(name, value, length, *, of, help, unit, **bounds):
     return values
 
 
-def _check(name, value, kind, *, help, unit, above, at_least, choices, of, live):
+def _check(name, value, kind, *, help, unit, above, at_least, at_most, choices, of, live):
     number = kind in (int, float)
     about = f'{help} [{unit}]' if unit else help
     if kind is bool and not isinstance(value, bool):
@@ -140,11 +155,13 @@ def _check(name, value, kind, *, help, unit, above, at_least, choices, of, live)
         raise SettingError(f'{name} = {value!r} must be a number: {about}')
     if kind is int and not isinstance(value, numbers.Integral):
         raise SettingError(f'{name} = {value!r} must be a whole number: {about}')
-    if number and not math.isfinite(value):
+    if number and not abs(value) < math.inf:
         raise SettingError(f'{name} = {value!r} must be finite: {about}')
     if above is not None and not value > above:
         raise SettingError(f'{name} = {value!r} must be > {above!r}: {about}')
     if at_least is not None and not value >= at_least:
         raise SettingError(f'{name} = {value!r} must be >= {at_least!r}: {about}')
+    if at_most is not None and not value <= at_most:
+        raise SettingError(f'{name} = {value!r} must be <= {at_most!r}: {about}')
     if choices and value not in choices:
         raise SettingError(f'{name} = {value!r} must be one of {", ".join(choices)}: {about}')

@@ -5,7 +5,7 @@ from pathlib import Path
 NAME = 'flex_robot_sim'
 
 
-def share_folder():
+def share_folder() -> Path:
     """
     Folder that holds urdf/, and config/ and launch/ where there are any.
 
@@ -20,6 +20,6 @@ def share_folder():
     raise FileNotFoundError(f'share/{NAME} is in no folder above {__file__}')
 
 
-def shipped_robots():
+def shipped_robots() -> dict[str, Path]:
     """Return {name: path} of the robots that come with the package."""
     return {path.stem: path for path in sorted(share_folder().glob('urdf/*.urdf'))}

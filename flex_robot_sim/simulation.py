@@ -4,44 +4,37 @@ A simulated arm: state, time, and what happens when time goes on.
 Python only keeps the state; the steps between two calls are one compiled call without the GIL.
 """
 
-import numbers
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flex_robot_sim.adaptive import advance_adaptively
-from flex_robot_sim.deflection import Deflections
-from flex_robot_sim.dynamics import implicit_dynamics, inverse_dynamics
-from flex_robot_sim.energy import set_energies
-from flex_robot_sim.exceptions import SettingError, SimulationError
-from flex_robot_sim.integrators import SCHEMES, advance
-from flex_robot_sim.jacobians import jacobian, pose, twist, twist_rate
-from flex_robot_sim.loads import Push, make_loads, payload_inertia, set_loads
-from flex_robot_sim.mass import refuse_massless
-from flex_robot_sim.model import make_workspace
+from flex_robot_sim.analysis.deflection import Deflections
+from flex_robot_sim.analysis.flex_sensors import curvatures
+from flex_robot_sim.analysis.tangent import checked, driven
+from flex_robot_sim.control.limits import effort_limits, rate_limits
+from flex_robot_sim.core.adaptive import advance_adaptively
+from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
+from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
+from flex_robot_sim.core.mass import refuse_massless
+from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.core.stability import longest_step, rounded_down
+from flex_robot_sim.core.validity import lines_of, make_watch, turn_limits
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.formulations import make
+from flex_robot_sim.formulations.driving import Drive, advance_by
+from flex_robot_sim.led_drives import REMEDY, LedDrives, lost_state
 from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.stability import longest_step, rounded_down
-from flex_robot_sim.tangent import checked, driven
-from flex_robot_sim.validity import lines_of, make_watch, turn_limits
 
+EXPLICIT = ('rk4', 'semi_implicit_euler', 'forward_euler')
 STEPS_AT_ONCE = 10000       # between two looks at whether the user pressed Ctrl-C
+STOP_SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024, 1 / 4096)
 
 
-class Energy(NamedTuple):
-    """Where the energy is [J]; `balance` is zero but for errors of the integration."""
-
-    kinetic: float
-    strain: float           # in elastic links, gears and stops
-    gravity: float
-    work: float             # done by motors and loads since the start
-    dissipated: float       # since the start
-    balance: float
-
-
-class Simulation:
+class Simulation(LedDrives):
     """An arm in motion."""
 
-    def __init__(self, arm, settings=None):
+    def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
         """Start `arm` (ArmModel) at rest in its zero position."""
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
@@ -49,72 +42,115 @@ class Simulation:
         self.arm, self.settings = arm, settings or SimulationSettings()
         self.time = 0.0
         self._effort = np.zeros(len(arm.joint_names))
-        self.reports = []           # lines about a state beyond the validity of the model
+        self.reports = []               # lines about a state beyond the validity of the model
         # the payload may change, so the inertias are a copy
-        self._arrays = arm.arrays._replace(inertia=arm.arrays.inertia.copy())
+        self._arrays = arm.arrays._replace(inertia=arm.arrays.inertia.copy(),
+                                           stop_damping=arm.arrays.stop_damping.copy())
         self._work = make_workspace(self._arrays)
+        # questions have scratch of their own: another thread may ask while this one steps
+        work = self._work
+        self._motions = {}
+        self._asking = make_workspace(self._arrays)._replace(
+            effort_limit=work.effort_limit, rate_limit=work.rate_limit, target=work.target,
+            target_rate=work.target_rate, servo_stiffness=work.servo_stiffness,
+            servo_damping=work.servo_damping, given=work.given, given_rate=work.given_rate)
+        if self.settings.drive_limits:
+            work.effort_limit[:], work.rate_limit[:] = effort_limits(arm), rate_limits(arm)
+        self._drive = self._made_drive()
         self._q, self._qd, self._qdd = np.zeros((3, arm.size))
-        self._stage, self._flow = np.zeros((8, arm.size)), np.zeros(2)
+        self._stage, self._flow = np.zeros((9, arm.size)), np.zeros(3)
         self._driven = driven(arm)
-        self._payload, self._pushes = {}, {}
+        self._payload: dict[str, tuple[int, np.ndarray]] = {}
+        self._pushes: dict[str, Push] = {}
         self._loads = make_loads(arm)
-        self._watch, self._reported = make_watch(arm, self.settings), set()
+        self._watch = make_watch(arm, self.settings)
+        self._reported = set()
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
 
     @property
-    def effort(self):
+    def effort(self) -> np.ndarray:
         """Efforts of the motors, (joints,) [N m, N]: set them all, or one of them."""
         return self._effort
 
     @effort.setter
-    def effort(self, values):
+    def effort(self, values: ArrayLike) -> None:
         self._effort[:] = checked('effort', values, self.arm.joint_names)
 
     @property
-    def applied_effort(self):
-        """What the motors apply now, servo included, (joints,) [N m, N]."""
+    def applied_effort(self) -> np.ndarray:
+        """
+        What the motors apply now, servo included, (joints,) [N m, N].
+
+        That is the present target on the present state; see `mean_effort` for the last step.
+        """
         work = self._work
         pull = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
-                - work.servo_damping * self.motor_velocity)
-        return np.clip(pull, -work.effort_limit, work.effort_limit)
+                + work.servo_damping * (work.target_rate - self.motor_velocity))
+        return np.clip(pull, -work.effort_limit, work.effort_limit) + work.given_effort
 
     @property
-    def position(self):
+    def mean_effort(self) -> np.ndarray:
+        """
+        What the motors gave in the last step, (joints,) [N m, N]: what a balance of torques wants.
+
+        Servo, limits, and what a prescribed motion takes are in it.
+        """
+        return self._work.applied.copy()
+
+    @property
+    def corrected_energy(self) -> float:
+        """Energy that the default scheme put right since the start, all of it positive [J]."""
+        return float(self._flow[2])
+
+    @property
+    def hard_steps(self) -> tuple[int, int]:
+        """How many steps were taken in parts, and how many parts were not good in the end."""
+        parted, lost = self._watch.hard[:2]
+        return int(parted), int(lost)
+
+    @property
+    def position(self) -> np.ndarray:
         """Joint positions on the link side, (joints,) [rad, m]."""
         return self._q[:self._effort.size].copy()
 
     @property
-    def velocity(self):
+    def velocity(self) -> np.ndarray:
         """Joint velocities on the link side, (joints,) [rad/s, m/s]."""
         return self._qd[:self._effort.size].copy()
 
     @property
-    def motor_position(self):
+    def motor_position(self) -> np.ndarray:
         """Joint positions on the motor side, behind the gear, (joints,) [rad, m]."""
         return self._q[self._driven]
 
     @property
-    def motor_velocity(self):
+    def motor_velocity(self) -> np.ndarray:
         """Joint velocities on the motor side, behind the gear, (joints,) [rad/s, m/s]."""
         return self._qd[self._driven]
 
     @property
-    def coordinates(self):
+    def coordinates(self) -> np.ndarray:
         """All coordinates, in the order of arm.coordinate_names, (n,)."""
         return self._q.copy()
 
     @property
-    def rates(self):
+    def rates(self) -> np.ndarray:
         """Rates of all coordinates, (n,)."""
         return self._qd.copy()
 
     @property
-    def deflection(self):
+    def deflection(self) -> Deflections:
         """Tip translation and rotation vector, (6,) [m, rad], of each flexible link, by name."""
         return Deflections(self.arm, self.coordinates)
 
-    def set_state(self, position=None, velocity=None, coordinates=None, rates=None):
+    @property
+    def curvature(self) -> dict[str, float]:
+        """Mean curvature [1/m] that each flex sensor of the description sees, by name."""
+        return curvatures(self.arm, self._q)
+
+    def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
+                  coordinates: ArrayLike | None = None, rates: ArrayLike | None = None) -> None:
         """
         Put the arm somewhere else; time goes on.
 
@@ -134,10 +170,11 @@ class Simulation:
                 out[:values.size] = values
                 out[self._driven] = values
         self._q[:], self._qd[:], self._qdd[:] = q, qd, 0.0
+        self._forget_steps()
         self._flow[:] = 0.0
         self._start_energy = self._energies().sum()
 
-    def reset(self):
+    def reset(self) -> None:
         """
         Put the arm back to rest in its zero position, without efforts, servo and pushes.
 
@@ -145,33 +182,41 @@ class Simulation:
         """
         self._effort[:] = 0.0
         self.hold(np.zeros(self._effort.size), 0.0, 0.0)
+        for row in [*self._motions]:
+            self.prescribe(self.arm.joint_names[row])
         self._pushes.clear()
         self._loads = make_loads(self.arm)
         self._reported.clear()
         self.reports.clear()
         self._watch.bent[:] = self._watch.turned[:] = -1
+        self._watch.hard[:], self._watch.coarse[:] = (0, 0, -1), 0.0
         self.set_state()
 
-    def hold(self, target, stiffness, damping):
+    def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
+             rate: ArrayLike | None = None) -> None:
         """
         Let motors pull towards `target` with PD gains, on top of `effort`; zero gains let go.
 
         :param target: (joints,) [rad, m].
         :param stiffness: one or (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
+        :param rate: with which the target moves, and against which the damping acts, (joints,)
+            [rad/s, m/s]; default: it stands.
         """
         names, work = self.arm.joint_names, self._work
-        gains = [checked(name, values if np.ndim(values) else [values] * len(names), names)
+        gains = [checked(name, values if np.ndim(values) else np.full(len(names), values), names)
                  for name, values in (('stiffness', stiffness), ('damping', damping))]
         if min(gain.min(initial=0.0) for gain in gains) < 0:
             raise SettingError('stiffness and damping of a servo must be >= 0')
         target = checked('target', target, names)
+        rate = np.zeros(len(names)) if rate is None else checked('rate', rate, names)
         if np.any(np.array(gains) != [work.servo_stiffness, work.servo_damping]):
             self._refuse_unstable_step(*gains)
-        work.target[:] = target
+        work.target[:], work.target_rate[:] = target, rate
         work.servo_stiffness[:], work.servo_damping[:] = gains
 
-    def push(self, link, force=(0.0, 0.0, 0.0), moment=(0.0, 0.0, 0.0), point=(0.0, 0.0, 0.0),
-             follows=False):
+    def push(self, link: str, force: ArrayLike = (0.0, 0.0, 0.0),
+             moment: ArrayLike = (0.0, 0.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0),
+             follows: bool = False) -> None:
         """
         Push at a link until told otherwise; without force and moment, let go.
 
@@ -185,7 +230,8 @@ class Simulation:
             del pushes[link]
         self._pushes = pushes
 
-    def set_payload(self, link, mass, centre=(0.0, 0.0, 0.0), inertia=None):
+    def set_payload(self, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
+                    inertia: ArrayLike | None = None) -> None:
         """
         Fix a body to a link, in place of the payload it had.
 
@@ -196,15 +242,26 @@ class Simulation:
         if frame.body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
         added = payload_inertia(link, frame, mass, centre, inertia)
-        before = self._energies().sum()
+        before, carried = self._energies().sum(), dict(self._payload)
         self._payload[link] = (frame.body, added)
-        self._arrays.inertia[:] = self.arm.arrays.inertia
-        for body, matrix in self._payload.values():
-            self._arrays.inertia[body] += matrix
+        self._sum_inertias()
+        try:
+            self._refuse_unstable_step(self._work.servo_stiffness, self._work.servo_damping)
+        except SettingError:
+            self._payload = carried
+            self._sum_inertias()
+            raise
         self._watch.turn[:] = turn_limits(self.arm, self._arrays, self.settings)
         self._start_energy += self._energies().sum() - before       # what the payload brings
 
-    def advance_to(self, time):
+    def _sum_inertias(self):
+        self._arrays.inertia[:] = self.arm.arrays.inertia
+        for body, matrix in self._payload.values():
+            self._arrays.inertia[body] += matrix
+        self._drive = self._made_drive()
+        self._work.step[:] = 0.0
+
+    def advance_to(self, time: float) -> None:
         """Go on until `time` [s], to the nearest whole step."""
         if not np.isfinite(time):
             raise SettingError(f'time = {time!r} must be finite [s]')
@@ -214,89 +271,70 @@ class Simulation:
         if steps > 0:
             self.step(steps)
 
-    def step(self, steps=1):
+    def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
-        if not isinstance(steps, numbers.Integral) or steps < 1:
+        if not isinstance(steps, (int, np.integer)) or steps < 1:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
         checked('effort', self._effort, self.arm.joint_names)
         h, start = float(self.settings.time_step), self.time
-        # Ctrl-C stops the reference anywhere, and time must keep up with the state
-        at_once = 1 if self.settings.scheme == 'reference' else STEPS_AT_ONCE
+        # Ctrl-C stops plain Python anywhere, and time must keep up with the state
+        in_python = self._drive is not None or self.settings.scheme == 'reference'
+        at_once = 1 if in_python or self._motions else STEPS_AT_ONCE
         for first in range(0, steps, at_once):
             asked = min(at_once, steps - first)
+            if self._motions:
+                self._lead(self.time, start + (first + 1) * h)
             done = self._advance(h, asked)
             self.time = start + (first + done) * h
+            if self._motions and done:
+                self._put_on_motions(self.time)
             self.reports.extend(lines_of(
                 self.arm, self.settings, self._watch, self._reported,
-                lambda step, first=first: start + (first + step + 1) * h))
+                _times(start, first, h)))
             if done < asked:
-                raise SimulationError(f'the state is not finite after {self.time:.6g} s; the last '
-                                      'good one is kept. Take a shorter time_step or smaller '
-                                      'efforts')
+                self._forget_steps()
+                raise lost_state(self.time, self._remedy())
+
+    def _remedy(self):
+        """What helps against a state that was lost."""
+        arrays, q = self._arrays, self._q[:self._effort.size]
+        if self.settings.scheme in EXPLICIT and ((q > arrays.upper) | (q < arrays.lower)).any():
+            longest = longest_step(arrays, self.settings.scheme, self._work.servo_stiffness,
+                                   self._work.servo_damping, in_stops=True)
+            if longest < self.settings.time_step:
+                return (f'A joint leans on its stop, where {self.settings.scheme} takes steps of '
+                        f'{rounded_down(longest):.3g} s at most')
+        return REMEDY
 
     def _advance(self, h, steps):
+        if self._work.step[0] == 0.0:       # something else than a step has changed the energy
+            self._work.step[1] = self._energies().sum()
         motion = self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch
+        if self._drive is not None:
+            return advance_by(self._drive, self._arrays, self._loads, self.settings.scheme,
+                              self.settings.iterations, *motion, self._work)
         if self.settings.scheme == 'reference':
             return advance_adaptively(self._arrays, self._loads, *motion, self._work)
-        return advance(self._arrays, self._loads, SCHEMES[self.settings.scheme],
-                       self.settings.iterations, *motion, self._stage, self._work)
+        if self.settings.scheme in EXPLICIT:
+            return advance_explicitly(self._arrays, self._loads, NUMBERS[self.settings.scheme],
+                                      *motion, self._stage, self._work)
+        return advance(self._arrays, self._loads, self.settings.iterations, *motion, self._stage,
+                       self._work)
 
-    def pose(self, link, station=None):
-        """
-        Pose (4, 4) of a link in the base frame, deflections included [-, m].
+    def _made_drive(self):
+        """Return the formulation with the present payloads, ready to go; None: the recursion."""
+        if self.settings.formulation == 'recursion':
+            return None
+        arm = replace(self.arm, arrays=self._arrays)
+        return Drive(make(self.settings.formulation, arm), self._arrays)
 
-        :param station: None: the frame of the link. A distance from the root along a flexible
-            link [m], or 'tip': its section there, x along the beam.
-        """
-        return pose(self.arm, self._q, link, station, self._work)
-
-    def jacobian(self, link, representation='body', station=None):
-        """
-        Jacobian (6, n) from the rates of all coordinates to the twist of a link.
-
-        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
-        :param station: see `pose`.
-        """
-        return jacobian(self.arm, self._q, link, representation, station, self._work)
-
-    def twist(self, link, representation='body', station=None):
-        """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
-        return twist(self.arm, self._q, self._qd, link, representation, station, self._work)
-
-    def twist_rate(self, link, representation='body', station=None):
-        """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
-        return twist_rate(self.arm, self._q, self._qd, self._accelerations(), link,
-                          representation, station, self._work)
-
-    def wrench(self, joint):
-        """Moment and force (6,) [N m, N] that a joint passes on to its link, in the link frame."""
-        if joint not in self.arm.carried_bodies:
-            raise SettingError(f'no joint "{joint}" carries a body. Known: '
-                               f'{", ".join(self.arm.carried_bodies)}')
-        body, frame = self.arm.carried_bodies[joint]
-        inverse_dynamics(self._arrays, self._q, self._qd, self._accelerations(), self._work,
-                         np.zeros(self.arm.size))
-        moment, pull = self._work.F[body, :3], self._work.F[body, 3:]
-        return np.concatenate([frame.R.T @ (moment - np.cross(frame.p, pull)), frame.R.T @ pull])
-
-    def energy(self):
-        """Return the Energy of the arm, and whether it adds up."""
-        kinetic, strain, gravity = self._energies()
-        done, taken = self._flow
-        balance = kinetic + strain + gravity + taken - done - self._start_energy
-        return Energy(*map(float, (kinetic, strain, gravity, done, taken, balance)))
-
-    def _accelerations(self):
-        """Accelerations of all coordinates (n,) at this instant."""
-        qdd = np.zeros(self.arm.size)
-        set_loads(self._arrays, self._loads, self._q, self._qd, self._work)
-        implicit_dynamics(self._arrays, self._q, self._qd, self._effort, 0.0, qdd, self._work, qdd)
-        return qdd
-
-    def _energies(self):
-        out = np.zeros(3)
-        set_energies(self._arrays, self._q, self._qd, self._work, out)
-        return out
+    def _soften_stops(self, stiffness, damping):
+        """Give stops no more damping than an explicit scheme can follow: they throw back more."""
+        for share in STOP_SHARES:
+            self._arrays.stop_damping[:] = share * self.arm.arrays.stop_damping
+            if self.settings.time_step <= longest_step(self._arrays, self.settings.scheme,
+                                                       stiffness, damping, in_stops=True):
+                return
 
     def _frame(self, link):
         if link not in self.arm.frames:
@@ -307,7 +345,14 @@ class Simulation:
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""
         h, scheme = self.settings.time_step, self.settings.scheme
         longest = longest_step(self._arrays, scheme, stiffness, damping)
+        if h <= longest < np.inf:
+            self._soften_stops(stiffness, damping)
         if h > longest:
             remedy = (f'the longest step that works is {rounded_down(longest):.3g} s' if longest
                       else 'no step works, because some mode is undamped')
             raise SettingError(f'time_step = {h:g} s is too long for {scheme}: {remedy}')
+
+
+def _times(start, first, h):
+    """Return the function from a step, counted on from `first`, to the time at its end [s]."""
+    return lambda step: start + (first + step + 1) * h

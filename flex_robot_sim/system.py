@@ -5,24 +5,32 @@ The launch files and `flexsim demo` both read it, so that both start the same sy
 started here, and rclpy is not needed.
 """
 
+from __future__ import annotations
+
 import json
-import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from flex_robot_sim.assembly import load
+from flex_robot_sim.control.impulses import KINDS
+from flex_robot_sim.core.assembly import load
 from flex_robot_sim.display.description import display_description
+from flex_robot_sim.display.layout import fitted_layout
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.settings import Settings, read_yaml, setting
 from flex_robot_sim.share import NAME, share_folder
+from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
+SHAPER = 'shaper'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
     BOTH: f'{NAME}.nodes.simulation',
     BRIDGE: f'{NAME}.nodes.bridge',
+    SHAPER: f'{NAME}.nodes.shaper',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -30,6 +38,9 @@ CONTROLLERS = {'true': 'process', 'inside': 'inside', 'false': 'none'}
 """What use_controller says, and where the controller runs then."""
 
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
+
+TOPIC = 'robot_description'
+"""As `robot`: whatever arrives on this topic. ros2 launch takes no empty arguments."""
 
 TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
 """As in Nav2: two robots in two namespaces have frames of the same names."""
@@ -39,8 +50,8 @@ TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
 class SimulationArguments(Settings):
     """Arguments of simulation.launch.py."""
 
-    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; empty: what arrives '
-                                     'on robot_description')
+    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
+                                     'what arrives on this topic')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
     namespace: str = setting('', 'of all nodes, topics and services')
     params_file: str = setting('simulation.yaml', 'YAML file with parameters, or one of config/')
@@ -48,12 +59,15 @@ class SimulationArguments(Settings):
         'true', 'whether the controller runs, or runs inside the process of the dynamics',
         choices=tuple(CONTROLLERS))
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
-    rviz_config_file: str = setting('simulation.rviz', 'settings of rviz2, or one of config/')
+    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
+                                        'simulation.rviz, fitted to the robot')
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
+    network: bool = setting(False, 'whether other machines may listen and command; false: all '
+                                   'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
 
-    def programs(self):
+    def programs(self) -> list[Program]:
         """Return the Programs that these arguments ask for."""
         return simulation_system(
             self.robot, self.xacro_arguments.split(), self.namespace,
@@ -76,10 +90,13 @@ class HilArguments(Settings):
     params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
     use_controller: bool = setting(True, 'whether the controller runs')
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
-    rviz_config_file: str = setting('simulation.rviz', 'settings of rviz2, or one of config/')
+    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
+                                        'simulation.rviz, fitted to the robot')
+    network: bool = setting(False, 'whether other machines may listen and command; false: all '
+                                   'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
 
-    def programs(self):
+    def programs(self) -> list[Program]:
         """Return the Programs that these arguments ask for."""
         bridge = {'serial_port': self.serial_port, 'baud': self.baud, 'twin': self.twin}
         return hil_system(
@@ -88,69 +105,134 @@ class HilArguments(Settings):
             rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge})
 
 
+@dataclass(frozen=True)
+class ShaperArguments(Settings):
+    """Arguments of shaper.launch.py."""
+
+    robot: str = setting(TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
+                                'arrives on this topic; none: any robot, by frequencies')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
+                                   'them, the modes of the robot')
+    damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
+    shaper: str = setting('auto', 'shaper of each mode; auto: what flexsim shape recommends',
+                          choices=('auto', *KINDS, 'none'))
+    design_file: str = setting('', 'file of flexsim shape --output, in place of these')
+    payload: str = setting('', 'mass at the tool [kg]; several, with spaces between: anything '
+                               'between them')
+    controller_action: str = setting('', 'FollowJointTrajectory of the controller, to which goals '
+                                         'go on; without it, its topic')
+    stream: str = setting('none', 'messages of a stream of set points',
+                          choices=('none', 'commands', 'joint_state', 'joint_trajectory'))
+    joints: str = setting('', 'of a stream, in its order, with spaces between; without them, '
+                              'those of the robot')
+    input: str = setting('shaper/joint_trajectory', 'topic of those who send trajectories')
+    output: str = setting('joint_trajectory', 'topic of the controller')
+    stream_input: str = setting('shaper/set_points', 'topic of the stream')
+    stream_output: str = setting('set_points', 'topic of the driver')
+    joint_states: str = setting('joint_states', 'topic that says where the arm is')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting('', 'YAML file with parameters, or one of config/')
+    use_sim_time: bool = setting(False, 'whether the node lives by /clock')
+    network: bool = setting(False, 'whether other machines may listen and command; false: all '
+                                   'sockets are bound to this one')
+    log_level: str = setting('info', 'of the node', choices=LOG_LEVELS)
+
+    def programs(self) -> list[Program]:
+        """Return the Program that these arguments ask for."""
+        if self.robot == 'none' and not self.frequencies and not self.design_file:
+            raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
+        known = {TOPIC: '', 'none': ''}.get(self.robot, self.robot)
+        parameters = {**_robot_parameters(known, self.xacro_arguments.split()),
+                      'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
+                      'stream': self.stream}
+        if self.design_file:
+            parameters['design_file'] = str(Path(self.design_file).absolute())
+        if self.controller_action:
+            parameters['controller_action'] = self.controller_action
+        if self.joints:
+            parameters['joints'] = self.joints.split()
+        for name in ('frequencies', 'damping_ratios', 'payload'):
+            if getattr(self, name):
+                parameters[name] = _numbers(name, getattr(self, name))
+        remappings = (('~/joint_trajectory', self.input), ('joint_trajectory', self.output),
+                      ('~/set_points', self.stream_input), ('set_points', self.stream_output),
+                      ('joint_states', self.joint_states))
+        params_file = self.params_file and config_file('params_file', self.params_file)
+        return [Program(SHAPER, parameters, namespace=self.namespace, params_file=params_file,
+                        remappings=remappings, log_level=self.log_level)]
+
+
 class Program(NamedTuple):
     """A program of a system, and what it is told."""
 
     executable: str
-    parameters: dict                    # {name: value}; they win over those of params_file
+    parameters: dict[str, Any]          # {name: value}; they win over those of params_file
     package: str = NAME
     namespace: str = ''                 # of all its names
     params_file: str = ''               # YAML; '' for none
-    remappings: tuple = ()              # (from, to)
-    arguments: tuple = ()               # before --ros-args
+    remappings: tuple[tuple[str, str], ...] = ()    # (from, to)
+    arguments: tuple[str, ...] = ()     # before --ros-args
+    layout: str = ''                    # text of a file that is named to it by -d
     log_level: str = 'info'
     is_needed: bool = True              # without it, the others are of no use
 
 
-def simulation_system(robot, xacro_arguments=(), namespace='', controller='process',
-                      use_sim_time=False, params_file='', log_level='info', display=True,
-                      rviz=False, rviz_config_file='simulation.rviz', settings=None):
+def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
+                      controller: str = 'process', use_sim_time: bool = False,
+                      params_file: str = '', log_level: str = 'info', display: bool = True,
+                      rviz: bool = False, rviz_config_file: str = '',
+                      settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
-    :param robot: URDF or xacro file, or a shipped robot; '' waits for the topic robot_description,
-        and then the display is left to the one who sends it.
+    :param robot: URDF or xacro file, or a shipped robot; '' or TOPIC waits for the topic, and then
+        the display is left to the one who sends it.
     :param xacro_arguments: 'NAME:=VALUE' for a xacro file.
     :param controller: 'process' of its own, 'inside' that of the dynamics, or 'none'.
     :param use_sim_time: whether the dynamics send /clock and everybody else lives by it.
     :param display: whether robot_state_publisher tells TF where the bent robot is.
     :param params_file: YAML file, or one of config/; '' for none.
-    :param rviz: whether rviz2 shows it, with a settings file or one of config/.
+    :param rviz: whether rviz2 shows it, with a settings file or one of config/; '' takes
+        simulation.rviz and fits it to the robot.
     :param settings: {executable: {parameter: value}} beyond those.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
-    shared = {'namespace': namespace, 'log_level': log_level}
+    robot = '' if robot == TOPIC else robot
+    shared: dict[str, Any] = {'namespace': namespace, 'log_level': log_level}
     params_file = params_file and config_file('params_file', params_file)
     programs = [
         program._replace(params_file=params_file)
         for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
                                      use_sim_time, settings or {}, shared)]
-    return programs + _display_programs(robot, xacro_arguments, display,
-                                        rviz and rviz_config_file, use_sim_time, shared)
+    return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
+                                        use_sim_time, shared)
 
 
-def hil_system(robot, xacro_arguments=(), namespace='', controller=True, params_file='',
-               log_level='info', display=True, rviz=False, rviz_config_file='simulation.rviz',
-               settings=None):
+def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
+               controller: bool = True, params_file: str = '', log_level: str = 'info',
+               display: bool = True, rviz: bool = False, rviz_config_file: str = '',
+               settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
-    shared = {'namespace': namespace, 'log_level': log_level,
-              'params_file': params_file and config_file('params_file', params_file)}
+    shared: dict[str, Any] = {
+        'namespace': namespace, 'log_level': log_level,
+        'params_file': params_file and config_file('params_file', params_file)}
     known = _robot_parameters(robot, xacro_arguments)
     settings = settings or {}
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
     del shared['params_file']
-    return programs + _display_programs(robot, xacro_arguments, display,
-                                        rviz and rviz_config_file, False, shared)
+    return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
+                                        False, shared)
 
 
-def command(program):
+def command(program: Program) -> list[str]:
     """Return the words that start a Program of this package, for machines without ros2 launch."""
-    words = [sys.executable, '-m', f'{NAME}.nodes', program.executable, *program.arguments,
-             '--ros-args', '--log-level', program.log_level]
+    words = [*run_module(f'{NAME}.nodes'), program.executable, *program.arguments, '--ros-args',
+             '--log-level', program.log_level]
     if program.namespace:
         words += ['-r', f'__ns:=/{program.namespace.strip("/")}']
     for source, target in program.remappings:
@@ -163,13 +245,21 @@ def command(program):
     return words
 
 
-def config_file(setting_name, wish):
+def config_file(setting_name: str, wish: str) -> str:
     """Path of a file that a setting names: a path, or a file of config/."""
     shipped = share_folder() / 'config'
     for path in (Path(wish), shipped / wish):
         if path.is_file():
             return str(path.resolve())
     raise SettingError(f'{setting_name} = "{wish}" is no file, neither here nor in {shipped}')
+
+
+def _numbers(name, text):
+    """List of the numbers in an argument."""
+    try:
+        return [float(word) for word in text.replace(',', ' ').strip('[] ').split()]
+    except ValueError as error:
+        raise SettingError(f'{name} = "{text}" must be numbers with spaces between') from error
 
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
@@ -187,16 +277,16 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     return programs
 
 
-def _display_programs(robot, xacro_arguments, display, rviz_config, use_sim_time, shared):
-    """Programs that draw a robot: TF, and rviz2 if there are settings for it."""
-    if not robot or not (display or rviz_config):
+def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared):
+    """Programs that draw a robot: TF, and rviz2 if it is asked for."""
+    if not robot or not (display or rviz):
         return []
     programs, time = [], {'use_sim_time': use_sim_time}
-    arm = load(robot, xacro_arguments=_pairs(xacro_arguments))
+    arm = load(robot, xacro_arguments=parsed_arguments(xacro_arguments))
     if display:
         programs.append(_robot_state_publisher(arm, time, shared))
-    if rviz_config:
-        programs.append(_rviz(arm.description.links[0].name, rviz_config, time, shared))
+    if rviz:
+        programs.append(_rviz(arm, rviz_config, time, shared))
     return programs
 
 
@@ -208,20 +298,20 @@ def _robot_parameters(robot, xacro_arguments):
 
 
 def _robot_state_publisher(arm, time, shared):
-    parameters = {**time, 'robot_description': display_description(arm)}
-    remappings = (('joint_states', 'display_joint_states'), *TF_OF_THE_NAMESPACE)
+    # it sends 20 Hz otherwise and drops what comes between, and falls silent if stamps jump back
+    parameters = {**time, 'robot_description': display_description(arm),
+                  'publish_frequency': 1000.0, 'ignore_timestamp': True}
+    remappings = (('joint_states', 'display_joint_states'), (TOPIC, 'display_description'),
+                  *TF_OF_THE_NAMESPACE)
     return Program('robot_state_publisher', parameters, 'robot_state_publisher',
                    remappings=remappings, is_needed=False, **shared)
 
 
-def _rviz(base, config, time, shared):
-    arguments = ('-d', config_file('rviz_config_file', config), '-f', base)
-    return Program('rviz2', time, 'rviz2', remappings=TF_OF_THE_NAMESPACE, arguments=arguments,
+def _rviz(arm, config, time, shared):
+    path = config_file('rviz_config_file', config or 'simulation.rviz')
+    arguments, layout = ('-d', path), ''
+    if not config:
+        arguments, layout = (), fitted_layout(read_yaml(path), arm)
+    return Program('rviz2', time, 'rviz2', remappings=TF_OF_THE_NAMESPACE,
+                   arguments=(*arguments, '-f', arm.description.links[0].name), layout=layout,
                    is_needed=False, **shared)
-
-
-def _pairs(xacro_arguments):
-    wrong = [word for word in xacro_arguments if ':=' not in word]
-    if wrong:
-        raise SettingError(f'xacro_arguments: "{wrong[0]}" is not NAME:=VALUE')
-    return dict(word.split(':=', 1) for word in xacro_arguments)

@@ -13,4 +13,4 @@ def generate_launch_description():
 
 
 def _start(context):
-    return actions_of(given_arguments(HilArguments, context).programs())
+    return actions_of(given_arguments(HilArguments, context))

@@ -14,4 +14,4 @@ def generate_launch_description():
 
 
 def _start(context):
-    return actions_of(given_arguments(SimulationArguments, context).programs())
+    return actions_of(given_arguments(SimulationArguments, context))

@@ -5,11 +5,16 @@ Tests that import rclpy live in test/nodes/, those that need launch_pytest, too,
 single test elsewhere carries the marker `ros`.
 """
 
+import importlib.util
 import os
+import signal
 import subprocess
 import sys
 
+import parallel
 import pytest
+import quick
+from ros_here import NO_LAUNCH, NO_ROS
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
@@ -21,23 +26,13 @@ MARKERS = {
 # Without machine code these take minutes to an hour each: they ask for thousands of mass matrices.
 SLOW_UNCOMPILED = ('test_references_rest.py', 'test_references_rotating.py')
 
-# ROS of other people in the same network, or of another test run on this machine, stays outside.
-os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-os.environ.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % 100))
+if importlib.util.find_spec('hypothesis'):
+    from hypothesis import HealthCheck, settings
 
-try:
-    import rclpy  # noqa: F401
-    NO_ROS = ''
-except ImportError as error:
-    NO_ROS = f'rclpy cannot be imported: {error}'
-
-try:
-    import launch_pytest  # noqa: F401
-    from ament_index_python.packages import get_package_prefix
-    get_package_prefix('flex_robot_sim')
-    NO_LAUNCH = NO_ROS
-except (ImportError, LookupError, OSError) as error:
-    NO_LAUNCH = f'launch tests need launch_pytest and an installation by colcon: {error}'
+    # how fast cases are drawn and judged is a matter of what else the machine does
+    settings.register_profile('any machine', deadline=None,
+                              suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile('any machine')
 
 collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 
@@ -45,15 +40,36 @@ collect_ignore = ['nodes'] * bool(NO_ROS) + ['launch'] * bool(NO_LAUNCH)
 def pytest_addoption(parser):
     group = parser.getgroup('flex_robot_sim')
     group.addoption('--install', action='store_true', help='run the tests marked install')
+    group.addoption('--quick', action='store_true',
+                    help='leave out what takes long, as told in test/quick.py')
+    group.addoption('--parallel', action='store_true',
+                    help='use all processors, as -n does, where pytest-xdist is installed')
     group.addoption('--rig-port', metavar='PORT',
                     help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
                     help='broken robot descriptions to try (default: %(default)s)')
 
 
+@pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n
+def pytest_cmdline_main(config):
+    parallel.choose_processes(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return parallel.scheduler(config, log)
+
+
 def pytest_configure(config):
+    # several emulated benches and compilers on few processors: none goes before the others
+    os.environ['FLEX_ROBOT_SIM_SHARED'] = '1'
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # as shells start what runs in the background; programs under test have to end by Ctrl-C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
+    if config.getoption('--quick'):
+        collect_ignore.extend(quick.LEFT_OUT)
 
 
 def pytest_report_header():
@@ -78,6 +94,11 @@ def pytest_collection_modifyitems(config, items):
         for name, reason in reasons.items():
             if reason and item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
+    if config.getoption('--quick'):
+        config.hook.pytest_deselected(items=[item for item in items if quick.is_too_long(item)])
+        items[:] = [item for item in items if not quick.is_too_long(item)]
+    if parallel.IS_WORKER:
+        items.sort(key=lambda item: parallel.rank(item.nodeid))
 
 
 @pytest.fixture
@@ -97,7 +118,7 @@ def registry():
 @pytest.fixture(scope='module')
 def rig():
     """Return an emulated rig; its bench is renewed for each test: to load it takes a while."""
-    from flex_robot_sim.rig.rig_of import rig_of  # loads the dynamics: not for every test
+    from flex_robot_sim.rig.board.rig_of import rig_of  # loads the dynamics: not for every test
 
     rig = rig_of()
     rig.step()              # compiled, before anybody is in a hurry
@@ -107,8 +128,8 @@ def rig():
 @pytest.fixture
 def emulator(rig, tmp_path):
     """Give an emulator behind a port of its own, which outlives whoever connects."""
-    from flex_robot_sim.rig.emulated_rig import EmulatedRig
-    from flex_robot_sim.rig.emulator import Emulator
+    from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+    from flex_robot_sim.rig.board.emulator import Emulator
 
     rig.bench.renew((0.15, 0.0))
     with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:

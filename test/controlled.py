@@ -4,9 +4,9 @@ import numpy as np
 from arms import joint, link, robot
 
 from flex_robot_sim import read_description
-from flex_robot_sim.assembly import build_arm
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.core.assembly import build_arm
 
 INERTIA = 0.4                               # of the rigid arm about its hinge          [kg m2]
 POSE = np.array([0.5, 0.8, -0.6])
@@ -23,6 +23,20 @@ def rigid_arm(limits='', count=1):
                         inside=f'<axis xyz="0 0 1"/>{limits}'),
                   link(f'arm_{i}', 1.0, '0 0 0', (INERTIA,) * 3)]
     return build_arm(read_description(robot(*parts)), gravity=(0.0, 0.0, 0.0))
+
+
+def seven_joints():
+    """Return a rigid arm like those that stand in many laboratories, without rotors."""
+    parts, axes = [], ('0 0 1', '0 1 0') * 3 + ('0 0 1',)
+    masses = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.6)
+    lengths = (0.33, 0.1, 0.3, 0.1, 0.3, 0.1, 0.1)
+    for i, (axis, mass, length) in enumerate(zip(axes, masses, lengths)):
+        height = sum(lengths[max(i - 1, 0):i])
+        parts += [joint(f'joint_{i}', 'revolute', f'link_{i - 1}' if i else 'base', f'link_{i}',
+                        f'<origin xyz="0.02 0 {height}"/><axis xyz="{axis}"/>'
+                        '<limit lower="-2" upper="2" effort="90" velocity="2"/>'),
+                  link(f'link_{i}', mass, f'0.01 0.02 {length}', (0.02 * mass,) * 3)]
+    return build_arm(read_description(robot(*parts)))
 
 
 def feed(controller, simulation, until):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from flex_robot_sim.rig import qemu
-from flex_robot_sim.rig.firmware import TOOLS, missing_tools
-from flex_robot_sim.rig.frames import encode
-from flex_robot_sim.rig.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
+from flex_robot_sim.rig.board import qemu
+from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
 
 MISSING = missing_tools({**TOOLS, **qemu.PACKAGES})
 needs_qemu = pytest.mark.skipif(bool(MISSING), reason=MISSING)

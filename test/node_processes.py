@@ -7,19 +7,19 @@ import sys
 import threading
 import time
 
-PATIENCE = 60.0     # for what takes a second or two on a machine with nothing else to do     [s]
+PATIENCE = 150.0    # for what takes a second or two once its machine code is made             [s]
 
 
 class Process:
     """A process and its lines."""
 
-    def __init__(self, words, **options):
+    def __init__(self, words, environment=os.environ, **options):
         """Start the program that `words` name, with options of Popen."""
         self.lines, self._news = [], threading.Condition()
         self.process = subprocess.Popen(
             words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, **options,
-            env={**os.environ, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
+            env={**environment, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -71,10 +71,11 @@ class Process:
 class NodeProcess(Process):
     """A node of the package in a process of its own."""
 
-    def __init__(self, name, *ros_arguments, **parameters):
-        """Start the node `name` with ROS arguments and parameters."""
+    def __init__(self, name, *ros_arguments, prefix=(), environment=os.environ, **parameters):
+        """Start the node `name` with ROS arguments and parameters, by the words of `prefix`."""
         words = list(ros_arguments)
         for key, value in parameters.items():
             words += ['-p', f'{key}:={value}']
         super().__init__(
-            [sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words])
+            [*prefix, sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words],
+            environment)

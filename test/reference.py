@@ -6,8 +6,6 @@ coordinates; no integral, no recursion and no derivative. Velocities are complex
 of positions, hence exact; only derivatives of the kinetic energy are finite differences.
 """
 
-from math import factorial
-
 import numpy as np
 
 STEP = 1e-30        # of the complex step: no difference is formed, so that nothing is lost
@@ -22,10 +20,9 @@ def hat(a):
 
 def turn(phi):
     """Rotation matrix exp(phi) by its series; complex vectors are welcome."""
-    matrix, power = np.eye(3), np.eye(3)
-    for k in range(1, 25):
-        power = power @ hat(phi)
-        matrix = matrix + power / float(factorial(k))
+    matrix, one, around = np.eye(3), np.eye(3), hat(phi)
+    for k in range(24, 0, -1):      # 1 + a (1 + a/2 (1 + a/3 ...
+        matrix = one + around @ matrix / k
     return matrix
 
 
@@ -64,6 +61,7 @@ class Piece:
         self.Phi, self.Theta = beam.shape(self.x), beam.turn(self.x)
         self.H = np.array([self.shortening(x) for x in self.x])
         self.stations = {}
+        self.is_set_back = shortens and link.beam.segments > 1
 
     def shortening(self, x):
         """Integral of v'^T v' + w'^T w' from the root to x."""
@@ -75,17 +73,25 @@ class Piece:
     def axis(self, q):
         """Points of the deflected axis at the quadrature stations, (g, 3)."""
         e = q[self.columns]
-        points = np.einsum('gai,i->ga', self.Phi, e)
-        points[:, 0] += self.x - np.einsum('gij,i,j->g', self.H, e, e) / 2
+        points = self.Phi @ e
+        points[:, 0] += self.x - self.H @ e @ e / 2
         return points
 
     def section(self, q, x):
         """Pose of the section at x in the frame of the root."""
-        if x not in self.stations:
-            self.stations[x] = self.beam.shape(x), self.beam.turn(x), self.shortening(x)
-        Phi, Theta, H = self.stations[x]
+        if x not in self.stations:      # what does not depend on q
+            nodes, weights = np.polynomial.legendre.leggauss(4)
+            slopes = [self.beam.turn(x * (node + 1) / 2) for node in nodes]
+            self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening(x),
+                                list(zip(slopes, weights)))
+        Phi, Theta, H, before = self.stations[x]
         e = q[self.columns]
-        return turn(Theta @ e), Phi @ e + np.array([1.0, 0.0, 0.0]) * (x - e @ H @ e / 2)
+        place = Phi @ e + np.array([1.0, 0.0, 0.0]) * (x - e @ H @ e / 2)
+        if self.is_set_back:        # by a sum over four points, which is what (T10) says
+            for slope, weight in before:
+                _, wy, vy = slope @ e
+                place = place + np.array([0, -vy, wy]) * (vy**2 + wy**2) * weight * x / 12
+        return turn(Theta @ e), place
 
     def strain_energy(self, q):
         """Integral of the squared strains."""

@@ -1,13 +1,13 @@
 """An experiment on the emulated bench without threads and clocks: the same rows every time."""
 
-from flex_robot_sim.rig.bench import Bench
+from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.conformance.back_ends import Lockstep
 from flex_robot_sim.rig.conformance.host import Host
-from flex_robot_sim.rig.emulated_rig import EmulatedRig
-from flex_robot_sim.rig.profile import chunks, profile_crc
-from flex_robot_sim.rig.protocol import Arm, Disarm, Joint, ProfileStart, Zero
-from flex_robot_sim.rig.session import Reading
-from flex_robot_sim.rig.vocabulary import CONSTANTS
+from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.wire.profile import chunks, profile_crc
+from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
 
 START = (0.15, 0.0)         # of the bench [m, rad]
 RATE = 500                  # of telemetry [Hz]

@@ -6,8 +6,8 @@ import time
 import tty
 from contextlib import suppress
 
-from flex_robot_sim.rig.frames import FrameReader, encode
-from flex_robot_sim.rig.protocol import (
+from flex_robot_sim.rig.wire.frames import FrameReader, encode
+from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     MINOR,
     NO_SESSION,
@@ -31,7 +31,7 @@ from flex_robot_sim.rig.protocol import (
     Time,
     TimeReply,
 )
-from flex_robot_sim.rig.vocabulary import Access, EventKind, Fault, Result, State
+from flex_robot_sim.rig.wire.vocabulary import Access, EventKind, Fault, Result, State
 
 STATE_AFTER = {Arm: State.ARMED, Disarm: State.DISARMED, Clear: State.DISARMED,
                Estop: State.FAULT, Home: State.HOMING, ProfileStart: State.PROFILE}

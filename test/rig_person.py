@@ -3,8 +3,8 @@
 import math
 from dataclasses import replace
 
-from flex_robot_sim.rig.link import LinkSettings
-from flex_robot_sim.rig.parts import BenchParts
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.host.link import LinkSettings
 
 CALM = LinkSettings(stale_after=1.0, validity=100, ack_timeout=0.5, hello_timeout=20.0)
 # a bench that is not what the sheets say: sensors 18 % lower and 20 % less sensitive, a motor with

@@ -8,17 +8,26 @@ coordinates e, a point of its axis and the turn of the section there are
     Theta e = [phi, -w', v'],    H(x) = integral of Phi_v'^T Phi_v' + Phi_w'^T Phi_w'       (2)
 
 where H, the shortening by bending, counts only with the coupling `shortening`, and its integral
-runs from 0 to x. Coordinates are ordered bending_y, bending_z, torsion, stretch.
+runs from 0 to x. Coordinates are ordered bending_y, bending_z, torsion, stretch. A section of a
+segment that carries something is set back sideways, too:
+
+    -1/6 integral of (v', w') (v'^2 + w'^2)                                                 (3)
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flex_robot_sim.beams.quadrature import integrals_up_to
+from flex_robot_sim.beams.quadrature import gauss_stations, integrals_by_piece, integrals_up_to
 from flex_robot_sim.beams.section import Section
+from flex_robot_sim.beams.shapes import Shapes
+from flex_robot_sim.description.words import DIRECTIONS
 
 
 class Load(NamedTuple):
@@ -29,7 +38,7 @@ class Load(NamedTuple):
     inertia: np.ndarray     # (3, 3)  about the origin of the tip frame     [kg m2]
 
 
-DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
+SETBACK_POINTS = 4          # of the integral (3): exact for x^2 and x^3
 NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
@@ -39,51 +48,47 @@ class Beam:
 
     length: float               #                                           [m]
     section: Section
-    names: tuple                # (n,)         'bending_y_1', ...
+    names: tuple[str, ...]      # (n,)         'bending_y_1', ...
     stiffness: np.ndarray       # (n, n)                                    [SI per coordinate]
     stations: np.ndarray        # (g,)         x of the Gauss stations      [m]
     weights: np.ndarray         # (g,)         their weights                [m]
-    shapes: dict                # direction -> Shapes, without those that are rigid
+    shapes: dict[str, Shapes]   # by direction, without those that are rigid
+    is_segment: bool = False    # one of several that a beam is cut into
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of coordinates n."""
         return len(self.names)
 
     @property
-    def count(self):
+    def count(self) -> list[int]:
         """Number of coordinates of bending_y, bending_z, torsion and stretch."""
         return [self.shapes[name].count if name in self.shapes else 0 for name in DIRECTIONS]
 
     @cached_property
-    def Phi(self):
+    def Phi(self) -> np.ndarray:
         """Rows u, v, w at the Gauss stations, (g, 3, n), see (1)."""
         return self.shape(self.stations)
 
     @cached_property
-    def Theta(self):
+    def Theta(self) -> np.ndarray:
         """Turn at the Gauss stations, (g, 3, n), see (2)."""
         return self.turn(self.stations)
 
-    @cached_property
-    def H(self):
-        """Shortening at the Gauss stations, (g, n, n) [1/m], see (2)."""
-        return self.shortening(self.stations)
-
-    def shape(self, x):
+    def shape(self, x: ArrayLike) -> np.ndarray:
         """Phi at x [m]: (3, n), or (k, 3, n) for stations (k,)."""
         return self._rows(x, [('stretch', 0, 1.0), ('bending_y', 0, 1.0), ('bending_z', 0, 1.0)])
 
-    def turn(self, x):
+    def turn(self, x: ArrayLike) -> np.ndarray:
         """Theta at x [m]: (3, n), or (k, 3, n) for stations (k,)."""
         return self._rows(x, [('torsion', 0, 1.0), ('bending_z', 1, -1.0), ('bending_y', 1, 1.0)])
 
-    def strain(self, x):
+    def strain(self, x: ArrayLike) -> np.ndarray:
         """Stretch u' and curvatures phi', -w'', v'' at x [m]: (4, n), or (k, 4, n)."""
         return self._rows(x, [('stretch', 1, 1.0), ('torsion', 1, 1.0), ('bending_z', 2, -1.0),
                               ('bending_y', 2, 1.0)])
 
-    def shortening(self, x):
+    def shortening(self, x: ArrayLike) -> np.ndarray:
         """H at x [m]: (n, n), or (k, n, n) for stations (k,)."""
         stations = np.atleast_1d(np.asarray(x, float))
         H = np.zeros((len(stations), len(self.names), len(self.names)))
@@ -94,7 +99,61 @@ class Beam:
                                                    shapes.stations)
         return H if np.ndim(x) else H[0]
 
-    def columns(self, direction):
+    @property
+    def H(self) -> np.ndarray:
+        """Shortening at the Gauss stations, (g, n, n) [1/m], see (2)."""
+        return self.shortening(self.stations)
+
+    @cached_property
+    def reach(self) -> int:
+        """How far apart in number two coordinates may be that shorten the beam together."""
+        bending = [self.shapes[name] for name in DIRECTIONS[:2] if name in self.shapes]
+        return max((min(shapes.reach, shapes.count - 1) for shapes in bending), default=0)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of `shortening_band`."""
+        return min(2 * self.reach + 1, max(*self.count[:2], 1))
+
+    def shortening_band(self, x: Sequence[float] | np.ndarray) -> np.ndarray:
+        """
+        Shortening at stations x (k,) [m] without its zeros: (k, n, width).
+
+        Row i of H has its entries from column max(start, i - reach) on, where the direction of
+        the coordinate i starts.
+        """
+        band = np.zeros((len(x), self.size, self.width))
+        for name in DIRECTIONS[:2]:
+            if name not in self.shapes:
+                continue
+            shapes, part = self.shapes[name], self.columns(name)
+            row = np.arange(shapes.count)[:, None]
+            column = np.maximum(row - self.reach, 0) + np.arange(self.width)
+            inside = column < np.minimum(row + self.reach + 1, shapes.count)
+            column = np.minimum(column, shapes.count - 1)
+            for stations, H in integrals_by_piece(np.asarray(x, float), shapes.slopes,
+                                                  shapes.breaks, shapes.stations):
+                band[stations, part] = H[:, row, column] * inside
+        return band
+
+    def setback(self, x: float) -> np.ndarray:
+        """
+        Slopes v' and w' by coordinate, (4, n), at Gauss stations up to x [m], for (3).
+
+        Each row is scaled by the cube root of a sixth of its weight, so that (3) is minus the sum
+        of their cubes.
+        """
+        stations, weights = gauss_stations(np.array([0.0, x]), SETBACK_POINTS)
+        turn = self.turn(stations)
+        return np.cbrt(weights / 6)[:, None] * (turn[:, 2] - turn[:, 1])
+
+    @cached_property
+    def bending(self) -> tuple[slice, slice]:
+        """Slices of the coordinates that bend the beam along y and along z."""
+        y, z = self.count[:2]
+        return slice(0, y), slice(y, y + z)
+
+    def columns(self, direction: str) -> slice:
         """Slice of the coordinates that belong to a direction."""
         start = 0
         for name, shapes in self.shapes.items():
@@ -104,11 +163,15 @@ class Beam:
         return slice(start, start)
 
     @cached_property
-    def integrals(self):
+    def integrals(self) -> Integrals:
         """Inertia integrals of the undeformed beam."""
         x, dx, J = self.stations, self.weights, self.section.inertia
         dm = self.section.mass_per_length * dx
-        Phi, Theta, H = self.Phi, self.Theta, self.H
+        Phi, Theta = self.Phi, self.Theta
+        # what shortens before xi moves all mass beyond it: int H dm = int Phi'^T Phi' m(xi) dxi
+        slopes = np.stack([Theta[:, 2], Theta[:, 1]])
+        beyond = self.section.mass_per_length * np.array([self.length - x,
+                                                          (self.length**2 - x**2) / 2])
         total = self.section.mass_per_length * self.length
         return Integrals(
             total, total * self.length / 2, total * self.length**2 / 3, J * self.length,
@@ -116,7 +179,7 @@ class Beam:
             np.einsum('g,gai,gbj->abij', dm, Phi, Phi, optimize=True),
             J[:, None] * np.tensordot(dx, Theta, 1),
             np.einsum('g,a,gai,gaj->ij', dx, J, Theta, Theta, optimize=True),
-            np.tensordot(dm, H, 1), np.tensordot(dm * x, H, 1))
+            *np.einsum('bg,g,agi,agj->bij', beyond, dx, slopes, slopes, optimize=True))
 
     def _rows(self, x, rows):
         stations = np.atleast_1d(np.asarray(x, float))
@@ -144,6 +207,6 @@ class Integrals(NamedTuple):
     x_H: np.ndarray             # (n, n)        int x H dm
 
     @property
-    def elastic(self):
+    def elastic(self) -> np.ndarray:
         """Inertia (n, n) of the elastic coordinates of a beam that is held at its root."""
         return np.einsum('aaij->ij', self.Phi_Phi) + self.Theta_Theta

@@ -1,5 +1,8 @@
 """From a section, a length and a choice of coordinates to beams."""
 
+from collections.abc import Mapping
+from typing import Literal
+
 import numpy as np
 from scipy.linalg import block_diag
 
@@ -10,8 +13,9 @@ from flex_robot_sim.beams.section import Section
 from flex_robot_sim.beams.shapes import Direction, assumed_shapes, matrices
 
 
-def make_beam(length: float, section: Section, coordinates: dict, elements: int = 0,
-              boundary: str = 'static', load: Load = NO_LOAD) -> Beam:
+def make_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
+              elements: int = 0, boundary: str = 'static', load: Load = NO_LOAD,
+              is_segment: bool = False) -> Beam:
     """
     Discretise one beam.
 
@@ -20,6 +24,7 @@ def make_beam(length: float, section: Section, coordinates: dict, elements: int 
     :param elements: number of finite elements; 0: assumed modes.
     :param boundary: of assumed modes: 'static', 'free', 'mass' or 'inertia'; see `assumed_shapes`.
     :param load: what hangs at the end; it shapes the modes and is not part of the beam.
+    :param is_segment: whether it is one of several in a row, see `Beam`.
     """
     shapes, blocks, names = {}, [], []
     for direction in directions(section, load):
@@ -27,7 +32,7 @@ def make_beam(length: float, section: Section, coordinates: dict, elements: int 
         if count == 0:
             continue
         chosen = (element_shapes(direction, length, elements, count) if elements
-                  else assumed_shapes(direction, length, count, boundary))
+                  else assumed_shapes(direction, length, int(count), boundary))
         stiffness, _ = matrices(chosen, direction)
         # natural modes do not work on each other: what is left is rounding
         blocks.append(stiffness if count == 'all' else np.diag(np.diag(stiffness)))
@@ -36,11 +41,12 @@ def make_beam(length: float, section: Section, coordinates: dict, elements: int 
     breaks = np.linspace(0.0, length, (elements or 1) + 1)
     per_piece = max((chosen.stations for chosen in shapes.values()), default=2)
     return Beam(length, section, tuple(names), block_diag(*blocks) if blocks else np.zeros((0, 0)),
-                *gauss_stations(breaks, per_piece), shapes)
+                *gauss_stations(breaks, per_piece), shapes, is_segment)
 
 
-def cut_beam(length: float, section: Section, coordinates: dict, segments: int, elements: int = 0,
-             boundary: str = 'static', load: Load = NO_LOAD) -> list:
+def cut_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
+             segments: int, elements: int = 0, boundary: str = 'static',
+             load: Load = NO_LOAD) -> list[Beam]:
     """
     Cut a beam into equal beams, each of which carries the rest of them at its end.
 
@@ -48,7 +54,7 @@ def cut_beam(length: float, section: Section, coordinates: dict, segments: int, 
     """
     part = length / segments
     return [make_beam(part, section, coordinates, elements, boundary,
-                      _rest_of_beam(length - (i + 1) * part, section, load))
+                      _rest_of_beam(length - (i + 1) * part, section, load), segments > 1)
             for i in range(segments)]
 
 
@@ -69,7 +75,7 @@ def _square(r):
     return r @ r * np.eye(3) - np.outer(r, r)
 
 
-def directions(section, load):
+def directions(section: Section, load: Load) -> tuple[Direction, ...]:
     """Return the four ways in which a beam gives, with the part of the load that each moves."""
     mass, (cx, _, _), (jx, jy, jz) = load.mass, load.centre, np.diag(load.inertia)
     rho, (_, rho_y, rho_z) = section.mass_per_length, section.inertia

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 SMALL = 1.0     # lambda below which the power series is used
 
 
-def clamped_bending(lam, xi, order):
+def clamped_bending(lam: float, xi: np.ndarray, order: int) -> np.ndarray:
     """
     Differentiate the two clamped solutions of v'''' = lam^4 v.
 
@@ -78,7 +78,8 @@ def _count_clamped_clamped(lam):
 
 
 @lru_cache(maxsize=256)
-def bending_roots(count, mu=0.0, sigma=0.0, j=0.0):
+def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
+                  j: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """
     First roots lambda and the factors of the two clamped solutions in their modes.
 
@@ -114,22 +115,28 @@ def _polish(low, high, mu, sigma, j):
 
 
 @lru_cache(maxsize=256)
-def rod_roots(count, mu=0.0):
+def rod_roots(count: int, mu: float = 0.0) -> np.ndarray:
     """First roots of cos(lambda) = mu lambda sin(lambda): torsion, or stretch, with a body."""
-    return np.array([
-        (k + 0.5) * pi if mu == 0.0 else
-        brentq(lambda lam: cos(lam) - mu * lam * sin(lam), k * pi, (k + 0.5) * pi, xtol=1e-15,
-               rtol=1e-15)
-        for k in range(count)])
+    def mismatch(lam):
+        return cos(lam) - mu * lam * sin(lam)
+
+    roots = np.empty(count)
+    for k in range(count):
+        low, high = k * pi, (k + 0.5) * pi
+        # a body that is lost in the rounding of the cosine leaves the root of the free end
+        free = mismatch(low) * mismatch(high) >= 0.0
+        roots[k] = high if free else brentq(mismatch, low, high, xtol=1e-15, rtol=1e-15)
+    return roots
 
 
-def bending_modes(roots, factors, xi, order):
+def bending_modes(roots: np.ndarray, factors: np.ndarray, xi: np.ndarray,
+                  order: int) -> np.ndarray:
     """Differentiate the modes at xi (k,); returns (k, count)."""
     columns = [clamped_bending(lam, xi, order) @ pair for lam, pair in zip(roots, factors.T)]
     return np.stack(columns, axis=-1) if columns else np.empty((len(xi), 0))
 
 
-def rod_modes(roots, xi, order):
+def rod_modes(roots: np.ndarray, xi: np.ndarray, order: int) -> np.ndarray:
     """Differentiate sin(lambda xi), the modes of torsion and stretch, at xi (k,), (k, count)."""
     z = np.outer(xi, roots)
     return roots**order * [np.sin(z), np.cos(z), -np.sin(z), -np.cos(z)][order % 4]

@@ -1,11 +1,17 @@
 """Finite elements of a beam in one direction: cubic Hermite in bending, linear otherwise."""
 
+from typing import Literal
+
 import numpy as np
+from scipy.sparse import csr_matrix, identity
 
 from flex_robot_sim.beams.shapes import Direction, Shapes, natural_shapes
 
+DENSE = 200         # coordinates up to which zeros are not worth being left out
 
-def element_shapes(direction: Direction, length: float, elements: int, count) -> Shapes:
+
+def element_shapes(direction: Direction, length: float, elements: int,
+                   count: int | Literal['all']) -> Shapes:
     """
     Return shapes of equal elements.
 
@@ -21,14 +27,21 @@ def element_shapes(direction: Direction, length: float, elements: int, count) ->
         size = length / elements
         local = _hermite if per_node == 2 else _linear
         values = local((x - breaks[piece]) / size, order, size)
-        out = np.zeros((len(x), per_node * (elements + 1)))
         columns = per_node * piece[:, None] + np.arange(2 * per_node)
+        if total > DENSE:
+            rows = np.arange(0, values.size + 1, 2 * per_node)
+            return csr_matrix((values.ravel(), columns.ravel(), rows),
+                              (len(x), per_node + total))[:, per_node:]
+        out = np.zeros((len(x), per_node + total))
         np.put_along_axis(out, columns, values, axis=1)
         return out[:, per_node:]
 
+    total = per_node * elements
     stations = 6 if per_node == 2 else 2        # degree 10: a cubic shortens with degree 5
-    shapes = Shapes(basis, np.eye(per_node * elements), breaks, stations)
-    return shapes if count == 'all' else natural_shapes(shapes, direction, count)
+    if count == 'all':
+        return Shapes(basis, np.eye(total), breaks, stations, reach=2 * per_node - 1)
+    mix = np.eye(total) if total <= DENSE else identity(total, format='csr')
+    return natural_shapes(Shapes(basis, mix, breaks, stations), direction, count)
 
 
 def _hermite(s, order, size):

@@ -21,7 +21,7 @@ class Outline(NamedTuple):
     J: float                # Saint-Venant torsion constant             [m4]
 
 
-def rectangle(width, height):
+def rectangle(width: float, height: float) -> Outline:
     """Solid rectangle, `width` [m] along y and `height` [m] along z."""
     long, short = max(width, height), min(width, height)
     # tanh(x) as 1 - 2/(exp(2 x) + 1), so that a few terms of the series give all digits
@@ -30,12 +30,12 @@ def rectangle(width, height):
     return Outline(width * height, width * height**3 / 12, height * width**3 / 12, torsion)
 
 
-def rod(diameter):
+def rod(diameter: float) -> Outline:
     """Solid circle of `diameter` [m]."""
     return _round(diameter, 0.0)
 
 
-def tube(outer, wall):
+def tube(outer: float, wall: float) -> Outline:
     """Hollow circle of `outer` diameter and `wall` thickness [m]."""
     return _round(outer, outer - 2 * wall)
 

@@ -1,5 +1,6 @@
 """Gauss quadrature along a beam that is smooth between breakpoints."""
 
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ def _rule(count):
     return (nodes + 1) / 2, weights / 2
 
 
-def gauss_stations(breaks, count):
+def gauss_stations(breaks: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """
     Stations and weights with `count` of them in every piece.
 
@@ -24,7 +25,8 @@ def gauss_stations(breaks, count):
     return (start + size * nodes).ravel(), (size * weights).ravel()
 
 
-def integrals_up_to(x, slopes, breaks, count):
+def integrals_up_to(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray], breaks: np.ndarray,
+                    count: int) -> np.ndarray:
     """
     Integrals of slopes(s)^T slopes(s) over s from breaks[0] to every x.
 
@@ -32,16 +34,28 @@ def integrals_up_to(x, slopes, breaks, count):
     :param slopes: function of stations (m,) that returns (m, a, n).
     :returns: (k, n, n).
     """
-    nodes, weights = _rule(count)
+    parts = list(integrals_by_piece(x, slopes, breaks, count))
+    out = np.zeros((len(x), *parts[0][1].shape[1:]))
+    for rows, integrals in parts:
+        out[rows] = integrals
+    return out
+
+
+def integrals_by_piece(x: np.ndarray, slopes: Callable[[np.ndarray], np.ndarray],
+                       breaks: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """
+    Integrals as of `integrals_up_to`, for the stations of one piece after the other.
+
+    :returns: pairs of the rows of x that lie in a piece, (m,), and their integrals, (m, n, n).
+    """
+    rule = _rule(count)
     piece = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, len(breaks) - 2)
-    return (_whole_pieces(slopes, breaks, count)[piece]
-            + _squares(slopes, breaks[piece], x - breaks[piece], nodes, weights))
-
-
-def _whole_pieces(slopes, breaks, count):
-    """Integrals up to the start of every piece, (pieces, n, n)."""
-    pieces = _squares(slopes, breaks[:-1], np.diff(breaks), *_rule(count))
-    return np.cumsum(pieces, axis=0) - pieces
+    start = 0.0
+    for i, (begin, end) in enumerate(zip(breaks[:-1], breaks[1:])):
+        rows = np.flatnonzero(piece == i)
+        if rows.size:
+            yield rows, start + _squares(slopes, np.full(rows.size, begin), x[rows] - begin, *rule)
+        start = start + _squares(slopes, np.array([begin]), np.array([end - begin]), *rule)
 
 
 def _squares(slopes, start, size, nodes, weights):

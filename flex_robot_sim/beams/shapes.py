@@ -8,13 +8,20 @@ every shape starts into the positive direction.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
+from scipy.sparse import issparse, vstack
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from flex_robot_sim.beams.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
 from flex_robot_sim.beams.quadrature import gauss_stations
+
+Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
+
+ROUNDING = 1e-12        # of a place on the beam, over its length
 
 
 class Direction(NamedTuple):
@@ -33,21 +40,23 @@ class Direction(NamedTuple):
 class Shapes:
     """Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order."""
 
-    basis: Callable         # stations (k,) and order -> (k, m), smooth between the breaks
-    mix: np.ndarray         # (m, n)
+    basis: Callable[[ArrayLike, int], Matrix]   # stations (k,) and order -> (k, m), smooth
+    #                         between the breaks
+    mix: Matrix             # (m, n)
     breaks: np.ndarray      # ends of the smooth pieces                         [m]
     stations: int           # Gauss stations that a piece needs
+    reach: int = 10**6      # shapes whose numbers differ by more share no piece
 
     @property
     def count(self) -> int:
         """Number of shapes."""
         return self.mix.shape[1]
 
-    def at(self, x, order=0):
+    def at(self, x: ArrayLike, order: int = 0) -> Matrix:
         """Return the derivative of the shapes at stations x (k,) [m], (k, n)."""
         return self.basis(x, order) @ self.mix
 
-    def slopes(self, x):
+    def slopes(self, x: ArrayLike) -> Matrix:
         """First derivative at stations x (k,), as rows (k, 1, n)."""
         return self.at(x, 1)[:, None]
 
@@ -73,26 +82,37 @@ def assumed_shapes(direction: Direction, length: float, count: int, boundary: st
 
 def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
     """Return the `count` lowest natural modes, with the load, that `shapes` can form."""
-    stiffness, inertia = matrices(shapes, direction)
     # inertia against stiffness: stiffness is never singular, and low modes come out best
-    _, vectors = eigh(inertia, stiffness)
+    stiffness, inertia = matrices(shapes, direction)
+    if issparse(stiffness):
+        # a fixed start, so that the same description makes the same arm
+        start = np.linspace(1.0, 2.0, shapes.count)
+        solve = LinearOperator(stiffness.shape, splu(stiffness.tocsc()).solve)
+        squares, vectors = eigsh(inertia, count, stiffness, which='LA', Minv=solve, v0=start)
+        vectors = vectors[:, np.argsort(squares)]
+    else:
+        _, vectors = eigh(inertia, stiffness)
     mixed = Shapes(shapes.basis, shapes.mix @ vectors[:, :-count - 1:-1], shapes.breaks,
                    shapes.stations)
     return _normalised(mixed, direction)
 
 
-def matrices(shapes: Shapes, direction: Direction):
+def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
     """Return stiffness and inertia matrices (n, n), with what hangs at the end."""
     x, weights = gauss_stations(shapes.breaks, shapes.stations)
-    strain = shapes.at(x, direction.strain_order)
-    shape, slope = shapes.at(x), shapes.at(x, 1)
-    end = np.concatenate([shapes.at(shapes.breaks[-1:], order)
-                          for order in range(direction.strain_order)])
-    stiffness = direction.stiffness * strain.T @ (weights[:, None] * strain)
-    inertia = (direction.inertia * shape.T @ (weights[:, None] * shape)
-               + direction.rotary * slope.T @ (weights[:, None] * slope)
-               + end.T @ direction.load @ end)
-    return stiffness, inertia
+    end = [shapes.at(shapes.breaks[-1:], order) for order in range(direction.strain_order)]
+    end = vstack(end, 'csr') if issparse(end[0]) else np.concatenate(end)
+    shape, slope, strain = (_squares(shapes.at(x, order), weights)
+                            for order in (0, 1, direction.strain_order))
+    return (direction.stiffness * strain,
+            direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end)
+
+
+def _squares(rows, weights):
+    """Sum of weighted products (n, n) of rows (k, n), which may be sparse."""
+    if issparse(rows):
+        return rows.T @ rows.multiply(weights[:, None]).tocsr()
+    return rows.T @ (weights[:, None] * rows)
 
 
 def _static_basis(strain_order, length, count):
@@ -118,11 +138,16 @@ def _natural_basis(direction, length, count, boundary):
     # no less than a speck of the load, where the beam itself has no inertia
     load /= max(direction.inertia * length, 1e-9 * load[0, 0]) or 1.0
     if direction.strain_order == 1:
-        roots = rod_roots(count, float(load[0, 0]))
+        roots = rod_roots(count, max(float(load[0, 0]), 0.0))
         modes = _modes_of(rod_modes, roots)
     else:
-        body = float(load[0, 0]), float(load[0, 1] / length), float(load[1, 1] / length**2)
-        roots, factors = bending_roots(count, *body)
+        mass, first, inertia = load[0, 0], load[0, 1] / length, load[1, 1] / length**2
+        # a point at the end has its inertia, and the distance of its mass, from rounding alone
+        if abs(first) < ROUNDING * mass:
+            first = 0.0
+        least = first**2 / mass if mass > 0.0 else 0.0
+        inertia = max(inertia, least) if inertia > ROUNDING * mass else least
+        roots, factors = bending_roots(count, float(mass), float(first), float(inertia))
         modes = _modes_of(bending_modes, roots, factors)
     return lambda x, order: modes(np.asarray(x) / length, order) / length**order, roots[-1]
 

@@ -1,40 +1,62 @@
 """The command `flexsim`: arguments in, text or JSON out, exit code 2 for a user's mistake."""
 
-import argparse
+import contextlib
 import errno
 import os
+import signal
 import sys
-from importlib import import_module
+import threading
+from collections.abc import Sequence
 
 from flex_robot_sim import __version__
+from flex_robot_sim.cli import completion
+from flex_robot_sim.cli.parser import Command, Parser, add_commands
 from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.xacro_arguments import SIGN
 
 COMMANDS = {
-    'check': 'read robots and say what they are',
-    'modes': 'natural frequencies of an arm at a pose',
-    'simulate': 'drive an arm and write what it did as CSV',
-    'benchmark': 'how fast, against other engines in the same run',
-    'demo': 'an arm in motion in ROS 2, simulated and controlled',
-    'rig': 'the bench: ports, boards, and what stands in for them',
+    'check': Command('read robots and say what they are', 'flexsim check two_link'),
+    'modes': Command('natural frequencies of an arm at a pose',
+                     'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2'),
+    'shape': Command('input shapers that still an arm, from its model or from a recording',
+                     'flexsim shape two_link --pose 0,0.5,-0.8'),
+    'view': Command('an arm in a web browser, with its modes and motions',
+                    'flexsim view two_link'),
+    'simulate': Command('drive an arm and write what it did as CSV or as a recording',
+                        'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto'),
+    'export': Command('a recording as tables: CSV, NumPy or Parquet',
+                      'flexsim export run.mcap --format numpy'),
+    'benchmark': Command('how fast, against other engines in the same run',
+                         'flexsim benchmark --quick'),
+    'reproduce': Command('the experiments of the papers, with figures and numbers beside theirs',
+                         'flexsim reproduce spin_up --out figures'),
+    'demo': Command('an arm in motion in ROS 2, simulated and controlled',
+                    'flexsim demo --compare'),
+    'rig': Command('the bench: ports, boards, and what stands in for them', 'flexsim rig emulate'),
 }
 """Each is a module of this package, imported when it is called: some take a while to load."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)    # a disk, a quota, a limit
 
 
-def main(words=None):
+def main(words: Sequence[str] | None = None) -> int:
     """Run `flexsim` with `words` (default: the command line); return the exit code."""
+    if completion.is_asked():
+        completion.answer(_parser)
     words = sys.argv[1:] if words is None else list(words)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, 'reconfigure'):
-            stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
-    arguments = _parser(words[0] if words else None).parse_args(words)
+    _open_streams()
+    name = 'flexsim'
     try:
-        code = arguments.run(arguments)
-        sys.stdout.flush()                          # here an error can still be told
-        return code
+        with _quiet_end():
+            parser = _parser(words[0] if words else None)
+        try:
+            arguments = _parsed(parser, words)
+            name = f'flexsim {arguments.command}'
+            return arguments.run(arguments)
+        finally:
+            sys.stdout.flush()                      # here an error can still be told
     except FlexRobotSimError as error:
-        print(f'flexsim {arguments.command}: {error}', file=sys.stderr)
+        _tell(f'{name}: {error}')
         return 2
     except BrokenPipeError:                         # flexsim check ... | head
         _drop_output()
@@ -43,33 +65,62 @@ def main(words=None):
         if error.filename is not None or error.errno not in FULL:
             raise
         _drop_output()
-        print(f'flexsim {arguments.command}: the output cannot be written: {error.strerror}.',
-              file=sys.stderr)
+        _tell(f'{name}: the output cannot be written: {error.strerror}.')
         return 2
     except KeyboardInterrupt:
         return 130
 
 
-def _drop_output():
+def _open_streams():
+    """Let what is printed go nowhere where the shell has closed a stream, as by >&-."""
+    for name in ('stdout', 'stderr'):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))     # noqa: SIM115
+        elif hasattr(stream, 'reconfigure'):
+            stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
+
+
+@contextlib.contextmanager
+def _quiet_end():
+    """Let Ctrl-C end the process at once while modules are imported, which may swallow it."""
+    if (threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _tell(line):
+    """Print a line to standard error, if anybody is there to read it."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _drop_output('stderr')
+
+
+def _drop_output(name='stdout'):
     """Let what is still to be printed go nowhere, so that Python does not complain at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), getattr(sys, name).fileno())
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
-
-    def error(self, message):
-        self.exit(2, f'{self.prog}: {message}. Try {self.prog} --help.\n')
+def _parsed(parser, words):
+    """Return the arguments; NAME:=VALUE may stand anywhere, behind options, too."""
+    arguments, left = parser.parse_known_args(words)
+    place = getattr(arguments, 'xacro', getattr(arguments, 'robots', None))
+    if place is None or not all(SIGN in word and word[0] != '-' for word in left):
+        return parser.parse_args(words)             # it complains
+    place.extend(left)
+    return arguments
 
 
 def _parser(wanted):
-    parser = _Parser(prog='flexsim', description='Robot arms whose links bend and twist.')
+    parser = Parser(prog='flexsim', description='Robot arms whose links bend and twist.')
     parser.add_argument('--version', action='version', version=f'flexsim {__version__}')
-    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND',
-                                     parser_class=_Parser)
-    for name, about in COMMANDS.items():
-        if name == wanted:
-            import_module(f'{__name__}.{name}').add_to(commands, about)
-        else:
-            commands.add_parser(name, help=about)
+    add_commands(parser, f'{__name__}.', COMMANDS, wanted)
     return parser

@@ -1,48 +1,63 @@
 """Arguments that commands share, and how a result is printed."""
 
+from __future__ import annotations
+
 import argparse
 import json
+import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.xacro_arguments import xacro_arguments
 
-XACRO_ARGUMENT = ':='
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+LARGEST = 1e12      # number of any unit; powers of it are still numbers
 
 
-def numbers(text):
+def numbers(text: str) -> list[float]:
     """Numbers separated by commas."""
     try:
-        return [float(part) for part in text.split(',')]
+        values = [float(part) for part in text.split(',')]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f'"{text}" is not numbers with commas') from error
+    if any(LARGEST <= abs(value) < math.inf for value in values):   # who takes them refuses nan
+        raise argparse.ArgumentTypeError(f'"{text}" must be below {LARGEST:g} in size')
+    return values
 
 
-def add_robot(parser):
+def add_robot(parser: ArgumentParser) -> None:
     """Add the robot, and arguments for its xacro file."""
     parser.add_argument('robot', metavar='URDF', help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
 
 
-def add_json(parser):
+def add_json(parser: ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument('--json', action='store_true', help='print one JSON object')
 
 
-def xacro_arguments(words):
-    """{name: value} of words NAME:=VALUE."""
-    for word in words:
-        if XACRO_ARGUMENT not in word:
-            raise UsageError(f'"{word}" is no argument for xacro. Write NAME:=VALUE.')
-    return dict(word.split(XACRO_ARGUMENT, 1) for word in words)
+def payload_of(words: str, tool: str) -> tuple[str, float]:
+    """Link and mass [kg] that a --payload names; without a link it is the tool."""
+    link, _, mass = words.rpartition('=')
+    try:
+        return link or tool, float(mass)
+    except ValueError as error:
+        raise UsageError(f'--payload {words}: is not a mass. Write KG or LINK=KG.') from error
 
 
-def read_arm(arguments):
+def read_arm(arguments: Namespace) -> ArmModel:
     """Return the ArmModel that the arguments name."""
     return frs.load(arguments.robot, arguments.coupling, arguments.gravity,
                     xacro_arguments(arguments.xacro))
 
 
-def print_result(arguments, summary, as_text):
+def print_result(arguments: Namespace, summary: Mapping[str, Any],
+                 as_text: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
     """Print a summary as one JSON object, or as the lines that `as_text` makes of it."""
     if arguments.json:
         print(json.dumps(summary, indent=2))

@@ -1,32 +1,37 @@
 """`flexsim benchmark`: how fast and how exact it is on this machine, beside other libraries."""
 
 import importlib
-import os
-import platform
 import sys
+from argparse import Namespace
+from typing import Any
 
-from flex_robot_sim import __version__
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.share import share_folder
 
-PARTS = ('step_time', 'manoeuvre', 'start_time', 'work_precision')
-LABEL_WIDTH = 34
+PARTS = ('step_time', 'manoeuvre', 'start_time', 'work_precision', 'formulations_time')
+APART = ('control',)       # only if they are named: they take minutes
+PAGE = 'page'               # who writes tables into pages
+LABEL_WIDTH = 56
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'benchmark', help=about,
         description='Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where '
                     'they are installed (pip install "flex_robot_sim[benchmark]"). Needs the '
                     'source tree.')
+    parser.add_argument('part', nargs='?', choices=(*PARTS, *APART), metavar='PART',
+                        help=f'one of {", ".join((*PARTS, *APART))} (default: all but the last)')
     parser.add_argument('--quick', action='store_true', help='a look in under a minute')
+    parser.add_argument('--page', metavar='FILE',
+                        help='write the tables into a page, such as docs/benchmark.md')
     add_json(parser)
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     folder = share_folder()
     if not (folder / 'benchmarks').is_dir():
@@ -34,27 +39,29 @@ def run(arguments):
                          'call ./run benchmark there.')
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    summary, lines = _machine(), []
-    for name in PARTS:
+    page = importlib.import_module(f'benchmarks.{PAGE}')
+    parts = (arguments.part,) if arguments.part else PARTS
+    if arguments.page:
+        page.check_page(arguments.page, parts)
+    summary, tables = page.machine(), {}
+    for name in parts:
         part = importlib.import_module(f'benchmarks.{name}')
         if sys.stderr.isatty():
             print(f'\rmeasuring: {name}' + ' ' * 10, end='', file=sys.stderr, flush=True)
         found = part.measure(arguments.quick)
         summary.update(found)
-        lines += part.as_text(found)
+        tables[name] = [*part.as_text(found)]
+        if arguments.page:      # as soon as it is there: the next part may take minutes
+            page.write(arguments.page, summary, {name: tables[name]})
     if sys.stderr.isatty():
         print('\r' + ' ' * 40 + '\r', end='', file=sys.stderr)
-    print_result(arguments, summary, lambda _: _as_text(summary, lines))
+    print_result(arguments, summary, lambda _: _as_text(summary, tables))
     return 0
 
 
-def _machine():
-    return {'version': __version__, 'python': platform.python_version(),
-            'machine': platform.machine(), 'processors': os.cpu_count()}
-
-
-def _as_text(summary, lines):
+def _as_text(summary, tables):
     yield (f'flex_robot_sim {summary["version"]}, Python {summary["python"]}, '
-           f'{summary["processors"]} processors ({summary["machine"]})')
-    for what, value in lines:
-        yield f'  {what:{LABEL_WIDTH}s}{value}'
+           f'{summary["processors"]} processors ({summary["processor"]}), {summary["date"]}')
+    for lines in tables.values():
+        for what, value in lines:
+            yield f'  {what:{LABEL_WIDTH}s}{value}'

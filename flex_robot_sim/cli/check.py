@@ -2,14 +2,16 @@
 
 import json
 import sys
+from argparse import Namespace
+from typing import Any
 
-from flex_robot_sim.cli.arguments import XACRO_ARGUMENT, xacro_arguments
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import as_text, summarise
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.xacro_arguments import SIGN, xacro_arguments
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'check', help=about, description='Read robots and say what they are. Exit code 2 if one '
@@ -22,10 +24,10 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    words = [word for word in arguments.robots if XACRO_ARGUMENT in word]
-    sources = [word for word in arguments.robots if XACRO_ARGUMENT not in word]
+    words = [word for word in arguments.robots if SIGN in word]
+    sources = [word for word in arguments.robots if SIGN not in word]
     if not sources:
         raise UsageError('no robot given. Name a URDF file beside the arguments for xacro.')
     values, summaries = xacro_arguments(words), []

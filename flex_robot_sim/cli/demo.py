@@ -5,38 +5,54 @@ import json
 import math
 import sys
 import tempfile
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json, xacro_arguments
-from flex_robot_sim.compiled import must_compile
+from flex_robot_sim.cli.arguments import add_json
+from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
+from flex_robot_sim.control.shaper_design import refuse_shaper
+from flex_robot_sim.core.compiled import must_compile
+from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
-from flex_robot_sim.demo.drives import BUILT, as_built
-from flex_robot_sim.demo.network import keep_to_this_machine
+from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.session import ProgramError, Session
+from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Session
 from flex_robot_sim.demo.stop import Stop
-from flex_robot_sim.demo.summary import lines_of, summary_of
-from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
+from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
+from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
 from flex_robot_sim.system import CONTROLLER, DYNAMICS, simulation_system
+from flex_robot_sim.xacro_arguments import xacro_arguments
 
 INTERRUPTED = 130       # exit code, as shells have it
+MOVES = 3               # of each run of a comparison
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'demo', help=about,
         description='Simulate an arm and control it, as two processes that talk by ROS 2 on this '
-                    'machine only, and let it swing between two poses. Ctrl-C ends it.')
+                    'machine only, and let it swing between two poses. Ctrl-C ends it.',
+        epilog='To see an arm that stops without ringing: flexsim demo --compare')
     parser.add_argument('--robot', default='two_link', metavar='URDF',
                         help='URDF or xacro file, or a shipped robot (default: %(default)s)')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='simulated time to run (default: until Ctrl-C)')
+    parser.add_argument('--shaper', choices=SHAPERS[1:], metavar='KIND',
+                        help='shape the motion so that the links do not ring: '
+                             f'{", ".join(SHAPERS[1:])}; see docs/control.md')
+    parser.add_argument('--compare', action='store_true',
+                        help='run without a shaper, then with it (default: zvd), and draw both; '
+                             '--seconds is the time of each run (default: three motions)')
     parser.add_argument('--inside', action='store_true',
                         help='run the controller inside the process of the dynamics, at 1 kHz')
+    parser.add_argument('--network', action='store_true',
+                        help='let other machines listen and command')
     parser.add_argument('--plot', metavar='FILE',
                         help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
                              'here; with --json: none)')
@@ -44,7 +60,7 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.seconds is not None and not 0.0 < arguments.seconds < math.inf:
         raise UsageError('--seconds must be above 0.')
@@ -60,35 +76,68 @@ def run(arguments):
 
 def _demonstrate(arguments, stop):
     _import_observer()
-    screen = Screen()
+    screen, patience = Screen(), SILENCE
     arm = _load(arguments)
-    robot = arm.description.name
-    picture = arguments.plot or (None if arguments.json else f'demo_{robot}.png')
+    picture = arguments.plot or (
+        None if arguments.json else f'demo_{arm.description.name}.png')
     if picture:
         # matplotlib takes half a second to import
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(picture)
+    if must_compile():
+        patience = COMPILING
+        screen.say('compiling, once after an installation: about a minute')
     with tempfile.TemporaryDirectory() as folder:
-        arm, settings, source = _plan(arm, arguments, Path(folder), screen)
-        domain = keep_to_this_machine()
+        arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)
+        shapers, seconds = _runs(arm, arguments, swing)
+        (use_network if arguments.network else prepare_network)()
+        domain = choose_domain()
         programs = simulation_system(
             *source, display=False, settings=settings, log_level='warn',
             controller='inside' if arguments.inside else 'process')
-        return _perform(arm, programs, domain, picture, arguments, stop, screen)
+        greeting = f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
+        stop.interrupts = False     # from here on, there are programs to be stopped
+        # they end while we draw
+        with Children() as children:
+            runs = Session(children, stop, screen, patience).run(
+                programs, _import_observer()(arm, not arguments.inside), seconds, greeting,
+                shapers)
+            return _conclude(arm, swing, runs, shapers[-1], picture, arguments, stop)
 
 
-def _perform(arm, programs, domain, picture, arguments, stop, screen):
-    """Let the programs run, and say what they did."""
-    robot, demo_observer = arm.description.name, _import_observer()
-    greeting = f'{robot} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
-    stop.interrupts = False     # from here on, there are programs to be stopped
-    record, *figures = Session(Children(), stop, screen).run(
-        programs, demo_observer(arm, not arguments.inside), arguments.seconds, greeting)
-    summary = summary_of(record, *figures, robot)
+def _runs(arm, arguments, swing):
+    """Shapers of the runs, '' for what the controller has, and how long each of them is [s]."""
+    if not (arguments.shaper or arguments.compare):
+        return ('',), arguments.seconds
+    shaper = arguments.shaper or 'zvd'
+    for pose in swing.poses:
+        refuse_shaper(arm, ShapingSettings(shaper=shaper), (swing.stiffness, swing.damping), pose)
+    if not arguments.compare:
+        return (shaper,), arguments.seconds
+    return ('none', shaper), arguments.seconds or swing.seconds(MOVES)
+
+
+def _conclude(arm, swing, runs, shaper, picture, arguments, stop):
+    """Say what the programs did, and draw it."""
+    record, figures, first_figures = runs[-1]
+    summary = summary_of(record, figures, first_figures, arm.description.name)
+    failure = None
+    if shaper:
+        span = ringing_span(arm, swing)
+        ringing = [ringing_of(run[0], span) for run in runs]
+        summary.update(comparison_of(shaper, ringing))
     if picture and stop.asked < 2 and record.joints.time.size:
-        _draw(picture, record, arm)
-        summary['plot'] = picture
+        try:
+            if len(runs) > 1:
+                _draw_comparison(picture, arm, runs[0][0], record, summary, ringing[0].begin)
+            else:
+                _draw(picture, record, arm)
+            summary['plot'] = picture
+        except SettingError as error:       # a disk that is full by now: the figures are not lost
+            failure = error
     print(json.dumps(summary, indent=2) if arguments.json else '\n'.join(lines_of(summary)))
+    if failure is not None:
+        raise failure
     return INTERRUPTED if stop.asked and arguments.seconds is not None else 0
 
 
@@ -113,8 +162,6 @@ def _plan(arm, arguments, folder, screen):
 
     :param folder: for a description that is not the user's own.
     """
-    if must_compile():
-        screen.say('compiling, once after an installation: half a minute')
     settings, source = {}, (arguments.robot, arguments.xacro)
     if not can_carry_itself(arm):
         screen.say(f'the motors of {arm.description.name} do not carry its weight: it moves '
@@ -130,7 +177,7 @@ def _plan(arm, arguments, folder, screen):
         source = (folder / f'{arm.description.name}.urdf', ())
         source[0].write_text(text, 'utf-8')
     control = {**settings, **swing.parameters}
-    return arm, {DYNAMICS: settings, CONTROLLER: control}, source
+    return arm, {DYNAMICS: settings, CONTROLLER: control}, source, swing
 
 
 def _swing_as_built(arm, settings, error):
@@ -143,9 +190,23 @@ def _swing_as_built(arm, settings, error):
     raise error
 
 
+def _draw_comparison(path, arm, plain, shaped, summary, begin):
+    from flex_robot_sim.demo.picture import panels_of_comparison
+    from flex_robot_sim.plots import write_figure
+    left = '' if summary['ringing_left'] is None else \
+        f': {summary["ringing_left"]:.1%} of the ringing is left'
+    robot, shaper = summary['robot'], summary['shaper']
+    write_figure(path, f'{robot} without and with the shaper {shaper}{left}',
+                 panels_of_comparison(plain, shaped, shaper, max(begin - 0.5, 0.0),
+                                      _prismatic(arm)))
+
+
 def _draw(path, record, arm):
     from flex_robot_sim.demo.picture import panels_of_run
     from flex_robot_sim.plots import write_figure
-    prismatic = [name for name in arm.joint_names
-                 if arm.description.joint(name).kind == 'prismatic']
-    write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, prismatic))
+    write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, _prismatic(arm)))
+
+
+def _prismatic(arm):
+    return [name for name in arm.joint_names
+            if arm.description.joint(name).kind == 'prismatic']

@@ -1,13 +1,25 @@
 """`flexsim modes`: natural frequencies of the whole arm at a pose."""
 
-from flex_robot_sim.cli.arguments import add_json, add_robot, numbers, print_result, read_arm
+from argparse import Namespace
+from typing import Any
+
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.payload import with_payload
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_robot,
+    numbers,
+    payload_of,
+    print_result,
+    read_arm,
+)
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.linear import modes
 
 LARGEST_PARTS = 3
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'modes', help=about,
@@ -17,6 +29,8 @@ def add_to(commands, about):
     parser.add_argument('--pose', type=numbers, help='for instance 0.5,0.3,-0.8 [rad, m]')
     parser.add_argument('--joints', default='locked', choices=('locked', 'free'),
                         help='whether the motors are held (default: %(default)s)')
+    parser.add_argument('--payload', metavar='[LINK=]KG',
+                        help='that the arm carries, at the tool unless LINK is given [kg]')
     parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
     parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
@@ -25,17 +39,24 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.count < 1:
         raise UsageError('--count must be above 0.')
-    arm = read_arm(arguments)
-    found = modes(arm, arguments.pose, arguments.joints)
+    with patience('looking for the modes; the first call compiles, and fine meshes take long'):
+        arm = read_arm(arguments)
+        payload = None
+        if arguments.payload:
+            from flex_robot_sim.control.mode_table import tool_of
+            payload = payload_of(arguments.payload, tool_of(arm))
+            arm = with_payload(arm, *payload)
+        found = modes(arm, arguments.pose, arguments.joints)
     count = min(arguments.count, found.frequencies.size)
     summary = {
         'robot': arm.description.name,
         'pose': arguments.pose or [0.0] * len(arm.joint_names),
         'joints': arguments.joints,
+        'payload': dict([payload]) if payload else {},
         'frequencies': found.frequencies[:count].tolist(),
         'damping_ratios': found.damping_ratios[:count].tolist(),
         'shapes': [{name: [value.real, value.imag] for name, value in found.shape(i).items()}
@@ -47,7 +68,8 @@ def run(arguments):
 
 def _as_text(summary):
     pose = ' '.join(f'{value:g}' for value in summary['pose'])
-    yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}'
+    carried = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
+    yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{carried}'
     yield '  frequency [Hz]  damping  mostly'
     for frequency, ratio, shape in zip(summary['frequencies'], summary['damping_ratios'],
                                        summary['shapes']):

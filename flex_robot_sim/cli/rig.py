@@ -1,40 +1,46 @@
 """`flexsim rig`: one command for each thing that is done with the bench."""
 
 import argparse
-from importlib import import_module
+from argparse import Namespace
+from typing import Any
+
+from flex_robot_sim.cli.completion import is_asked, typed_words
+from flex_robot_sim.cli.parser import Command, Parser, add_commands
 
 COMMANDS = {
-    'setup': 'ports of this machine, and what to do once so that they may be used',
-    'info': 'greet a board and print what it says',
-    'emulate': 'the rig without a rig, behind a serial port',
-    'conformance': 'check a board against the page of the protocol',
-    'calibrate': 'measure the constants of a bench, step by step',
-    'compare': 'an experiment against the simulation of it',
+    'setup': Command('ports of this machine, and what to do once so that they may be used',
+                     'flexsim rig setup'),
+    'info': Command('greet a board and print what it says', 'flexsim rig info /dev/ttyACM0'),
+    'emulate': Command('the rig without a rig, behind a serial port',
+                       'flexsim rig emulate --link /tmp/rig --fault unplug=0.5@10'),
+    'conformance': Command('check a board against the page of the protocol',
+                           'flexsim rig conformance'),
+    'calibrate': Command('measure the constants of a bench, step by step',
+                         'flexsim rig calibrate /dev/ttyACM0 --output bench.yaml'),
+    'compare': Command('an experiment against the simulation of it',
+                       'flexsim rig compare experiment.csv --plot comparison.png'),
 }
 """Each is a module `rig_<name>` beside this one, imported when it is called."""
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser; what follows it is parsed when it runs."""
-    parser = commands.add_parser('rig', help=about, add_help=False)
+    parser = commands.add_parser('rig', help=about, add_help=is_asked())
+    if is_asked():
+        add_commands(parser, f'{__package__}.rig_', COMMANDS, ''.join(typed_words()[1:2]))
+        return
     parser.add_argument('-h', '--help', action='store_true')
     parser.add_argument('words', nargs=argparse.REMAINDER)
-    parser.set_defaults(run=run, parser_class=type(parser), prog=parser.prog)
+    parser.set_defaults(run=run, outer=parser)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     words = ['--help', *arguments.words] if arguments.help else arguments.words
-    wanted = words[0] if words else None
-    parser = arguments.parser_class(
-        prog=arguments.prog,
-        description='The bench: its port, its board, and what stands in for them.')
-    commands = parser.add_subparsers(dest='rig_command', required=True, metavar='COMMAND',
-                                     parser_class=arguments.parser_class)
-    for name, about in COMMANDS.items():
-        if name == wanted:
-            import_module(f'{__package__}.rig_{name}').add_to(commands, about)
-        else:
-            commands.add_parser(name, help=about)
+    parser = Parser(prog=arguments.outer.prog,
+                    description='The bench: its port, its board, and what stands in for them.')
+    parser.example = arguments.outer.example
+    add_commands(parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None,
+                 'rig_command')
     chosen = parser.parse_args(words)
     return chosen.run(chosen)

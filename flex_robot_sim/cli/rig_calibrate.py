@@ -1,12 +1,14 @@
 """`flexsim rig calibrate`: measure the constants of a bench, step by step."""
 
 import os
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from flex_robot_sim.exceptions import SettingError, UsageError
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'calibrate', help=about,
@@ -25,14 +27,14 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    from flex_robot_sim.assembly import load  # it loads the dynamics: not for --help
     from flex_robot_sim.cli.terminal import key_watch
-    from flex_robot_sim.rig.bridge import parameter_values
-    from flex_robot_sim.rig.calibration_file import write_calibration
-    from flex_robot_sim.rig.calibration_session import CalibrationSession, Quit
-    from flex_robot_sim.rig.link import RigLink
+    from flex_robot_sim.core.assembly import load  # it loads the dynamics: not for --help
+    from flex_robot_sim.rig.bridge.bridge import parameter_values
+    from flex_robot_sim.rig.calibration.file import write_calibration
+    from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
+    from flex_robot_sim.rig.host.link import RigLink
 
     path = Path(arguments.output)
     _refuse_unusable(path, arguments.force)
@@ -76,7 +78,7 @@ def _refuse_unusable(path, is_forced):
 
 def _begun(part, board):
     """Return the readings of a session that was left."""
-    from flex_robot_sim.rig.calibration_readings import read_readings
+    from flex_robot_sim.rig.calibration.readings import read_readings
 
     if not part.exists():
         return {}
@@ -86,7 +88,7 @@ def _begun(part, board):
 
 
 def _keep(part, board, readings):
-    from flex_robot_sim.rig.calibration_readings import write_readings
+    from flex_robot_sim.rig.calibration.readings import write_readings
 
     try:
         write_readings(part, board, readings)

@@ -1,15 +1,19 @@
 """`flexsim rig compare`: an experiment against the simulation of it."""
 
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.rig.calibration_file import read_calibration
-from flex_robot_sim.rig.comparison import compare, summary
-from flex_robot_sim.rig.experiment_log import read_experiment
-from flex_robot_sim.rig.shape_tracker import ESTIMATORS
+from flex_robot_sim.rig.bridge.comparison import compare, summary
+from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+from flex_robot_sim.rig.calibration.file import read_calibration
+from flex_robot_sim.rig.estimation.shape_tracker import ESTIMATORS
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'compare', help=about, description='Simulate an experiment with the inputs of its log, '
@@ -27,7 +31,7 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path  # matplotlib takes a while
@@ -42,15 +46,16 @@ def run(arguments):
     return 0
 
 
-def as_text(facts):
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     runs = '' if facts['runs'] == 1 else f' in {facts["runs"]} runs'
     lines = [f'{facts["duration_s"]:.2f} s with the motors on{runs}, {facts["readings"]} '
              'readings; bench less simulation:', '',
              f'  {"":20} {"range":>13} {"rms":>11} {"largest":>11} {"rms":>8} {"steady":>8}']
     for name, figures in facts['quantities'].items():
-        lines.append(f'  {name:20} {figures["range"]:9.4g} {figures["unit"]:>3} '
-                     f'{figures["rms_difference"]:11.3g} {figures["largest_difference"]:11.3g} '
+        lines.append(f'  {name:20} {_number(figures["range"], 9, 4)} {figures["unit"]:>3} '
+                     f'{_number(figures["rms_difference"], 11, 3)} '
+                     f'{_number(figures["largest_difference"], 11, 3)} '
                      f'{_percent(figures["rms_percent"])} {_percent(figures["steady_percent"])}')
     lines += ['', '  Percent are of the range; steady: the mean of the last tenth.']
     if facts['missing_s']:
@@ -58,6 +63,10 @@ def as_text(facts):
                   'on. Behind them the simulation',
                   '  begins anew with joints at rest: do not trust these figures.']
     return lines
+
+
+def _number(value, width, digits):
+    return f'{"-":>{width}}' if value is None else f'{value:{width}.{digits}g}'
 
 
 def _percent(value):

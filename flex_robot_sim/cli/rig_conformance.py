@@ -1,14 +1,23 @@
 """`flexsim rig conformance`: check a board against the page of the protocol."""
 
+from __future__ import annotations
+
 import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
 
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.conformance.host import Metrics
+    from flex_robot_sim.rig.conformance.run import Outcome
+
 MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'conformance', help=about,
@@ -26,7 +35,7 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     # it loads the dynamics: not for --help
     from flex_robot_sim.rig.conformance import back_ends, run
@@ -49,12 +58,14 @@ def run(arguments):
 
 
 def _print_outcome(outcome):
+    for failure in outcome.spoilt:
+        print(f'again   {outcome.name.replace("_", " ")}: {failure}')
     detail = f': {outcome.detail}' if outcome.detail else ''
     print(f'{MARKS[outcome.result]:<7} {outcome.name.replace("_", " ")}{detail}', flush=True)
     sys.stdout.flush()
 
 
-def summary(back_end, outcomes, metrics):
+def summary(back_end: str, outcomes: Sequence[Outcome], metrics: Metrics) -> dict[str, Any]:
     """What came of the checks, as JSON may hold it."""
     names = {kind: [outcome.name for outcome in outcomes if outcome.result == kind]
              for kind in MARKS}
@@ -68,10 +79,11 @@ def summary(back_end, outcomes, metrics):
         'steps_per_second': metrics.get('steps_per_second'),
         'failures': {outcome.name: outcome.detail for outcome in outcomes
                      if outcome.result == 'failed'},
+        'repeated': {outcome.name: list(outcome.spoilt) for outcome in outcomes if outcome.spoilt},
     }
 
 
-def as_text(facts):
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     def shown(value, unit):
         return 'not measured' if value is None else f'{value:g}{unit}'

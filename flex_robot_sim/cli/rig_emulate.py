@@ -1,5 +1,7 @@
 """`flexsim rig emulate`: the rig without a rig, behind a serial port."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import select
@@ -7,16 +9,23 @@ import signal
 import sys
 import textwrap
 import time
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.rig.emulator_faults import FAULTS, parse
+from flex_robot_sim.realtime.priority import stand_in_for_hardware
+from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.board.emulator import Emulator
 
 TELL_LOSS = 0.1             # of time, from which a busy computer is worth a line             [s]
 TELL_PERIOD = 2.0           # between two such lines                                          [s]
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'emulate', help=about, formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,10 +47,10 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def fault_help():
+def fault_help() -> str:
     """Return a line for each fault."""
     lines = ['faults:']
-    for name, fault in FAULTS.items():
+    for name, fault in MISHAPS.items():
         if fault.kind is None:
             word = name
         else:
@@ -52,11 +61,11 @@ def fault_help():
     return '\n'.join(lines)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    from flex_robot_sim.rig.calibration_file import read_parts
-    from flex_robot_sim.rig.emulator import Emulator  # loads the dynamics: not for --help
-    from flex_robot_sim.rig.rig_of import rig_of
+    from flex_robot_sim.rig.board.emulator import Emulator  # loads the dynamics: not for --help
+    from flex_robot_sim.rig.board.rig_of import rig_of
+    from flex_robot_sim.rig.calibration.file import read_parts
 
     parts = read_parts(arguments.parts) if arguments.parts else None
     for words in arguments.fault:
@@ -66,11 +75,12 @@ def run(arguments):
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
     if sys.stderr.isatty():
-        print('loading the dynamics; the first time this takes half a minute', file=sys.stderr)
+        print('loading the dynamics; the first time this takes about a minute', file=sys.stderr)
     emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
                         arguments.fault, arguments.seed)
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
+    stand_in_for_hardware()                 # its thread will have the priority, too
     with emulator:
         if not arguments.json:
             print(f'The rig listens at {emulator.link}\n'
@@ -120,7 +130,7 @@ def _obey(emulator, line):
             print(error, file=sys.stderr, flush=True)
 
 
-def summary(emulator):
+def summary(emulator: Emulator) -> dict[str, Any]:
     """What has happened, as JSON may hold it."""
     rig = emulator.rig
     reader = rig.board.reader.counts
@@ -140,7 +150,7 @@ def summary(emulator):
     }
 
 
-def as_text(facts):
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     lost = (f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
             if facts['hold_ups'] else '')

@@ -1,17 +1,20 @@
 """`flexsim rig info`: greet a board and print what it says."""
 
 import time
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.rig.commands import describe_faults
-from flex_robot_sim.rig.link import RigLink
-from flex_robot_sim.rig.vocabulary import CONSTANTS, Input
+from flex_robot_sim.rig.host.commands import describe_faults
+from flex_robot_sim.rig.host.link import LinkStatus, RigLink
+from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
 
-FULL = CONSTANTS['ADC_CONVERSIONS'][0] * 4095   # sum of conversions of 12 bits at the upper rail
+FULL = CONVERSIONS * 4095   # sum of conversions of 12 bits at the upper rail
 LOOK = 1.0                  # at the telemetry, to tell its rate [s]
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'info', help=about, description='Greet a board and print what it says. Nothing moves; '
@@ -21,7 +24,7 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     stamps = []
     with RigLink(arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)) \
@@ -31,9 +34,10 @@ def run(arguments):
     return 0
 
 
-def summary(status, stamps):
+def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
     """What the board says, as JSON may hold it."""
     board, reading = status.board, status.reading
+    assert board is not None        # or there would be no link
     ticks = (stamps[-1] - stamps[0]) % (1 << 32) if len(stamps) > 1 else 0
     return {
         'link': status.state.name.lower(),
@@ -49,7 +53,7 @@ def summary(status, stamps):
         'state': getattr(reading.message.state, 'name', str(reading.message.state)).lower()
         if reading else None,
         'faults': describe_faults(reading.message.faults) if reading else None,
-        'inputs': [word.name.lower() for word in Input if word & reading.message.inputs]
+        'inputs': [str(word.name).lower() for word in Input if word & reading.message.inputs]
         if reading else None,
         **_readings(reading.message if reading else None),
         'telemetry_rate_Hz': round((len(stamps) - 1) / (ticks * 1e-6), 1) if ticks else 0.0,
@@ -72,7 +76,7 @@ def _readings(message):
     }
 
 
-def as_text(facts):
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     round_trip = '-' if facts['round_trip_ms'] is None else f'{facts["round_trip_ms"]:.2f} ms'
     return [

@@ -2,17 +2,20 @@
 
 import os
 import shlex
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.rig.port import owning_group, serial_ports
+from flex_robot_sim.rig.host.port import owning_group, serial_ports
 from flex_robot_sim.share import share_folder
 
 RULES = Path('/etc/udev/rules.d')
 RULE = '70-flex-robot-rig.rules'
 
 
-def add_to(commands, about):
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser('setup', help=about, description='Print the serial ports of this '
                                  'machine, and what to do once so that they may be used. It '
@@ -21,14 +24,15 @@ def add_to(commands, about):
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     print_result(arguments, summary(share_folder() / 'config' / RULE, RULES / RULE,
                                     serial_ports()), as_text)
     return 0
 
 
-def summary(shipped, installed, ports):
+def summary(shipped: Path, installed: Path,
+            ports: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     """What there is and what is to be done, as JSON may hold it."""
     return {
         'rule': str(shipped),
@@ -42,7 +46,7 @@ def summary(shipped, installed, ports):
     }
 
 
-def as_text(facts):
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     rule, installed = shlex.quote(facts['rule']), facts['installed']
     state = {'missing': 'is not installed', 'outdated': 'is installed, but of another version',
@@ -63,5 +67,8 @@ def as_text(facts):
         lines.append(f'  {port["name"]}  ({port["about"]})')
         if not port['usable']:
             group = port['group']
-            lines.append(f'    no permission: sudo usermod -aG {group} $USER, then log in again')
+            # nobody is to join the group of root, and one without a name cannot be joined
+            lines.append('    no permission: install the udev rule and plug it in again'
+                         if group == 'root' or group.isdigit() else
+                         f'    no permission: sudo usermod -aG {group} $USER, then log in again')
     return lines

@@ -3,22 +3,42 @@
 import csv
 import sys
 import time
+from argparse import Namespace
+from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli.arguments import add_json, add_robot, numbers, print_result, read_arm
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_robot,
+    numbers,
+    payload_of,
+    print_result,
+    read_arm,
+)
+from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
-from flex_robot_sim.control.gains import carrying_efforts, fitting_gains
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.settings import SCHEMES, SimulationSettings
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.mode_table import loaded, tool_of
+from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.exceptions import SimulationError, UsageError
+from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
+AWAY_TURN, AWAY_SLIDE = 0.05, 0.01      # from a pose, of a drive that has not arrived  [rad, m]
+LAST = 0.1                              # share of the time in which it must be there
+NOT_THERE = 1                           # exit code
+MOST_STEPS = 1e9            # hours
 
-def add_to(commands, about):
+
+def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         'simulate', help=about,
-        description='Drive an arm by efforts or to a pose, and write a row of CSV every so often.')
+        description='Drive an arm by efforts or to a pose, and write its state every so often: '
+                    'rows of CSV, or a recording with the messages of ROS 2.',
+        epilog=f'Exit code {NOT_THERE}: the arm has not arrived at the pose of --to, or does not '
+               'stay there; a line says which joint.')
     add_robot(parser)
     parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
     parser.add_argument('--effort', action='append', default=[], metavar='JOINT=FORM',
@@ -28,52 +48,136 @@ def add_to(commands, about):
     parser.add_argument('--to', type=numbers, metavar='POSE',
                         help='go to this pose by PD and efforts that carry the weight there, for '
                              'instance 0.5,0.3,-0.8 [rad, m]; write --to=-1,0 if it begins with -')
-    parser.add_argument('--stiffness', type=numbers, help='of PD, one or by joint (default: 1 Hz)')
+    parser.add_argument('--within', type=float, default=0.0, metavar='S',
+                        help='to --to by a minimum-jerk motion of so long (default: at once)')
+    add_shaping(parser)
+    parser.add_argument('--payload', metavar='[LINK=]KG', help='fixed to the tool, or to a link')
+    parser.add_argument('--stiffness', type=numbers,
+                        help='of PD, one or by joint (default: what holds it in all poses)')
     parser.add_argument('--damping', type=numbers, help='of PD, one or by joint')
     parser.add_argument('--start', type=numbers, metavar='POSE', help='pose at the start')
     parser.add_argument('--time-step', type=float, default=1e-3, help='[s] (default: %(default)s)')
     parser.add_argument('--scheme', default='implicit_midpoint', choices=SCHEMES)
+    parser.add_argument('--formulation', default='recursion', choices=FORMULATIONS,
+                        help='equations of motion; all but the recursion are slow '
+                             '(default: %(default)s)')
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
     parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
                         help='[m/s2] (default: 0,0,-9.81)')
     parser.add_argument('--rate', type=float, default=100.0,
-                        help='rows per second (default: %(default)s)')
-    parser.add_argument('--output', metavar='CSV', help='file to write (default: none)')
+                        help='rows or states per second (default: %(default)s)')
+    parser.add_argument('--output', metavar='FILE',
+                        help='file to write: .mcap is a recording, all else CSV (default: none)')
     add_json(parser)
     parser.set_defaults(run=run)
 
 
-def run(arguments):
+def run(arguments: Namespace) -> int:
     """Carry out the command."""
     arm = read_arm(arguments)
-    settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme)
+    if arguments.payload is not None:
+        arm = loaded(arm, payload_of(arguments.payload, tool_of(arm)))
+    settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
+                                  formulation=arguments.formulation)
     for name in ('seconds', 'rate'):
         if not 0 < getattr(arguments, name) < 1e9:
             raise UsageError(f'--{name} must be above 0.')
+    if arguments.seconds > MOST_STEPS * arguments.time_step:
+        raise UsageError(f'--seconds hold more than {MOST_STEPS:g} steps of --time-step. Take '
+                         'fewer or longer ones.')
     if arguments.seconds < arguments.time_step:
         raise UsageError('--seconds must be at least one --time-step.')
     if arguments.effort and arguments.effort_table:
         raise UsageError('--effort and --effort-table exclude each other.')
-    simulation = Simulation(arm, settings)
-    if arguments.start is not None:
-        simulation.set_state(arguments.start)
-    carried = _set_servo(simulation, arguments)
+    def started():
+        simulation = Simulation(arm, settings)
+        if arguments.start is not None:
+            simulation.set_state(arguments.start)
+        return simulation
+
+    simulation = started()
+    carried, stiffness, damping = _set_servo(simulation, arguments)
     effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
               else effort_of_words(arguments.effort, arm.joint_names))
     constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
     _compile(arm, settings)
-    rows, wall, largest = _simulate(simulation, arguments, lambda t: carried + effort(t), constant)
-    if arguments.output:
+    moves = []
+    if _is_led(arguments):
+        simulation = started()      # without the servo, which the move leads
+        moves = led_moves(arguments, simulation, started, (stiffness, damping), carried)
+        driver = moves[0]
+    else:
+        driver = _Driven(simulation, lambda t: carried + effort(t), constant)
+    recording = _recording(arguments.output, arm)
+    try:
+        rows, wall, largest = _simulate(simulation, arguments, driver, recording)
+    except SimulationError:
+        _close(recording)           # with what was there before the state was lost
+        raise
+    if arguments.output and not recording:
         _write(arguments.output, arm, rows)
     summary = _summary(simulation, wall, largest)
+    if arguments.shaper or arguments.feedback:
+        summary.update(residual(arguments, moves))
+    if arguments.to is None:
+        print_result(arguments, summary, _as_text)
+        _close(recording)
+        return 0
+    summary['missed'] = missed = _missed(arm, arguments.to, rows, stiffness)
     print_result(arguments, summary, _as_text)
-    return 0
+    _close(recording)
+    if missed:
+        print(f'flexsim simulate: {missed}', file=sys.stderr)
+    return NOT_THERE if missed else 0
+
+
+def _recording(path, arm):
+    """Return the SimulationRecording that --output asks for, or None."""
+    if not path or not path.endswith('.mcap'):
+        return None
+    from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
+
+    return SimulationRecording(path, arm)
+
+
+def _close(recording):
+    """End the recording, after the figures: a full disk does not take them along."""
+    if recording:
+        recording.close()
+
+
+def _missed(arm, pose, rows, stiffness):
+    """
+    Line about the drive that is furthest from its pose at the end, or '' if all are there.
+
+    :param stiffness: of the servo, (joints,) [N m/rad, N/m].
+    """
+    n = len(arm.joint_names)
+    last = np.array(rows[-max(2, round(LAST * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
+    away = np.abs(last - pose).max(axis=0)
+    allowed = np.array([AWAY_SLIDE if arm.description.joint(name).kind == 'prismatic'
+                        else AWAY_TURN for name in arm.joint_names])
+    worst = int(np.argmax(away / allowed))
+    if away[worst] <= allowed[worst]:
+        return ''
+    name, unit = arm.joint_names[worst], 'm' if allowed[worst] == AWAY_SLIDE else 'rad'
+    line = f'"{name}" is {away[worst]:.3g} {unit} from --to at the end. '
+    friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
+    if stiffness[worst] * away[worst] < friction:
+        return (f'{line}Its servo of {stiffness[worst]:.2g} is too soft for its friction of '
+                f'{friction:.2g}: give it a --stiffness of {friction / allowed[worst]:.2g}')
+    return f'{line}Give more --seconds, or other --stiffness and --damping'
+
+
+def _is_led(arguments):
+    return (arguments.shaper or arguments.feedback or arguments.within
+            or arguments.integral is not None)
 
 
 def _compile(arm, settings):
     """Take a step aside, so that the time to compile is not taken for that to simulate."""
     if sys.stderr.isatty():
-        print('loading the dynamics; the first time this takes half a minute', end='',
+        print('loading the dynamics; the first time this takes about a minute', end='',
               file=sys.stderr, flush=True)
     Simulation(arm, settings).step()
     if sys.stderr.isatty():
@@ -81,12 +185,20 @@ def _compile(arm, settings):
 
 
 def _set_servo(simulation, arguments):
-    """Let the motors hold the pose that is asked for; efforts that carry the weight there."""
+    """Let motors hold the pose that is asked for; efforts that carry its weight, and stiffness."""
     if arguments.to is None:
         if arguments.stiffness is not None or arguments.damping is not None:
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
-        return np.zeros(len(simulation.arm.joint_names))
-    stiffness, damping = fitting_gains(simulation.arm)
+        if _is_led(arguments):
+            raise UsageError('--shaper, --feedback, --integral and --within need a pose to go to: '
+                             '--to.')
+        return np.zeros((3, len(simulation.arm.joint_names)))
+    if not 0.0 <= arguments.within < 1e9:
+        raise UsageError('--within must be 0 or more.')
+    if _is_led(arguments) and (arguments.effort or arguments.effort_table):
+        raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
+    servo = fitting_servo(simulation.arm)
+    stiffness, damping = servo.stiffness, servo.damping
     n = len(simulation.arm.joint_names)
     chosen = []
     for name, given, fitting in (('--stiffness', arguments.stiffness, stiffness),
@@ -95,30 +207,48 @@ def _set_servo(simulation, arguments):
             raise UsageError(f'{name} takes 1 or {n} numbers, not {len(given)}.')
         chosen.append(fitting if given is None else np.broadcast_to(given, n))
     simulation.hold(arguments.to, *chosen)
-    return carrying_efforts(simulation.arm, arguments.to)
+    return carrying_efforts(simulation.arm, arguments.to), *chosen
 
 
-def _simulate(simulation, arguments, effort, constant):
+class _Driven:
+    """Steps of a simulation with efforts of time."""
+
+    def __init__(self, simulation, effort, constant):
+        self._simulation, self._effort, self._constant = simulation, effort, constant
+        self._half = 0.5 * simulation.settings.time_step
+        # half way, as a motor that holds an effort for a step comes closest to it
+        simulation.effort = effort(self._half)
+
+    def advance(self, steps):
+        """Take steps."""
+        simulation = self._simulation
+        if self._constant:
+            simulation.step(steps)
+            return
+        for _ in range(steps):
+            simulation.effort = self._effort(simulation.time + self._half)
+            simulation.step()
+
+
+def _simulate(simulation, arguments, driver, recording):
     """Rows of the table, wall time [s], and largest tip deflections {link: [m]}."""
     h, end = arguments.time_step, arguments.seconds
-    block = max(round(1 / (arguments.rate * h)), 1)
     total, done = max(round(end / h), 1), 0
-    simulation.effort = effort(0.5 * h)
+    # a rate may be so low that its period is infinite
+    block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
     rows, wall, shown = [_row(simulation)], 0.0, time.monotonic()
+    if recording:
+        recording.add(simulation)
     largest = dict.fromkeys(simulation.arm.tips, 0.0)
     while done < total:
         steps = min(block, total - done)
         started = time.perf_counter()
-        if constant:
-            simulation.step(steps)
-        else:
-            for _ in range(steps):
-                # half way, as a motor that holds an effort for a step comes closest to it
-                simulation.effort = effort(simulation.time + 0.5 * h)
-                simulation.step()
+        driver.advance(steps)
         wall += time.perf_counter() - started
         done += steps
         rows.append(_row(simulation))
+        if recording:
+            recording.add(simulation)
         for link, tip in simulation.deflection.items():
             largest[link] = max(largest[link], float(np.linalg.norm(tip[:3])))
         if sys.stderr.isatty() and time.monotonic() - shown > 0.2:
@@ -156,6 +286,8 @@ def _summary(simulation, wall, largest):
     return {
         'robot': simulation.arm.description.name,
         'time': simulation.time,
+        'unit': {name: 'm' if simulation.arm.description.joint(name).kind == 'prismatic' else 'rad'
+                 for name in names},
         'position': dict(zip(names, simulation.position.tolist())),
         'velocity': dict(zip(names, simulation.velocity.tolist())),
         'energy': {key: float(value) for key, value in energy._asdict().items()},
@@ -169,10 +301,12 @@ def _summary(simulation, wall, largest):
 def _as_text(summary):
     yield (f'{summary["robot"]}: {summary["time"]:.6g} s in {summary["wall_time"]:.3g} s, '
            f'{summary["times_real_time"]:.0f} times real time')
-    for name, position in summary['position'].items():
-        yield f'  {name}: {position:.6g} rad or m, {summary["velocity"][name]:.6g} per second'
+    for name, unit in summary['unit'].items():
+        yield (f'  {name}: {summary["position"][name]:.6g} {unit}, '
+               f'{summary["velocity"][name]:.6g} {unit}/s')
     yield '  energy [J]: ' + ', '.join(f'{key} {value:.6g}'
                                        for key, value in summary['energy'].items())
     for link, size in summary['largest_deflection'].items():
         yield f'  {link}: tip moved by up to {size * 1e3:.4g} mm'
+    yield from lines_of_residual(summary)
     yield from (f'  note: {line}' for line in summary['reports'])

@@ -8,25 +8,30 @@ Efforts of the motors over time, from a few words or a table.
 """
 
 import csv
+import io
 import math
 import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.files import read_bytes
 
 _NUMBER = r'[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?'
 _FORM = re.compile(rf'(?:(step|bang|sine):)?({_NUMBER})(?:@({_NUMBER}(?:,{_NUMBER})*))?')
+LARGEST = 1e12      # time [s] or frequency [Hz]
 _TIMES = {None: 0, 'step': 1, 'bang': 3, 'sine': 1}
 
 
-def effort_function(words):
+def effort_function(words: str) -> Callable[[float], float]:
     """Return the function of time [s] that `words` describe [N m, N]."""
     match = _FORM.fullmatch(words.strip())
     form, size, times = match.groups() if match else ('', '', '')
     times = [float(time) for time in (times or '').split(',') if time]
     if (not match or len(times) != _TIMES[form] or times != sorted(times)
-            or not all(map(math.isfinite, [float(size), *times]))):
+            or not abs(float(size)) < float('inf') or not all(abs(t) < LARGEST for t in times)):
         raise SettingError(f'effort "{words}" is none of 1.5, step:SIZE@START, '
                            'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
     size = float(size)
@@ -40,7 +45,8 @@ def effort_function(words):
     return lambda t: size
 
 
-def effort_of_words(assignments, joint_names):
+def effort_of_words(assignments: Iterable[str],
+                    joint_names: Sequence[str]) -> Callable[[float], np.ndarray]:
     """
     Return the function from time [s] to all efforts (joints,).
 
@@ -58,7 +64,7 @@ def effort_of_words(assignments, joint_names):
     return lambda t: np.array([function(t) for function in chosen])
 
 
-def effort_of_table(path, joint_names):
+def effort_of_table(path: str | Path, joint_names: Sequence[str]) -> Callable[[float], np.ndarray]:
     """
     Return the function from time [s] to all efforts, linear between the rows of a CSV file.
 
@@ -66,8 +72,8 @@ def effort_of_table(path, joint_names):
         there is no effort.
     """
     try:
-        with open(path, newline='', encoding='utf-8-sig') as file:
-            header, *rows = [row for row in csv.reader(file) if row] or [[]]
+        text = io.StringIO(read_bytes(path).decode('utf-8-sig'), newline='')
+        header, *rows = [row for row in csv.reader(text) if row] or [[]]
         table = np.array([[float(cell) for cell in row] for row in rows], float)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f'{path}: {getattr(error, "strerror", None) or "not UTF-8"}') from error

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
+from flex_robot_sim.analysis.tangent import scales
 from flex_robot_sim.control.weight import MOST_JOINTS, WeightTable
-from flex_robot_sim.dynamics import inverse_dynamics
-from flex_robot_sim.model import make_workspace
-from flex_robot_sim.tangent import scales
+from flex_robot_sim.core.dynamics import inverse_dynamics
+from flex_robot_sim.core.model import ArmModel, make_workspace
 
 SETTLED = 1e-10         # turn of the sections by a correction after which none is needed   [rad]
 LONGEST_TURN = 0.1      # of one correction                                                 [rad]
@@ -27,7 +27,7 @@ MOST_BENT = 1.0         # turn of the sections beyond which no rest is expected 
 class FeedForward:
     """What holds an arm, without its elastic parts ('gravity') or with them ('sag')."""
 
-    def __init__(self, arm, kind):
+    def __init__(self, arm: ArmModel, kind: str) -> None:
         """Make room; `kind` is a word of FEED_FORWARDS but not 'none'."""
         arrays, n = arm.arrays, len(arm.joint_names)
         self.effort = np.zeros(n)       # of the motors                                 [N m, N]
@@ -51,7 +51,7 @@ class FeedForward:
             arrays.motor >= 0, arrays.gear_stiffness, 1.0), 0.0) * self._is_bent
         self._share, self._size = 1.0, np.inf
 
-    def update(self, target):
+    def update(self, target: np.ndarray) -> None:
         """Renew `effort` and `lead` for joints, link side, at `target` (n,) [rad, m]."""
         key = target.tobytes()
         if key == self._key:

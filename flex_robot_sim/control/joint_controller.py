@@ -7,107 +7,153 @@ the same one. All calls belong into one thread, and `now` is any clock in second
 
 import contextlib
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flex_robot_sim.control.feed_forward import FeedForward
-from flex_robot_sim.control.gains import felt_inertia
-from flex_robot_sim.control.limits import effort_limits, refuse_beyond_stops
-from flex_robot_sim.control.profiles import doublet_of_profile, motion_of_profile
-from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings, ProfileSettings
-from flex_robot_sim.control.trajectory import joint_rows
+from flex_robot_sim.control.hand_over import LEAP, has_leapt
+from flex_robot_sim.control.holding import Holding
+from flex_robot_sim.control.integral import Integral
+from flex_robot_sim.control.laden_arm import LadenArm
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.control.mode_table import loaded
+from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.reference import NO_PROFILE, Reference
+from flex_robot_sim.control.servo import Sampling, Servo
+from flex_robot_sim.control.set_points import SetPoints
+from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.control.vibration_feedback import VibrationFeedback
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.tangent import checked
 
 NEVER = -math.inf
 LARGEST = 1e9           # position or velocity that is still believed              [rad, m, per s]
-NO_PROFILE = ProfileSettings()
+HELD = 'is held where it is'
 
 
 class JointController:
     """
     Holds joints at a reference, or leads them along one.
 
-    It begins with the first joint state, at the position that it finds; likewise after a time
-    without joint states, which ends whatever went on. Only a swing begins anew then.
+    It begins with the first joint state, at the position that it finds; likewise after somebody
+    else has led the arm, or put it elsewhere. After a time without joint states it leads the arm
+    back to the old target. All that ends whatever went on; only a swing begins anew then.
     """
 
-    def __init__(self, arm, settings=None, profile=None):
-        """Get ready for `arm` (ArmModel), with ControllerSettings and ProfileSettings."""
+    def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
+                 profile: ProfileSettings | None = None, sampling: Sampling | None = None) -> None:
+        """
+        Get ready for `arm` (ArmModel), with ControllerSettings and ProfileSettings.
+
+        :param sampling: Sampling of the states, in place of that of the settings.
+        """
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]
         self.refused = 0                    # targets, trajectories and joint states
         self.silences = 0                   # times without joint states
         self.saturated = np.zeros(n, int)   # updates in which a joint wanted more than its limit
-        self.reports = []                   # lines to be said once
-        self._inertia = felt_inertia(arm)
-        # all made at the start, so that a change while it runs takes no time
-        self._feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+        self.reports: list[str] = []        # lines to be said once
+        self.servo: Servo                   # the gains, and whether they hold the arm
+        self.holding = Holding(arm)         # renewed by `look`
+        self.feedback = VibrationFeedback(n, self.reports)
+        self._bare, self._sampling = arm, sampling
+        self._laden = LadenArm(arm, sampling)
         self._told_straight = False
-        self._reference = np.zeros(3 * n)
-        self._target, self._target_velocity = self._reference[:n], self._reference[n:2 * n]
+        self._reference = Reference(arm)
+        self._points = SetPoints(self._reference)
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
+        self._place, self._speed, self._change = np.zeros((3, n))   # of the newest state
+        self._rate = np.zeros(n)            # against which the damping acts, likewise
         self._last, self._is_live, self._is_blind = NEVER, False, False
-        self._motion = self._doublet = self._waiting = None
-        self._motion_start, self._velocity_ends = 0.0, math.inf
+        self._leads_arm = True              # nobody else does
+        self._is_pending = True             # the profile has not begun
+        self._overloaded: tuple[int, ...] = ()
+        self._integral = Integral(n)
         self.change(settings or ControllerSettings())
-        self._profile = profile or NO_PROFILE
-        self._plan(self._profile)           # refuses what does not fit
+        self._reference.planned(profile or NO_PROFILE)          # refuses what does not fit
+        self._reference.profile = profile or NO_PROFILE
 
-    def change(self, settings):
+    def fit(self, settings: ControllerSettings) -> None:
+        """Get ready for a `change`, which takes a while here; SettingError if it is useless."""
+        self._laden.fitted(settings)
+
+    def load(self, payload: tuple[str, float, ArrayLike] | None) -> LadenArm:
+        """
+        Return what `carry` takes, which takes a while; SettingError if useless.
+
+        :param payload: as of `mode_table.loaded`.
+        """
+        laden = LadenArm(loaded(self._bare, payload), self._sampling)
+        laden.fitted(self.settings)
+        return laden
+
+    def carry(self, laden: LadenArm) -> None:
+        """Reckon with what `load` has returned from now on, without a jump."""
+        self.arm, self._laden = laden.arm, laden
+        self.feedback.smooth()
+        self.change(self.settings)
+
+    def change(self, settings: ControllerSettings) -> None:
         """Take over ControllerSettings; SettingError leaves the present ones in force."""
-        names, inertia = self.joint_names, self._inertia
-
-        def given(name):
-            values = getattr(settings, name)
-            return checked(name, values, names) if values else None
-
-        stiffness, damping = given('position_gain'), given('velocity_gain')
-        limits = given('effort_limits')
-        if stiffness is None:
-            stiffness = inertia * (2 * math.pi * settings.bandwidth)**2
-        if damping is None:
-            damping = 2 * settings.damping_ratio * np.sqrt(stiffness * inertia)
+        limits = self._laden.given(settings, 'effort_limits')
+        self.servo = servo = self._laden.fitted(settings)
         self._limits = effort_limits(self.arm) if limits is None else limits
-        self._stiffness, self._damping, self._lowest = stiffness, damping, -self._limits
-        self._feed = self._feeds.get(settings.feed_forward)
+        self._stiffness, self._damping = servo.stiffness, servo.damping
+        self._lowest = -self._limits
+        none = np.zeros(len(self.joint_names))
+        self._integral.set_rates(none if servo.integral is None else servo.integral)
+        self._feed = self._laden.feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
         self._leads = self._by_motor and settings.feed_forward == 'sag'
         self.settings = settings
 
     @property
-    def target(self):
+    def target(self) -> np.ndarray:
         """Positions to be held now, (joints,) [rad, m]."""
-        return self._target.copy()
+        return self._present.position.copy()
 
     @property
-    def target_velocity(self):
+    def target_velocity(self) -> np.ndarray:
         """Velocities of the reference now, (joints,) [rad/s, m/s]."""
-        return self._target_velocity.copy()
+        return self._present.velocity.copy()
 
     @property
-    def limits(self):
+    def limits(self) -> np.ndarray:
         """Effort limits in force, (joints,), inf where there is none [N m, N]."""
         return self._limits.copy()
 
     @property
-    def newest(self):
+    def newest(self) -> float:
         """When the newest joint state was measured [s]; -inf without any."""
         return self._last
 
     @property
-    def is_live(self):
+    def is_live(self) -> bool:
         """Whether joint states arrive."""
         return self._is_live
 
     @property
-    def is_moving(self):
-        """Whether a trajectory or a profile is under way, or joints were left to swing freely."""
-        return bool(self._motion or self._waiting or self._doublet)
+    def leads_arm(self) -> bool:
+        """Whether the efforts move the arm, as far as the newest state says."""
+        return self._leads_arm
 
-    def update(self, now, position, velocity, motor_position=None, motor_velocity=None):
+    @property
+    def is_moving(self) -> bool:
+        """Whether a motion is under way, or joints were left to swing freely."""
+        return self._reference.is_moving or self._points.is_arriving
+
+    @property
+    def shaper_duration(self) -> float:
+        """Time that the shaper adds to every motion, at most [s]."""
+        return self._points.duration
+
+    def update(self, now: float, position: np.ndarray, velocity: np.ndarray,
+               motor_position: np.ndarray | None = None, motor_velocity: np.ndarray | None = None,
+               leads_arm: bool = True) -> np.ndarray:
         """
         Efforts for a joint state, (joints,) [N m, N]; the array is overwritten by the next call.
 
@@ -115,44 +161,73 @@ class JointController:
         :param position: of the joints on the link side, arrays (joints,) [rad, m]; velocity
             likewise [rad/s, m/s].
         :param motor_position: likewise on the motor side; None: all drives are rigid.
+        :param leads_arm: whether the efforts move the arm, or it is let go, or led by others.
         """
         measured, rate = position, velocity
-        if self._by_motor and motor_position is not None:
+        if self._by_motor and motor_position is not None and motor_velocity is not None:
             measured, rate = motor_position, motor_velocity
         if not math.hypot(*position, *measured, *rate) < LARGEST:       # nan is not less either
             return self._refuse_state(now)
         self._measured[:] = position if self._leads else measured
-        if self._is_late(now):
-            self._begin(now)
+        self._rate = rate
+        change = self._change
+        np.subtract(position, self._place, out=change)
+        if not self._is_live or self._is_late(now):
+            self._begin(now, leads_arm)
+        elif not leads_arm:
+            self._watch_others()
+        elif not self._leads_arm:
+            self._take_arm_over(now, f'the controller leads the arm again: it {HELD}')
+        elif change.dot(change) > LEAP**2 and has_leapt(
+                change, now - self._last, self._speed, velocity):
+            self._take_arm_over(now, f'the arm is suddenly elsewhere, as after a reset: it {HELD}')
+        self._place[:], self._speed[:], self._leads_arm = position, velocity, leads_arm
         self._last, self._is_blind = now, False
-        if self._motion or self._waiting or self._doublet or now > self._velocity_ends:
-            self._move_reference(now)
+        reference, points = self._reference, self._points
+        if points.is_shaped:
+            points.update(now, self._move)
+        elif reference.changes(now):
+            self._move(now)
+        if not points.is_shaped:
+            points = reference
 
         wanted, error, rate_error = self._wanted, self._error, self._rate_error
-        np.subtract(self._target, measured, out=error)
-        np.subtract(self._target_velocity, rate, out=rate_error)
+        np.subtract(points.position, measured, out=error)
+        np.subtract(points.velocity, rate, out=rate_error)
         feed = self._feed
         if feed is not None:
-            feed.update(self._target)
+            feed.update(points.position)
             if self._leads:
                 error += feed.lead
         error *= self._stiffness
         rate_error *= self._damping
         np.add(error, rate_error, out=wanted)
-        if self._doublet is not None:
-            self._drive_openly(now)
+        if reference.doublet is not None:
+            reference.drive_openly(now, wanted)
         if feed is not None:
             wanted += feed.effort
             if feed.gave_up and not self._told_straight:
                 self._tell_straight()
+        feedback = self.feedback
+        if feedback.is_on:
+            if reference.doublet is None:
+                feedback.update(now, measured, points, wanted, self.effort)
+            else:
+                feedback.reset()
+        if self._integral.is_on and not feedback.leads:
+            if reference.doublet is None:
+                self._integral.update(now, error, wanted, self._limits)
+            wanted += self._integral.effort
         effort = self.effort
+        if feedback.is_on:
+            feedback.fade(now, wanted, effort)
         np.minimum(wanted, self._limits, out=effort)
         np.maximum(effort, self._lowest, out=effort)
         if effort.tobytes() != wanted.tobytes():
             self.saturated += effort != wanted
         return effort
 
-    def is_stale(self, now):
+    def is_stale(self, now: float) -> bool:
         """Whether the newest joint state is too old; efforts are zero then."""
         if self._is_live and self._is_late(now):
             self._is_live = False
@@ -164,7 +239,27 @@ class JointController:
             self.effort[:] = 0.0
         return not self._is_live
 
-    def set_target(self, position, velocity=None, names=None):
+    def look(self) -> None:
+        """Renew `holding`, and report what is not held; every tenth of a second or so."""
+        if not self._is_live or not self._leads_arm:
+            return
+        was_loose = bool(self.holding.line)
+        self.holding.look(self._last, self.is_moving, self._present.position, self._measured,
+                          self._rate, self.servo.frequency)
+        if self.holding.line and not was_loose:
+            self.reports.append(self.holding.line)
+        weight = np.zeros(self.effort.size) if self._feed is None else self._feed.effort
+        overloaded = tuple(np.flatnonzero(np.abs(weight) > self._limits).tolist())
+        if overloaded and overloaded != self._overloaded:
+            worst = max(overloaded, key=lambda j: abs(weight[j]) / self._limits[j])
+            self.reports.append(
+                f'the weight of the arm asks {abs(weight[worst]):.3g} [N m, N] of '
+                f'"{self.joint_names[worst]}", whose motor has {self._limits[worst]:.3g}: it '
+                'sinks. Take another pose or stronger motors, or an arm for orbit without gravity')
+        self._overloaded = overloaded
+
+    def set_target(self, position: ArrayLike, velocity: ArrayLike | None = None,
+                   names: Sequence[str] | None = None) -> None:
         """
         Go to positions at once; SettingError if that cannot be.
 
@@ -174,18 +269,10 @@ class JointController:
         """
         with self._counting():
             self._refuse_if_dead()
-            names = self.joint_names if names is None else tuple(names)
-            rows = joint_rows(names, self.joint_names)
-            position = checked('position', position, names)
-            velocity = None if velocity is None else checked('velocity', velocity, names)
-            refuse_beyond_stops(self.arm, rows, position)
-        self._stop()
-        self._target[rows] = position
-        if velocity is not None:
-            self._target_velocity[rows] = velocity
-            self._velocity_ends = self._last + self.settings.state_timeout
+            self._reference.set(position, velocity, names,
+                                self._last + self.settings.state_timeout)
 
-    def follow(self, trajectory, now, start=None):
+    def follow(self, trajectory: Trajectory, now: float, start: float | None = None) -> None:
         """
         Follow a Trajectory in place of what goes on; SettingError if that cannot be.
 
@@ -195,112 +282,95 @@ class JointController:
         start = now if start is None else start
         with self._counting():
             self._refuse_if_dead()
-            refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
-            if not math.isfinite(start):
-                raise SettingError('the start of a trajectory must be finite [s]')
-            motion = None if start > now else self._motion_along(trajectory, now - start)
-        if motion is None:
-            self._waiting = trajectory, start
-            return
-        self._stop()
-        self._motion, self._motion_start = motion, start
+            self._reference.follow(trajectory, now, start)
 
-    def run_profile(self, profile, now):
+    def use_shaper(self, shaper: OnlineShaper | None) -> None:
+        """
+        Shape whatever moves the target from now on, without a jump, also in motion.
+
+        :param shaper: OnlineShaper of `design_shaper`; None: none.
+        """
+        self._points.use(shaper)
+
+    def run_profile(self, profile: ProfileSettings, now: float) -> None:
         """
         Make the motion of ProfileSettings, from the present reference; 'none' stands still.
 
-        Without joint states it begins with the first one.
+        Without an arm to lead it begins with the first joint state of one.
         """
         with self._counting():
-            motion, doublet = self._plan(profile, self._target if self._is_live else None)
-        if self._is_live:
-            self._stop()
-            self._motion, self._doublet, self._motion_start = motion, doublet, now
-        self._profile = profile
+            start = self._reference.position if self._is_live else None
+            plan = self._reference.planned(profile, start)
+        self._is_pending = not (self._is_live and self._leads_arm)
+        if not self._is_pending:
+            self._reference.run(*plan, now)
+        self._reference.profile = profile
 
-    def hold(self, position=None):
+    def hold(self, position: ArrayLike | None = None) -> None:
         """Stop, at a position (joints,) or where the arm is [rad, m]; end every motion."""
         if position is not None:
             self.set_target(position)
             return
-        self._stop()
-        self._target[:] = self._measured
+        self._reference.hold(self._measured)
+        self._points.reset()
+
+    @property
+    def _present(self):
+        """What holds `position` and `velocity` of the joints as they should be now."""
+        return self._points if self._points.is_shaped else self._reference
 
     def _is_late(self, now):
         """Whether the newest joint state is older than allowed, or from a later time."""
         return not abs(now - self._last) <= self.settings.state_timeout
 
-    def _begin(self, now):
-        """Hold the arm where the first joint state found it."""
-        profile = self._profile
+    def _begin(self, now, leads_arm):
+        """Hold the arm where the first joint state found it, or lead it back after a silence."""
+        is_run_on, goal = NEVER < self._last < now, self._reference.position.copy()
         if self._last != NEVER:
             self.is_stale(now)
-            if profile.profile != 'swing':
-                profile = NO_PROFILE
-            self.reports.append('joint states arrive again: the arm is held where it is')
-        self._is_live = True
+        self._is_live, self._leads_arm = True, leads_arm
+        if not leads_arm:
+            self._watch_others()
+            return
+        self._take_arm_over(now, '' if self._last == NEVER else 'joint states arrive again: the '
+                            f'arm {"goes back to its target" if is_run_on else HELD}')
+        if is_run_on and not self.is_moving:
+            self._reference.lead_back(goal, now)
+
+    def _take_arm_over(self, now, line):
+        """Hold the arm where it is; a profile begins, if it has not, or is a swing."""
+        profile = self._reference.profile
+        if line:
+            self.reports.append(line)
+        self._leads_arm = True
+        self._integral.reset()
+        self.feedback.reset()
         self.hold()
+        if self._is_pending or profile.profile == 'swing':
+            self._start_profile(profile, now)
+
+    def _watch_others(self):
+        """Let the target be where the arm is, as long as it is not ours to lead."""
+        profile = self._reference.profile
+        self._integral.reset()
+        self.feedback.reset()
+        self.hold()
+        self._reference.profile = profile
+
+    def _start_profile(self, profile, now):
+        self._is_pending = False
         try:
             self.run_profile(profile, now)
         except SettingError as error:
             self.reports.append(f'profile refused: {error}')
 
-    def _stop(self):
-        """End every motion; the target stays where it is."""
-        self._motion = self._doublet = self._waiting = None
-        self._profile = NO_PROFILE
-        self._target_velocity[:] = 0.0
-        self._reference[2 * self._target.size:] = 0.0
-        self._velocity_ends = math.inf
-
-    def _move_reference(self, now):
-        t = now - self._motion_start
-        if self._motion is not None:
-            self._motion.set_sample(t, self._reference)
-            if t >= self._motion.end:
-                self._motion = None
-        elif self._doublet is not None and t >= self._doublet.start:
-            driven = self._doublet.driven
-            self._target[driven] = self._measured[driven]
-            if t >= self._doublet.end and not self._doublet.ends_free:
-                self._doublet = None
-        if now > self._velocity_ends:
-            self._target_velocity[:] = 0.0
-            self._velocity_ends = math.inf
-        if self._waiting is not None and now >= self._waiting[1]:
-            self._take_over(*self._waiting, now)
-
-    def _take_over(self, trajectory, start, now):
-        """Follow the trajectory that waited for its start."""
+    def _move(self, now):
+        """Move the reference on; what has waited in vain is refused."""
         try:
-            motion = self._motion_along(trajectory, now - start)
+            self._reference.move(now, self._measured)
         except SettingError as error:       # shorter than the time between two joint states
             self.refused += 1
             self.reports.append(f'trajectory refused: {error}')
-            self._waiting = None
-            return
-        self._stop()
-        self._motion, self._motion_start = motion, start
-
-    def _motion_along(self, trajectory, elapsed):
-        present = self._reference.reshape(3, -1)
-        return trajectory.motion(self.joint_names, present, elapsed)
-
-    def _drive_openly(self, now):
-        """Replace the PD efforts of the joints that the doublet drives."""
-        t = now - self._motion_start
-        if t >= self._doublet.start:
-            np.copyto(self._wanted, self._doublet.effort(t), where=self._doublet.driven)
-
-    def _plan(self, profile, start=None):
-        """Motion and doublet of ProfileSettings; `start` is None as long as it is unknown."""
-        names = self.joint_names
-        motion = motion_of_profile(profile, names, self._target if start is None else start)
-        if motion is not None and (start is not None or profile.profile == 'swing'):
-            ends = motion.corners[1:] if len(motion.knots) > 1 else motion.corners
-            moving = np.flatnonzero((ends != self._target).any(axis=0))
-            refuse_beyond_stops(self.arm, moving, ends[:, moving])
-        return motion, doublet_of_profile(profile, names)
 
     def _refuse_state(self, now):
         self.refused += 1
@@ -313,6 +383,8 @@ class JointController:
     def _refuse_if_dead(self):
         if not self._is_live:
             raise SettingError('there is no joint state to start from: wait for the first one')
+        if not self._leads_arm:
+            raise SettingError('the arm takes no efforts now: enable it, or let others end first')
 
     def _tell_straight(self):
         self._told_straight = True

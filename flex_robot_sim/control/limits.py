@@ -1,19 +1,63 @@
 """What the joints of an arm can do, and targets that they cannot reach."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from flex_robot_sim.control.motion import Motion
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
 MARGIN = 1e-3       # by which a target may lie behind a stop: an arm that leans there     [rad, m]
+FASTER = 1.02       # than a joint can: what a curve between points at its limit may be
 
 
-def effort_limits(arm):
+def effort_limits(arm: ArmModel) -> np.ndarray:
     """Effort limits (joints,) of the motors, inf where the description has none [N m, N]."""
-    limits = [arm.description.joint(name).effort for name in arm.joint_names]
+    return _limits(arm, 'effort')
+
+
+def rate_limits(arm: ArmModel) -> np.ndarray:
+    """Rates (joints,) from which motors no longer push, inf where none is said [rad/s, m/s]."""
+    return _limits(arm, 'velocity')
+
+
+def _limits(arm, name):
+    limits = [getattr(arm.description.joint(joint), name) for joint in arm.joint_names]
     return np.array([limit if limit > 0.0 else np.inf for limit in limits])
 
 
-def refuse_beyond_stops(arm, rows, positions):
+def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
+    """Raise SettingError if a Motion that begins and ends within the stops leads beyond them."""
+    lowest, highest, knots = motion.extremes()
+    lower, upper = arm.arrays.lower - MARGIN, arm.arrays.upper + MARGIN
+    beyond = (lowest < lower) | (highest > upper)
+    # a joint that leans beyond its stop at the start is led back
+    start, end = motion.corners[0], motion.corners[-1]
+    beyond &= ~((np.minimum(start, end) <= lowest) & (highest <= np.maximum(start, end)))
+    if beyond.any():
+        k, j = np.argwhere(beyond)[0]
+        where = lowest[k, j] if lowest[k, j] < lower[j] else highest[k, j]
+        raise SettingError(
+            f'the trajectory leads "{arm.joint_names[j]}" to {where:.6g}, beyond its stops at '
+            f'{arm.arrays.lower[j]:.6g} and {arm.arrays.upper[j]:.6g} [rad, m], between '
+            f'{knots[k]:.6g} and {knots[k + 1]:.6g} s. Give points with smaller velocities there')
+
+
+def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
+    """Raise SettingError if a Motion leads a joint faster than it can."""
+    speeds, limits = motion.fastest(), rate_limits(arm)
+    beyond = speeds > FASTER * limits
+    if beyond.any():
+        k, j = np.argwhere(beyond)[0]
+        raise SettingError(
+            f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
+            f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} [rad/s, m/s]: give '
+            'it more time from where the arm is led now')
+
+
+def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
+                        positions: np.ndarray) -> None:
     """
     Raise SettingError if a joint is to go where it cannot.
 

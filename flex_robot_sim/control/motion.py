@@ -7,14 +7,21 @@ real-time loop.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from math import comb
 
 import numpy as np
+
+# rows: Bernstein coefficients from those of powers, by degree
+BERNSTEIN = {degree: np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)]
+                               for i in range(degree + 1)]) for degree in (4, 5)}
 
 
 class Motion:
     """Positions, velocities and accelerations of n joints at any time."""
 
-    def __init__(self, knots, pieces, repeats_from=None):
+    def __init__(self, knots: Sequence[float], pieces: Sequence[np.ndarray],
+                 repeats_from: int | None = None) -> None:
         """
         Join pieces.
 
@@ -30,22 +37,45 @@ class Motion:
         self._repeats_from = None if repeats_from is None else self.knots[repeats_from]
 
     @property
-    def end(self):
+    def end(self) -> float:
         """When the joints come to rest for good [s]."""
         return self.knots[-1] if self._repeats_from is None else np.inf
 
     @property
-    def corners(self):
+    def repeats_from(self) -> float | None:
+        """Time to which the motion returns from its last knot, or None [s]."""
+        return self._repeats_from
+
+    @property
+    def pieces(self) -> list[np.ndarray]:
+        """Coefficients (6, n) of every piece by the share of its duration, as given."""
+        return [table[:, :self._n] for table in self._tables]
+
+    @property
+    def corners(self) -> np.ndarray:
         """Positions (k, n) at the knots."""
         return np.array([table[0, :self._n] for table in self._tables[1:]])
 
-    def sample(self, t):
+    def extremes(self) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        """Lowest and highest positions (k - 1, n) between two knots each, and the knots (k,)."""
+        n = self._n
+        return *_reach(np.array([table[:, :n] for table in self._tables[1:-1]]).reshape(
+            -1, 6, n)), self.knots
+
+    def fastest(self) -> np.ndarray:
+        """Largest speeds (k - 1, n) between two knots each [rad/s, m/s]."""
+        n = self._n
+        lowest, highest = _reach(np.array(
+            [table[:5, n:2 * n] for table in self._tables[1:-1]]).reshape(-1, 5, n))
+        return np.maximum(highest, -lowest)
+
+    def sample(self, t: float) -> np.ndarray:
         """Positions, velocities and accelerations, rows of (3, n), at time t [s]."""
         out = np.empty(3 * self._n)
         self.set_sample(t, out)
         return out.reshape(3, self._n)
 
-    def set_sample(self, t, out):
+    def set_sample(self, t: float, out: np.ndarray) -> None:
         """Likewise, one after the other into `out` (3 n,)."""
         knots, powers = self.knots, self._powers
         if self._repeats_from is not None and t >= knots[-1]:
@@ -64,23 +94,44 @@ class Motion:
         np.dot(powers, self._tables[i], out=out)
 
 
-def rest(position):
+def _reach(curves):
+    """Lowest and highest values (k, n) of polynomials (k, degree + 1, n) from 0 to 1."""
+    ends = curves[:, 0], curves.sum(axis=1)
+    lowest, highest = np.minimum(*ends), np.maximum(*ends)
+    degree = curves.shape[1] - 1
+    # a curve lies between the least and the largest of its Bernstein coefficients
+    hull = np.einsum('ij,kjn->kin', BERNSTEIN[degree], curves)
+    beyond = (hull.min(axis=1) < lowest) | (hull.max(axis=1) > highest)
+    for k, j in np.argwhere(beyond):
+        slope = np.arange(1.0, degree + 1) * curves[k, 1:, j]
+        turns = np.roots(slope[::-1])
+        turns = turns.real[(np.abs(turns.imag) < 1e-6) & (turns.real > 0) & (turns.real < 1)]
+        places = np.polyval(curves[k, ::-1, j], turns)
+        lowest[k, j] = places.min(initial=lowest[k, j])
+        highest[k, j] = places.max(initial=highest[k, j])
+    return lowest, highest
+
+
+def rest(position: np.ndarray) -> np.ndarray:
     """Piece that stands still."""
     return _piece(position)
 
 
-def line(start, end):
+def line(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Piece at constant velocity."""
     return _piece(start, end - start)
 
 
-def cubic(start, end, start_velocity, end_velocity, T):
+def cubic(start: np.ndarray, end: np.ndarray, start_velocity: np.ndarray, end_velocity: np.ndarray,
+          T: float) -> np.ndarray:
     """Piece of duration T [s] between positions with velocities (n,)."""
     d, v, w = end - start, start_velocity * T, end_velocity * T
     return _piece(start, v, 3 * d - 2 * v - w, v + w - 2 * d)
 
 
-def quintic(start, end, start_velocity, end_velocity, start_acceleration, end_acceleration, T):
+def quintic(start: np.ndarray, end: np.ndarray, start_velocity: np.ndarray,
+            end_velocity: np.ndarray, start_acceleration: np.ndarray, end_acceleration: np.ndarray,
+            T: float) -> np.ndarray:
     """Piece of duration T [s] between positions with velocities and accelerations (n,)."""
     d, v, w = end - start, start_velocity * T, end_velocity * T
     a, b = start_acceleration * T**2 / 2, end_acceleration * T**2 / 2
@@ -90,7 +141,7 @@ def quintic(start, end, start_velocity, end_velocity, start_acceleration, end_ac
                   6 * d - 3 * (v + w) - a + b)
 
 
-def minimum_jerk(start, end):
+def minimum_jerk(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """
     Piece from rest to rest with the least mean square of jerk.
 

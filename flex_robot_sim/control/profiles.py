@@ -1,16 +1,20 @@
 """Motions that a controller makes by itself: step, minimum jerk, bang-bang effort and swing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.control.settings import ProfileSettings
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.tangent import checked
 
 
 class Doublet:
     """Efforts in one direction and then as long in the other one: bang-bang."""
 
-    def __init__(self, effort, start, duration, ends_free=False):
+    def __init__(self, effort: np.ndarray, start: float, duration: float,
+                 ends_free: bool = False) -> None:
         """
         Plan a doublet.
 
@@ -23,14 +27,15 @@ class Doublet:
         self.start, self.turn, self.end = start, start + duration / 2, start + duration
         self.ends_free = ends_free
 
-    def effort(self, t):
+    def effort(self, t: float) -> np.ndarray:
         """Efforts at time t (n,) [N m, N]."""
         if not self.start <= t < self.end:
             return np.zeros_like(self.first_half)
         return self.first_half if t < self.turn else -self.first_half
 
 
-def motion_of_profile(settings, joint_names, start):
+def motion_of_profile(settings: ProfileSettings, joint_names: Sequence[str],
+                      start: np.ndarray) -> Motion | None:
     """
     Motion from the positions `start` (n,) that ProfileSettings describe, or None if there is none.
 
@@ -47,7 +52,7 @@ def motion_of_profile(settings, joint_names, start):
     return None
 
 
-def doublet_of_profile(settings, joint_names):
+def doublet_of_profile(settings: ProfileSettings, joint_names: Sequence[str]) -> Doublet | None:
     """Return the Doublet that ProfileSettings describe, or None if they are about a motion."""
     if settings.profile != 'bang_bang':
         return None

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from flex_robot_sim.control.impulses import KINDS
 from flex_robot_sim.settings import Settings, setting
 
 FEED_FORWARDS = ('none', 'gravity', 'sag')
 FEEDBACKS = ('motor', 'link')
 PROFILES = ('none', 'step', 'minimum_jerk', 'bang_bang', 'swing')
 ENDS = ('hold', 'free')
+SHAPERS = ('none', *KINDS, 'si')
+VIBRATION_FEEDBACKS = ('none', 'strain', 'ppf', 'lqg')
 
 
 @dataclass(frozen=True)
@@ -21,14 +24,22 @@ class ControllerSettings(Settings):
         (), 'effort per velocity error; none: those of damping_ratio', 'N m s/rad, N s/m',
         at_least=0.0, of=float, live=True)
     bandwidth: float = setting(
-        1.0, 'frequency of a closed joint if the arm were rigid; not read if position_gain is '
-        'given', 'Hz', above=0.0, live=True)
+        0.0, 'frequency of a closed joint if the arm were rigid, in the pose in which it is '
+        'heaviest; 0: so that the arm is held in all poses; not read if position_gain is given',
+        'Hz', at_least=0.0, at_most=1e4, live=True)
     damping_ratio: float = setting(
         0.7, 'of a closed joint if the arm were rigid; not read if velocity_gain is given',
         at_least=0.0, live=True)
+    state_period: float = setting(
+        2e-3, 'between two joint states, for which gains are chosen and judged, and which an '
+        'effort is late; 0: no matter', 's', at_least=0.0, live=True)
     effort_limits: tuple = setting(
         (), 'largest effort of each motor; none: <limit effort> of the description, where 0 is no '
         'limit', 'N m, N', above=0.0, of=float, live=True)
+    integral_action: float = setting(
+        0.0, 'rate at which what a joint lacks is summed up, over that of the closed joint, so '
+        'that a payload that nobody has told of is lifted, too; 0: none, 0.2 is usual',
+        at_least=0.0, at_most=1.0, live=True)
     feed_forward: str = setting(
         'gravity', 'efforts that carry the straight arm in its target pose; sag: the bent arm, '
         'with the motors so far ahead that the links of the joints come to rest at the target',
@@ -36,8 +47,42 @@ class ControllerSettings(Settings):
     feedback: str = setting(
         'motor', 'side of a flexible joint whose position is controlled', choices=FEEDBACKS)
     state_timeout: float = setting(
-        0.1, 'age of the newest joint state from which efforts are zero', 's', above=0.0,
+        0.5, 'age of the newest joint state from which efforts are zero', 's', above=0.0,
         live=True)
+
+
+@dataclass(frozen=True)
+class ShapingSettings(Settings):
+    """What an input shaper makes of all that moves the target."""
+
+    shaper: str = setting(
+        'none', 'input shaper of targets, trajectories and profiles, for what rings as the servo '
+        'holds it', choices=SHAPERS, live=True)
+    shaper_tolerance: float = setting(
+        0.05, 'share of the vibration that ei, ei2 and si may leave', above=0.0, at_most=0.4,
+        live=True)
+    shaper_uncertainty: float = setting(
+        0.1, 'share by which frequencies may be wrong, for si', at_least=0.0, at_most=0.4,
+        live=True)
+    shaper_by_pose: bool = setting(
+        True, 'whether delays follow the pose; false: they are those of the pose in which the '
+        'target is when the shaper is made', live=True)
+
+
+@dataclass(frozen=True)
+class FeedbackSettings(Settings):
+    """What brings links to rest by what is measured of them."""
+
+    vibration_feedback: str = setting(
+        'none', 'what brings the links to rest: strain and ppf add to the efforts of the servo '
+        'what flex sensors ask for, lqg takes its place', choices=VIBRATION_FEEDBACKS, live=True)
+    strain_period: float = setting(
+        0.01, 'between two messages of strain, for which vibration_feedback is designed; inside '
+        'the process of the dynamics there are none, and it does not matter', 's', above=0.0,
+        at_most=1.0, live=True)
+    loop_delay: float = setting(
+        0.0, 'by which efforts act later than state_period says, as on a bench; for '
+        'vibration_feedback', 's', at_least=0.0, at_most=0.5, live=True)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ are as well. Joints that the trajectory leaves out stand still.
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.control.motion import Motion, cubic, line, quintic, rest
 from flex_robot_sim.exceptions import SettingError
@@ -17,7 +19,9 @@ from flex_robot_sim.exceptions import SettingError
 class Trajectory:
     """Points in time of some joints, checked."""
 
-    def __init__(self, names, times, positions, velocities=(), accelerations=()):
+    def __init__(self, names: Sequence[str], times: ArrayLike, positions: ArrayLike,
+                 velocities: Sequence[ArrayLike] | np.ndarray = (),
+                 accelerations: Sequence[ArrayLike] | np.ndarray = ()) -> None:
         """
         Check the points; SettingError if they are no trajectory.
 
@@ -44,11 +48,12 @@ class Trajectory:
             raise SettingError(f'the trajectory ends while "{name}" moves: its last velocity must '
                                'be 0')
 
-    def rows(self, joint_names):
+    def rows(self, joint_names: Sequence[str]) -> list[int]:
         """Index of each of its joints among `joint_names`; SettingError if one is not there."""
         return joint_rows(self.names, joint_names)
 
-    def motion(self, joint_names, present, elapsed=0.0):
+    def motion(self, joint_names: Sequence[str], present: np.ndarray,
+               elapsed: float = 0.0) -> Motion:
         """
         Motion that leads from the present reference through the points that are still to come.
 
@@ -81,7 +86,7 @@ class Trajectory:
         return Motion(knots, [*pieces, rest(end)])
 
 
-def joint_rows(names, joint_names):
+def joint_rows(names: Sequence[str], joint_names: Sequence[str]) -> list[int]:
     """Index of each of `names` among `joint_names`; SettingError if it is not there once."""
     for name in names:
         if name not in joint_names:

@@ -13,6 +13,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.core.model import ArmModel
 
 MOST_JOINTS = 7         # beyond that a table costs more than it saves
 
@@ -20,7 +21,7 @@ MOST_JOINTS = 7         # beyond that a table costs more than it saves
 class WeightTable:
     """Efforts of an arm with few joints that carry it at any position."""
 
-    def __init__(self, arm):
+    def __init__(self, arm: ArmModel) -> None:
         """Fill the table with 2 or 3 poses per joint."""
         names = arm.joint_names
         self.effort = np.zeros(len(names))      # [N m, N]
@@ -39,7 +40,7 @@ class WeightTable:
             self._tables.append(left[-1].reshape(len(samples), -1))
         self._left = [*left, self.effort]
 
-    def update(self, position):
+    def update(self, position: np.ndarray) -> None:
         """Renew `effort` for joints at `position` (n,) [rad, m]."""
         for q, turns, terms, table, left in zip(
                 position.tolist(), self._turns, self._terms, self._tables, self._left):

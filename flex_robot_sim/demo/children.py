@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from flex_robot_sim.demo import dies_with_parent
@@ -15,15 +16,23 @@ PATIENCE = 0.8      # from asking a program to stop until it is made to [s]
 
 
 class Children:
-    """Programs, and the lines that they print."""
+    """Programs, and the lines that they print; at the end of a `with`, they have ended."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Begin without any."""
-        self._processes, self._readers = {}, []
-        self.lines = queue.SimpleQueue()        # (name, line)
-        self._last_lines, self._deadline = {}, None
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._readers: list[threading.Thread] = []
+        self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()    # (name, line)
+        self._last_lines: dict[str, str] = {}
+        self._deadline: float | None = None
 
-    def start(self, name, words):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self, name: str, words: Sequence[str]) -> None:
         """
         Start a program by its command line, in a session of its own.
 
@@ -46,7 +55,7 @@ class Children:
             self._last_lines[name] = line.strip()
             self.lines.put((name, line.rstrip()))
 
-    def obituary(self):
+    def obituary(self) -> str | None:
         """Return a line about a program that has ended by itself, or None."""
         for name, process in self._processes.items():
             code = process.poll()
@@ -58,7 +67,7 @@ class Children:
                 return f'{name} {how}: {last}' if last else f'{name} {how}'
         return None
 
-    def interrupt(self):
+    def interrupt(self) -> None:
         """Ask all programs to stop; it is enough to ask once."""
         if self._deadline is None:
             self._deadline = time.monotonic() + PATIENCE
@@ -66,9 +75,10 @@ class Children:
                 if process.poll() is None:
                     process.send_signal(signal.SIGINT)
 
-    def stop(self):
+    def stop(self) -> None:
         """Ask all programs to stop, and make those that don't within PATIENCE."""
         self.interrupt()
+        assert self._deadline is not None       # interrupt has set it
         for process in self._processes.values():
             try:
                 process.wait(max(self._deadline - time.monotonic(), 0.0))

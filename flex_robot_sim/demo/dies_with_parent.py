@@ -15,7 +15,7 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def main():
+def main() -> None:
     """Become the program."""
     parent, *words = sys.argv[1:]
     if sys.platform == 'linux':

@@ -1,14 +1,17 @@
 """The picture of a run: joints and targets, tips, efforts, timing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.plots import Curve, Panel
 
 MILLI = 1e3
 FLOOR = 1e-3            # what is less late than this is drawn there                       [ms]
 
 
-def panels_of_run(record, prismatic=()):
+def panels_of_run(record: RunRecord, prismatic: Sequence[str] = ()) -> list[Panel]:
     """
     Panels of a RunRecord.
 
@@ -27,6 +30,42 @@ def panels_of_run(record, prismatic=()):
             panels.append(Panel(label, tuple(_efforts(record, names))))
     panels.append(Panel('loop timing [ms]', tuple(_timing(record)), is_logarithmic=True))
     return panels
+
+
+def panels_of_comparison(plain: RunRecord, shaped: RunRecord, shaper: str, begin: float = 0.0,
+                         prismatic: Sequence[str] = ()) -> list[Panel]:
+    """
+    Panels of two RunRecords of the same motion, without a shaper and with it.
+
+    :param begin: time from which they are drawn [s].
+    :param prismatic: names of the joints that slide.
+    """
+    runs = (('without', plain, 1), (f'with {shaper}', shaped, 0))
+    way = np.ptp(plain.of_joints('target')[np.isfinite(plain.of_joints('target')).all(axis=1)],
+                 axis=0)
+    row = int(np.argmax(way))
+    joint = plain.joint_names[row]
+
+    def panel(label, track, column, factor):
+        curves = []
+        for name, record, colour in runs:
+            times, values = track(record)
+            kept = times >= begin
+            curves.append(Curve(name, times[kept], factor * values[kept, column], colour))
+        return Panel(label, tuple(curves))
+
+    panels = [panel(f'{joint}: target [{"m" if joint in prismatic else "rad"}]', lambda record: (
+        record.joints.time, record.of_joints('target')), row, 1.0)]
+    if plain.links:
+        link = max(plain.links, key=lambda link: _reach(plain.tips[link]))
+        panels += [panel(f'{link}: tip, {axis}\n[mm]', lambda record: (
+            record.tips[link].time, record.tips[link].values), column, MILLI)
+            for column, axis in ((1, 'sideways'), (2, 'up and down'))]
+    return panels
+
+
+def _reach(track):
+    return float(np.ptp(track.values, axis=0).max()) if track.time.size else 0.0
 
 
 def _positions(record, names):

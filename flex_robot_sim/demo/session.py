@@ -1,13 +1,20 @@
 """A run of the demo: programs are started, watched for a while, and stopped."""
 
 import time
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 
+from flex_robot_sim.demo.children import Children
+from flex_robot_sim.demo.record import RunRecord
+from flex_robot_sim.demo.screen import Screen
+from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import CONTROLLER, command
+from flex_robot_sim.system import CONTROLLER, Program, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]
+COMPILING = 600.0       # the same where each of them may compile first, on a busy machine   [s]
 LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
 
 DONE = object()
@@ -20,22 +27,29 @@ class ProgramError(FlexRobotSimError):
 class Session:
     """The programs of a demo, and the one who watches them."""
 
-    def __init__(self, children, stop, screen):
+    def __init__(self, children: Children, stop: Stop, screen: Screen,
+                 patience: float = SILENCE) -> None:
         """
         Get ready.
 
         :param children: Children; stop: Stop; screen: Screen.
+        :param patience: how long to wait for each of the programs [s].
         """
         self._children, self._stop, self._screen = children, stop, screen
+        self._patience = patience
 
-    def run(self, programs, observer, seconds, greeting):
+    def run(self, programs: Iterable[Program], observer: AbstractContextManager,
+            seconds: float | None, greeting: str, shapers: Sequence[str] = ('',),
+            ) -> list[tuple[RunRecord, dict[str, str], dict[str, str]]]:
         """
         Start Programs and watch them for a simulated time [s], or None until asked to stop.
 
-        Return what the observer has noted: a record, the last figures and the first ones.
+        Return what the observer has noted, by run: a record, the last figures and the first ones.
+        By then the programs have been asked to stop; their owner waits for it.
 
         :param observer: context manager of a DemoObserver.
         :param greeting: line to say when the arm moves.
+        :param shapers: that the controller has, run by run; '' leaves it as it is.
         """
         try:
             # the controller first: an arm that nobody holds falls
@@ -46,34 +60,47 @@ class Session:
                     self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
                 for program in others:
                     self._start(program)
-                steps = watcher.lead_in()
-                self._wait(watcher, lambda: next(steps, DONE) is DONE, 'the first joint states')
-                if watcher.has_begun:
-                    self._screen.say(greeting)
-                    self._watch(watcher, seconds)
-                    self._take_last_figures(watcher)
+                runs = []
+                for shaper in shapers:
+                    runs += self._run_once(watcher, seconds, greeting, shaper)
+                    if self._stop.asked:
+                        break
                 # they stop while the observer does; what they say to that is of no interest
                 self._pass_on()
                 self._children.interrupt()
-                return watcher.record, watcher.figures, watcher.first_figures
+                return runs
         finally:
             self._screen.show('')
-            self._children.stop()
+            self._children.interrupt()
+
+    def _run_once(self, watcher, seconds, greeting, shaper):
+        """Let the arm begin anew and watch it; what was noted, in a list."""
+        steps, is_shaped = watcher.lead_in(shaper), shaper not in ('', 'none')
+        # a shaper is computed from the modes of all poses
+        self._wait(watcher, lambda: next(steps, DONE) is DONE,
+                   f'the shaper {shaper}' if is_shaped else 'the first joint states',
+                   COMPILING if is_shaped else self._patience)
+        if watcher.has_begun:
+            self._screen.say(f'{greeting} Shaper: {shaper}.' if is_shaped else greeting)
+            self._watch(watcher, seconds)
+            self._take_last_figures(watcher)
+        return [(watcher.record, watcher.figures, watcher.first_figures)]
 
     def _start(self, program):
         if not self._stop.asked:
             self._children.start(program.executable, command(program))
 
-    def _wait(self, watcher, condition, what):
+    def _wait(self, watcher, condition, what, patience=None):
         """Wait until something is there, or somebody asks to stop."""
+        patience = patience or self._patience
         self._screen.show(f'waiting for {what}')
-        end = time.monotonic() + SILENCE
+        end = time.monotonic() + patience
         while not condition() and not self._stop.asked:
             self._look(watcher, LOOK / 5, is_quiet=True)
             if time.monotonic() > end:
                 raise ProgramError(
-                    f'{what} did not come within {SILENCE:g} s. Does a firewall keep UDP from the '
-                    'loopback interface')
+                    f'{what} did not come within {patience:g} s. Does a firewall keep UDP '
+                    'from the loopback interface')
 
     def _watch(self, watcher, seconds):
         """Look on for a simulated time [s], or until somebody asks to stop."""

@@ -6,7 +6,7 @@ import signal
 class Stop:
     """How often somebody asked to stop; while `interrupts`, the first time ends what goes on."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Take over the signals; `give_back` returns them."""
         self.asked, self.interrupts = 0, True
         numbers = [signal.SIGINT, signal.SIGTERM]
@@ -19,7 +19,7 @@ class Stop:
         if self.interrupts:
             raise KeyboardInterrupt
 
-    def give_back(self):
+    def give_back(self) -> None:
         """Let the signals do what they did before."""
         for number, handler in self._before.items():
             signal.signal(number, handler)

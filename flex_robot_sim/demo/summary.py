@@ -1,9 +1,15 @@
 """What the demo says: a line while it runs, and the figures at its end."""
 
+from collections.abc import Iterator, Mapping, Sequence
+
+from flex_robot_sim.demo.record import RunRecord
+from flex_robot_sim.demo.ringing import Ringing
+
 MILLI = 1e3
 
 
-def summary_of(record, figures, first_figures, robot):
+def summary_of(record: RunRecord, figures: Mapping[str, str], first_figures: Mapping[str, str],
+               robot: str) -> dict:
     """
     Return the figures of a run, as --json prints them.
 
@@ -25,6 +31,7 @@ def summary_of(record, figures, first_figures, robot):
         'realtime_factor': simulated / wall if wall else None,
         'steps': gained('steps', int),
         'deadline_misses': gained('deadlines missed by 5 ms', int),
+        'lateness_ms_max': MILLI * record.worst_lateness,
         'time_dropped': gained('time dropped [s]'),
         'latency_ms_median': number(figures, f'{delay}median [ms]'),
         'latency_ms_p99': number(figures, f'{delay}99 % [ms]'),
@@ -34,36 +41,70 @@ def summary_of(record, figures, first_figures, robot):
     }
 
 
-def number(figures, key):
+def comparison_of(shaper: str, ringing: Sequence[Ringing]) -> dict:
+    """
+    Return what a shaper leaves, as --json prints it: `ringing` and more, [m].
+
+    :param ringing: Ringing of the run with it, or of one without and one with it.
+    """
+    link = ringing[0].largest
+    sizes = [one.amplitude.get(link) for one in ringing]
+    summary = {'shaper': shaper, 'ringing_link': link, 'ringing': sizes[-1]}
+    if len(sizes) > 1:
+        without, left = sizes
+        summary['ringing_without'] = without
+        summary['ringing_left'] = left / without if without and left is not None else None
+    return summary
+
+
+def _worst(summary):
+    return f', the worst by {summary["lateness_ms_max"]:.3g} ms' * bool(summary['deadline_misses'])
+
+
+def number(figures: Mapping[str, str], key: str) -> float | None:
     """Return the number of a figure; None where there is none, which JSON can say and nan not."""
     value = float(figures.get(key, 'nan'))
     return value if value == value else None
 
 
-def lines_of(summary):
+def lines_of(summary: dict) -> Iterator[str]:
     """Yield the lines of a summary for people."""
     if not summary['wall_time']:
         yield f'{summary["robot"]}: stopped before there were figures'
         return
     yield (f'{summary["robot"]}: {summary["sim_time"]:.2f} s in {summary["wall_time"]:.2f} s, '
            f'{_factor(summary["realtime_factor"])}, {summary["steps"]} steps, '
-           f'{summary["deadline_misses"]} of them more than 5 ms late')
+           f'{summary["deadline_misses"]} of them more than 5 ms late'
+           + _worst(summary))
+    if summary['time_dropped']:
+        yield f'  too slow for real time: {summary["time_dropped"]:.3g} s were dropped'
     if summary['latency_ms_median'] is not None:
         yield (f'  state to command: median {summary["latency_ms_median"]:.2f} ms, '
                f'99 % {summary["latency_ms_p99"]:.2f} ms; {summary["commands"]} commands, '
                f'{summary["refused"]} refused')
     if summary['max_tip_deflection'] is not None:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
+    if summary.get('ringing') is not None:
+        yield _ringing(summary)
     if 'plot' in summary:
         yield f'  picture: {summary["plot"]}'
 
 
-def status_line(record, figures):
+def _ringing(summary):
+    after = f'{summary["ringing_link"]} rings after a motion: '
+    with_it = f'{MILLI * summary["ringing"]:.3g} mm with {summary["shaper"]}'
+    if summary.get('ringing_left') is None:
+        return f'  {after}{with_it}'
+    return (f'  {after}{MILLI * summary["ringing_without"]:.3g} mm without a shaper, {with_it}: '
+            f'{summary["ringing_left"]:.1%} is left')
+
+
+def status_line(record: RunRecord, figures: Mapping[str, str]) -> str:
     """Return one line about the present."""
     parts = [f'{record.joints.newest:6.1f} s', _factor(number(figures, 'real-time factor'))]
     parts.append('joints ' + ' '.join(f'{q:+.2f}' for q in record.position))
     if record.links:
-        link = max(record.tip, key=record.tip.get)
+        link = max(record.tip, key=lambda link: record.tip[link])
         parts.append(f'{link} tip {MILLI * record.tip[link]:5.1f} mm')
     delay = number(figures, 'state to command, median [ms]')
     if delay is not None:

@@ -10,11 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.felt_inertia import rigid_inertia
+from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.demo.holding import gains, rigid_inertia, stable_servo
+from flex_robot_sim.control.mode_table import excited_modes
+from flex_robot_sim.control.servo import RATIO, Sampling, ServoFit
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.linear import frequencies
 
 ANGLE, DISTANCE = 0.6, 0.3      # largest swing to either side                          [rad, m]
 ROOM = 0.35                     # and its share of half the way between the stops
@@ -25,14 +28,14 @@ BENDING = 0.06                  # acceleration over the square of the first natu
                                 # that turns like this bends by about this share of its length
 SHORTEST = 0.5                  # time of a swing                                       [s]
 PEAK_VELOCITY, PEAK_ACCELERATION = 15 / 8, 10 / math.sqrt(3)    # of minimum jerk: d/T, d/T**2
+BEGINNING = 1.0                 # rest before the first one                             [s]
 RINGING = 8                     # periods of the first mode that a rest lasts, at least
+DECAYS = 3                      # times in which the swing of a joint decays, likewise
 SHORTEST_REST, LONGEST_REST = 1.5, 20.0                         # [s]
 STIFFNESS = 2.5                 # frequency of a closed joint over that of the first mode: drives
                                 # that give way would take the ringing out of the links
-SLOWEST, ENOUGH = 0.08, 0.5     # frequency of a closed joint that is of any use        [Hz]
-SLACK = 0.15                    # that is enough too, over that of the first mode
 WISH, FASTEST = 2.5, 8.0        # and that of a stiff one                               [Hz]
-SAMPLE = 4e-3                   # between two commands that arrive, some being late      [s]
+SAMPLING = Sampling(4e-3)       # of commands that arrive, some being late
 
 
 class Swing(NamedTuple):
@@ -44,22 +47,26 @@ class Swing(NamedTuple):
     stiffness: np.ndarray   # (joints,)                             [N m/rad, N/m]
     damping: np.ndarray     # (joints,)                             [N m s/rad, N s/m]
 
+    def seconds(self, moves: int) -> float:
+        """Time that it takes to come to rest after so many motions [s]."""
+        return BEGINNING + moves * (self.duration + self.rest)
+
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, object]:
         """Parameters of the controller node, for its profile `swing`."""
-        return {'profile_poses': self.poses.ravel().tolist(),
+        return {'profile_start': BEGINNING, 'profile_poses': self.poses.ravel().tolist(),
                 'profile_duration': self.duration, 'profile_dwell': self.rest,
                 'position_gain': self.stiffness.tolist(),
                 'velocity_gain': self.damping.tolist()}
 
 
-def can_carry_itself(arm):
+def can_carry_itself(arm: ArmModel) -> bool:
     """Whether the motors hold the straight arm in its zero pose; an arm for orbit cannot."""
     carried = np.abs(carrying_efforts(arm, np.zeros(len(arm.joint_names))))
     return bool(np.all(carried <= effort_limits(arm)))
 
 
-def fitting_swing(arm):
+def fitting_swing(arm: ArmModel) -> Swing:
     """Return the Swing for an ArmModel; UsageError if no controller can hold it."""
     joints = [arm.description.joint(name) for name in arm.joint_names]
     middle, reach = _range(joints)
@@ -77,19 +84,23 @@ def fitting_swing(arm):
     turn = np.abs(distance).max()
     times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
 
-    inertia = np.max([np.diag(M) for M in inertias], axis=0)
     wish = min(max(STIFFNESS * first, WISH), FASTEST)
-    enough = min(ENOUGH, SLACK * first) if first > 0.0 else ENOUGH
-    servo = stable_servo(arm, (middle, *poses), inertia, (SLOWEST, enough, wish), SAMPLE,
-                         distance / max(times))
-    if servo is None:
-        raise UsageError(
-            f'no PD controller at the other end of a network holds {arm.description.name}: its '
-            'drives are too light for its links, which shake. Give its joints rotor_inertia, or '
-            'take another robot; `flexsim simulate` holds this one by ideal servos')
-    times.append(0.7 / servo[0])        # a soft joint takes its time, and comes to rest later
-    rest = min(max(SHORTEST_REST, RINGING * period, 2.0 / servo[0]), LONGEST_REST)
-    return Swing(poses, float(max(times)), float(rest), *gains(inertia, *servo))
+    fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
+    servo = fit.servo(wish, RATIO)
+    if servo.complaint:
+        raise UsageError(servo.complaint)
+    # a soft joint takes its time, and comes to rest later
+    times.append(0.7 / servo.frequency)
+    decay = np.max(2 * fit.inertia / servo.damping)
+    rest = min(max(SHORTEST_REST, RINGING * period, 2.0 / servo.frequency, DECAYS * decay),
+               LONGEST_REST)
+    return Swing(poses, float(max(times)), float(rest), servo.stiffness, servo.damping)
+
+
+def ringing_span(arm: ArmModel, swing: Swing) -> float:
+    """Time after a motion in which its ringing is looked at: two periods of the arm [s]."""
+    found = excited_modes(arm, swing.poses[0], (swing.stiffness, swing.damping))
+    return min(max(2.0 / found.frequencies[0], 0.5), swing.rest) if found.frequencies.size else 1.0
 
 
 def _range(joints):

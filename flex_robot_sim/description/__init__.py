@@ -6,6 +6,7 @@ Read a robot: URDF or xacro, with what `<flexibility>` says about links that ben
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
@@ -19,18 +20,25 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.exceptions import DescriptionError
 from flex_robot_sim.share import shipped_robots
 
-__all__ = ['RobotDescription', 'read_description']
+__all__ = ['RobotDescription', 'read_description', 'read_text']
 
 
-def read_description(source, xacro_arguments=None):
+def read_description(source: str | Path,
+                     xacro_arguments: Mapping[str, str] | None = None) -> RobotDescription:
     """
     Read a robot; DescriptionError says in one line where it is unusable and what to do.
+
+    Xacro is a program: a file that holds any is run with the rights of the user. For what others
+    have sent or written down there is `read_text`.
 
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise DescriptionError(f'a {type(source).__name__}', None, 'this names no robot',
+                               'Give a path, the name of a shipped robot, or the text of a URDF')
     if isinstance(source, str) and '<' in source:
-        return _read(_document_of(source))
+        return read_text(source)
     path = _find(source)
     document = Document(str(path), read_file(path))     # also keeps entity bombs from xacro
     if path.suffix == '.xacro' or _holds_xacro(document):
@@ -39,6 +47,14 @@ def read_description(source, xacro_arguments=None):
         raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
                                f'Leave out {", ".join(xacro_arguments)}')
     return _read(document)
+
+
+def read_text(text: str) -> RobotDescription:
+    """Read a robot from its URDF and from nothing else: no path, no name, no xacro."""
+    if '<' not in text:
+        raise DescriptionError('<text>', None, 'this is no text of a robot',
+                               'Give the text of a URDF, with xacro expanded')
+    return _read(_document_of(text))
 
 
 def _read(document):

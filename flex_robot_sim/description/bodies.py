@@ -1,10 +1,16 @@
 """Check that a body can have its inertia and that every joint has something to move."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.description.robot import Inertial
+from flex_robot_sim.description.robot import Inertial, Joint, Link
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document
 
 ROUNDING = 1e-6             # of the largest moment: as files are rounded                   [-]
 IDENTIFICATION = 0.2        # of the largest moment: as inertias in use are identified      [-]
@@ -20,7 +26,7 @@ class Moments(NamedTuple):
     second: np.ndarray      # (3, 3)  integral of r r^T dm  [kg m2]
     own: np.ndarray         # (3, 3)  sum of the inertias of the links, each about its own centre
 
-    def moved(self, rotation, position):
+    def moved(self, rotation: np.ndarray, position: np.ndarray) -> Moments:
         """Return the moments seen from a frame in which this one has the given pose."""
         first = rotation @ self.first
         across = np.outer(first, position)
@@ -35,7 +41,8 @@ class Moments(NamedTuple):
                        self.second + other.second, self.own + other.own)
 
 
-def check_bodies(document, links, joints, has_flexibility):
+def check_bodies(document: Document, links: Sequence[Link], joints: Sequence[Joint],
+                 has_flexibility: bool) -> None:
     """
     Raise or warn about masses and inertias that cannot be.
 
@@ -160,7 +167,7 @@ def _check_moving_masses(document, links, joints):
         beyond[joint.parent] += moments.moved(joint.rotation, joint.position)
 
 
-def moments_of(inertial):
+def moments_of(inertial: Inertial | None) -> Moments:
     """Return the Moments of a link about its frame; none if it has no <inertial>."""
     if inertial is None:
         return Moments(0.0, np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))

@@ -7,10 +7,14 @@ The text comes from anybody, so it is read without entities, external files, or 
 import re
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from lxml import etree
 
 from flex_robot_sim.exceptions import DescriptionError, one_line
+from flex_robot_sim.files import read_bytes
+
+XmlElement: TypeAlias = etree._Element
 
 LARGEST_FILE = 4 * 2**20    # [bytes]; the largest robots in use are below 1 MB
 
@@ -24,10 +28,10 @@ _ADVICE_OF_LIBXML = re.compile(r'[,:]?\s*(use|try) XML_PARSE_HUGE( option)?')
 class Document:
     """An XML document, where each element starts, and what there is to say about it."""
 
-    def __init__(self, source, content):
+    def __init__(self, source: str, content: bytes) -> None:
         """Read `content` (bytes), which came from `source`; DescriptionError if it is no XML."""
         self.source = source
-        self.warnings = []
+        self.warnings: list[str] = []
         self.text = text = self._decode(content)
         self._refuse_traps(text)
         parser = etree.XMLParser(encoding='utf-8', resolve_entities=False, no_network=True,
@@ -45,23 +49,23 @@ class Document:
                                        'Mend or complete the text there')
         self._lines = _start_lines(text, self.root)
 
-    def changed_text(self):
+    def changed_text(self) -> str:
         """Text of the elements as they are now, without an XML declaration."""
         return etree.tostring(self.root.getroottree(), encoding='unicode') + '\n'
 
-    def line(self, element):
+    def line(self, element: XmlElement) -> int:
         """Line on which `element` starts."""
         return self._lines[element]
 
-    def error(self, element, problem, remedy):
+    def error(self, element: XmlElement, problem: str, remedy: str) -> DescriptionError:
         """Return the DescriptionError that says what is wrong with `element`."""
         return self.error_at(self.line(element), problem, remedy)
 
-    def error_at(self, line, problem, remedy):
+    def error_at(self, line: int | None, problem: str, remedy: str) -> DescriptionError:
         """Return the DescriptionError that says what is wrong in `line`."""
         return DescriptionError(self.source, line, problem, remedy)
 
-    def warn(self, line, problem, remedy):
+    def warn(self, line: int, problem: str, remedy: str) -> None:
         """Note a one-line warning about `line`."""
         self.warnings.append(one_line(self.source, line, problem, remedy))
 
@@ -92,15 +96,14 @@ class Document:
                 'Mend or complete the text there')
 
 
-def read_file(path):
+def read_file(path: str | Path) -> bytes:
     """Content of the regular file `path` [bytes]; DescriptionError if it cannot be read."""
     path = Path(path)
     try:
         if path.exists() and not path.is_file():
             raise DescriptionError(path, None, 'this is not a regular file',
                                    'Give the path of a URDF or xacro file')
-        with path.open('rb') as file:
-            return file.read(LARGEST_FILE + 1)
+        return read_bytes(path, LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         what = getattr(error, 'strerror', None) or str(error)
         raise DescriptionError(path, None, f'the file cannot be read: {what}',

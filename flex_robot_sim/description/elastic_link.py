@@ -1,19 +1,26 @@
 """One flexible link: the beam that it is, and how its bending is described."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.beams import outline as outlines
-from flex_robot_sim.description.robot import ElasticBeam, FlexSensor
+from flex_robot_sim.description.robot import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import DIRECTIONS, FLEXIBILITY
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document, XmlElement
 
 MASS_AGREEMENT = 0.01       # of the mass in <inertial> with density and section        [-]
 BEAM_MISMATCH = 0.01        # of <inertial> with a uniform beam, before a warning       [-]
 NO_MOMENT = 1e-10           # moment about the beam over that of a thin rod across it   [-]
 MOST_COORDINATES = 5000     # of one link
+MOST_PER_SEGMENT = 500      # of these: a step solves for them at once
 
 _SHAPES = {'rectangle': outlines.rectangle, 'tube': outlines.tube, 'rod': outlines.rod}
 _STIFFNESS_OF = {'bending_y': 'EIz', 'bending_z': 'EIy', 'torsion': 'GJ', 'stretch': 'EA'}
@@ -28,7 +35,8 @@ class Matter(NamedTuple):
     polar_inertia: float        # density * (Iy + Iz)   [kg m]
 
 
-def read_beam(document, element, values, link):
+def read_beam(document: Document, element: XmlElement, values: Mapping[str, Any],
+              link: Link) -> ElasticBeam:
     """Return the ElasticBeam that the <link> `element` with its `values` makes of `link`."""
     children = read_children(document, element, FLEXIBILITY['link'].children)
     axes, length = _beam_frame(document, element, link, values)
@@ -166,13 +174,18 @@ def _read_discretisation(document, element, children, link, stiffness):
                 raise document.error(
                     where, f'{values["count"]} elements of "{link}" have no {count} modes of '
                     f'{direction}', f'Ask for at most {most}, or give more elements')
-        total += values['segments'] * (most if count == 'all' else count)
+        total += most if count == 'all' else count
     if not total:
         raise document.error(where, f'flexible link "{link}" has no elastic coordinates',
                              'Give it at least one, or remove it from <flexibility>')
-    if total > MOST_COORDINATES:
+    if total > MOST_PER_SEGMENT:
         raise document.error(
-            where, f'flexible link "{link}" has {total} elastic coordinates',
+            where, f'a segment of flexible link "{link}" has {total} elastic coordinates',
+            f'Keep to {MOST_PER_SEGMENT}, with more segments of fewer elements, or with a number '
+            "of modes instead of 'all'")
+    if total * values['segments'] > MOST_COORDINATES:
+        raise document.error(
+            where, f'flexible link "{link}" has {total * values["segments"]} elastic coordinates',
             f'Keep to {MOST_COORDINATES}, with fewer segments or fewer {tag}')
     return {'coordinates': coordinates, 'elements': values.get('count', 0),
             'segments': values['segments'], 'boundary': values.get('boundary', 'static')}
@@ -201,17 +214,17 @@ def _read_sensors(document, elements, link, length, coordinates):
         if name in sensors:
             raise document.error(element, f'flexible link "{link}" has two flex sensors "{name}"',
                                  'Rename one of them')
-        if not start < end <= length * (1 + 1e-9):
+        if not start <= end <= length * (1 + 1e-9):
             raise document.error(
                 element, f'flex sensor "{name}" reaches from {start:g} to {end:g} m on a beam of '
-                f'{length:g} m', 'Give 0 <= from < to <= length')
+                f'{length:g} m', 'Give 0 <= from <= to <= length')
         direction = _BENDING_IN[values['plane']]
         if not coordinates[direction]:
             raise document.error(
                 element, f'flex sensor "{name}" measures in the plane {values["plane"]}, but '
                 f'flexible link "{link}" has no coordinates of {direction}',
                 f'Give it coordinates of {direction}, or remove the sensor')
-        sensors[name] = FlexSensor(name, start, min(end, length), values['plane'])
+        sensors[name] = FlexSensor(name, min(start, length), min(end, length), values['plane'])
     return tuple(sensors.values())
 
 

@@ -1,19 +1,30 @@
 """What `<flexibility>` says: elastic beams and joints that give."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.description.elastic_link import read_beam
+from flex_robot_sim.description.elastic_link import MOST_COORDINATES, read_beam
 from flex_robot_sim.description.slips import warn_of_slips
 from flex_robot_sim.description.values import read_attributes, read_children, unknown_name
 from flex_robot_sim.description.words import FLEXIBILITY
 
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document, XmlElement
+    from flex_robot_sim.description.robot import Joint, Link
+
 STATION_TOLERANCE = 1e-3    # of the length, how far a child may hang beyond an end     [-]
+MATRICES = 8                # of the elastic coordinates of a body, in the arm and its scratch
+SETBACKS = 4                # rows of them for each body, in the station that carries it
+MOST_MEMORY = 1.0           # of all links                                              [GB]
 FARTHEST_BESIDE = 2.0       # lengths that a child lies beside the beam before a warning
 
 
-def add_flexibility(document, element, links, joints):
+def add_flexibility(document: Document, element: XmlElement | None, links: dict[str, Link],
+                    joints: dict[str, Joint]) -> None:
     """
     Make links and joints flexible as the <flexibility> `element` says (None: nothing to do).
 
@@ -37,9 +48,30 @@ def add_flexibility(document, element, links, joints):
                                      'Keep one of them')
             seen.add(name)
             items[name] = add(document, child, values, items[name])
+    _check_size(document, element, links)
     for joint in joints.values():
         if joint.parent in links and links[joint.parent].beam is not None:
             _check_station(document, links[joint.parent], joint)
+
+
+def _check_size(document, element, links):
+    """Refuse what a machine cannot hold: rows of all bodies are as long as the longest."""
+    beams = [link.beam for link in links.values() if link.beam is not None]
+    if not beams:
+        return
+    total = sum(beam.segments * beam.freedom for beam in beams)
+    if total > MOST_COORDINATES:
+        document.warn(document.line(element), f'this robot has {total} elastic coordinates, more '
+                      'than can be simulated',
+                      f'Keep to {MOST_COORDINATES}, with fewer segments, modes or elements')
+    bodies = len(links) + sum(beam.segments - 1 for beam in beams)
+    stations = sum(beam.segments * beam.stations for beam in beams) + bodies
+    size, width = max(beam.freedom for beam in beams), max(beam.overlap for beam in beams)
+    memory = 8e-9 * size * (MATRICES * bodies * size + stations * (width + 3)
+                            + SETBACKS * bodies + MATRICES * total)
+    if memory > MOST_MEMORY:
+        raise document.error(element, f'the elastic links of this robot need {memory:.2g} GB',
+                             f'Keep to {MOST_MEMORY:g} GB, with fewer coordinates in a segment')
 
 
 def _add_beam(document, element, values, link):
@@ -59,17 +91,29 @@ def _add_gear(document, element, values, joint):
             raise document.error(
                 element, f'joint "{joint.name}" has a damping but no stiffness',
                 "Give its stiffness, or put the friction into the joint's <dynamics>")
-        if values['rotor_inertia'] == 0:
+        if values['rotor_inertia'] == 0 and values['static_friction'] is None and (
+                values['spring_stiffness'] == 0):
             raise document.error(
-                element, f'joint "{joint.name}" has neither stiffness nor rotor_inertia',
-                'Give one of them, or remove the joint from <flexibility>')
+                element, f'joint "{joint.name}" has no stiffness, rotor_inertia, spring_stiffness '
+                'or static_friction', 'Give one of them, or remove the joint from <flexibility>')
         values['stiffness'] = np.inf
     elif values['rotor_inertia'] == 0:
         raise document.error(
             element, f'flexible joint "{joint.name}" has no rotor_inertia, so that its motor side '
             'has no mass', 'Give rotor_inertia [kg m2]')
+    if values['static_friction'] is None:
+        values['static_friction'] = joint.coulomb_friction
+    elif values['static_friction'] < joint.coulomb_friction:
+        raise document.error(
+            element, f'joint "{joint.name}" has a static_friction of '
+            f'{values["static_friction"]:g}, less than the friction of '
+            f'{joint.coulomb_friction:g} in its <dynamics>', 'Correct one of them')
     return replace(joint, stiffness=values['stiffness'], damping=values['damping'],
-                   rotor_inertia=values['rotor_inertia'], gear_ratio=values['gear_ratio'])
+                   rotor_inertia=values['rotor_inertia'], gear_ratio=values['gear_ratio'],
+                   static_friction=values['static_friction'],
+                   stribeck_rate=values['stribeck_rate'],
+                   spring_stiffness=values['spring_stiffness'],
+                   spring_reference=values['spring_reference'])
 
 
 def _check_station(document, link, joint):

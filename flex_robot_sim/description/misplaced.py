@@ -1,9 +1,15 @@
 """Find what belongs to `<flexibility>` and stands where it would be passed over."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from flex_robot_sim.description.values import closest
 from flex_robot_sim.description.words import FLEXIBILITY
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document
 
 # `damping` is URDF's own word for the friction of a joint, and `material` that for a colour
 _ELEMENTS_OF_LINK = set(FLEXIBILITY['link'].children) - {'material'}
@@ -11,7 +17,7 @@ _ATTRIBUTES = {tag: set(FLEXIBILITY[tag].attributes) - {'name', 'damping'}
                for tag in ('link', 'joint')}
 
 
-def refuse_misplaced(document):
+def refuse_misplaced(document: Document) -> None:
     """Raise if a <flexibility>, or a part of one, stands where no reader would look for it."""
     root = document.root
     for element in root.iterchildren('*'):

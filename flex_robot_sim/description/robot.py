@@ -1,6 +1,7 @@
 """A robot as its description says it: plain values in SI units, base to tip."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -37,22 +38,43 @@ class ElasticBeam:
     EIz: float                  # resists bending_y; nan where the link is rigid        [N m2]
     GJ: float                   # nan where the link is rigid                           [N m2]
     EA: float                   # nan where the link is rigid                           [N]
-    coordinates: dict           # direction -> number of coordinates, or 'all'
+    coordinates: dict[str, int | Literal['all']]    # direction -> number of coordinates, or 'all'
     elements: int               # finite elements per segment; 0: assumed modes
     segments: int               # flexible bodies that the beam is cut into
     boundary: str               # 'static', 'free', 'mass' or 'inertia'; see words.py
     damping_ratio: float        # of every mode                                         [-]
     damping_time: float         # damping / stiffness (Kelvin-Voigt)                    [s]
-    sensors: tuple = ()         # FlexSensor
-    size: tuple = None          # outer size along y and z; None: only stiffnesses  [m]
+    sensors: tuple[FlexSensor, ...] = ()
+    size: tuple[float, float] | None = None     # outer, along y and z; None: only stiffnesses [m]
     is_round: bool = False      # a rod or a tube
 
-    def stiffness(self, direction):
+    def count(self, direction: str) -> int:
+        """Number of elastic coordinates of a segment in one direction."""
+        count = self.coordinates[direction]
+        per_element = 2 if direction.startswith('bending') else 1
+        return self.elements * per_element if count == 'all' else count
+
+    @property
+    def freedom(self) -> int:
+        """Number of elastic coordinates of a segment."""
+        return sum(self.count(direction) for direction in self.coordinates)
+
+    @property
+    def stations(self) -> int:
+        """Number of mass points of a segment, or a few more."""
+        return 6 * self.elements or 10 + 4 * max(self.count(name) for name in self.coordinates)
+
+    @property
+    def overlap(self) -> int:
+        """How many shapes of one direction overlap with one of them."""
+        return max(7 if count == 'all' else count for count in self.coordinates.values())
+
+    def stiffness(self, direction: str) -> float:
         """Stiffness that resists motion along `direction` [N m2; stretch: N]."""
         return {'bending_y': self.EIz, 'bending_z': self.EIy,
                 'torsion': self.GJ, 'stretch': self.EA}[direction]
 
-    def station(self, point):
+    def station(self, point: np.ndarray) -> float:
         """Distance along the beam [m] of the station nearest to `point` (3,) [m, link frame]."""
         return float(self.axes[:, 0] @ point)
 
@@ -63,8 +85,8 @@ class Link:
 
     name: str
     line: int                   # where the description says it
-    inertial: Inertial = None   # None: a frame without mass
-    beam: ElasticBeam = None    # None: rigid
+    inertial: Inertial | None = None    # None: a frame without mass
+    beam: ElasticBeam | None = None     # None: rigid
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,20 +107,24 @@ class Joint:
     velocity: float = np.inf    # largest speed                               [rad/s or m/s]
     viscous_friction: float = 0.0   # [N m s/rad or N s/m]
     coulomb_friction: float = 0.0   # [N m or N]
-    mimics: str = None          # joint that it would follow; it is held instead
-    held_at: float = None       # position at which a mimic joint is held     [rad or m]
+    mimics: str | None = None       # joint that it would follow; it is held instead
+    held_at: float | None = None    # position at which a mimic joint is held     [rad or m]
     stiffness: float = np.inf   # motor side to link side; inf: rigid         [N m/rad or N/m]
     damping: float = 0.0        # beside the stiffness                        [N m s/rad or N s/m]
     rotor_inertia: float = 0.0  # about the motor's own axis                  [kg m2]
     gear_ratio: float = 1.0     # motor speed over joint speed                [1 or rad/m]
+    static_friction: float = 0.0    # dry friction at rest                    [N m or N]
+    stribeck_rate: float = 0.01     # in which it falls to coulomb_friction   [rad/s or m/s]
+    spring_stiffness: float = 0.0   # across the joint, beside the drive      [N m/rad or N/m]
+    spring_reference: float = 0.0   # where this spring pulls nowhere         [rad or m]
 
     @property
-    def moves(self):
+    def moves(self) -> bool:
         """Whether the joint has a coordinate."""
         return self.kind != 'fixed' and self.held_at is None
 
     @property
-    def reflected_inertia(self):
+    def reflected_inertia(self) -> float:
         """Inertia of the rotor as the joint feels it [kg m2 or kg]."""
         return self.rotor_inertia * self.gear_ratio**2
 
@@ -109,24 +135,30 @@ class RobotDescription:
 
     name: str
     source: str                 # file, as given by the user, or '<text>'
-    links: tuple                # Link; the first is the fixed base
-    joints: tuple               # Joint; joints[i] carries links[i + 1]
-    warnings: tuple = field(default=())     # lines `file:line: what. what to do.`
+    links: tuple[Link, ...]     # the first is the fixed base
+    joints: tuple[Joint, ...]   # joints[i] carries links[i + 1]
+    warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
 
     @property
-    def joint_names(self):
+    def joint_names(self) -> list[str]:
         """Names of the joints that move, base to tip."""
         return [joint.name for joint in self.joints if joint.moves]
 
-    def link(self, name):
+    def link(self, name: str) -> Link:
         """Return the link called `name`; KeyError if there is none."""
         return {link.name: link for link in self.links}[name]
 
-    def joint(self, name):
+    def joint(self, name: str) -> Joint:
         """Return the joint called `name`; KeyError if there is none."""
         return {joint.name: joint for joint in self.joints}[name]
 
-    def children(self, link_name):
+    def beam(self, link_name: str) -> ElasticBeam:
+        """Return the beam of a flexible link."""
+        beam = self.link(link_name).beam
+        assert beam is not None, f'{link_name} is rigid'
+        return beam
+
+    def children(self, link_name: str) -> list[Joint]:
         """Joints that `link_name` carries."""
         return [joint for joint in self.joints if joint.parent == link_name]

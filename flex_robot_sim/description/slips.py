@@ -1,14 +1,24 @@
 """Warn of a beam that is out of proportion, as by a factor of a thousand in a unit."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document, XmlElement
+    from flex_robot_sim.description.robot import Link
 
 SOUND = 5000.0      # speed of sound along a bar of steel, aluminium or glass   [m/s]
 THICKEST = 1 / 3    # of the length of a beam, in one of two senses             [-]
 
 
-def warn_of_slips(document, link):
+def warn_of_slips(document: Document, link: Link) -> None:
     """Warn of the sizes and stiffnesses of the flexible `link`."""
     beam, line = link.beam, link.line
+    assert beam is not None
     if not 1e-3 <= beam.length <= 100:
         document.warn(line, f'flexible link "{link.name}" is {beam.length:g} m long',
                       'Give lengths in m, not in mm')
@@ -31,7 +41,8 @@ def warn_of_slips(document, link):
                       'Check EIy, EIz [N m2] and EA [N]; beam theory needs a slender link')
 
 
-def warn_of_material(document, element, link, made_of):
+def warn_of_material(document: Document, element: XmlElement, link: str,
+                     made_of: Mapping[str, Any]) -> None:
     """Warn of moduli and a density that no solid has; `element` is the <material> of `link`."""
     line = document.line(element)
     for name in ('E', 'G'):
@@ -46,7 +57,7 @@ def warn_of_material(document, element, link, made_of):
                       'solid', 'Give it in kg/m3')
 
 
-def is_slip(ratio, tolerance):
+def is_slip(ratio: float, tolerance: float) -> bool:
     """Whether `ratio` is a power of a thousand, other than 1, within the relative `tolerance`."""
     power = round(np.log10(ratio) / 3)
     return power != 0 and abs(ratio / 10.0**(3 * power) - 1) <= tolerance

@@ -1,15 +1,22 @@
 """What `flexsim check` says of a robot: one dictionary, and the same as text."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
 from flex_robot_sim.description.words import DIRECTIONS
 from flex_robot_sim.exceptions import plain
 
+if TYPE_CHECKING:
+    from flex_robot_sim.description.robot import RobotDescription
+
 _UNITS = {'length': 'm', 'mass': 'kg', 'EIy': 'N m2', 'EIz': 'N m2', 'GJ': 'N m2', 'EA': 'N'}
 
 
-def summarise(robot):
+def summarise(robot: RobotDescription) -> dict[str, Any]:
     """Return what is worth knowing of a RobotDescription, ready for JSON; SI units and Hz."""
     return {
         'name': robot.name,
@@ -20,7 +27,7 @@ def summarise(robot):
     }
 
 
-def as_text(summary):
+def as_text(summary: Mapping[str, Any]) -> Iterator[str]:
     """Lines that show a summary to a person."""
     return (plain(line) for line in _lines(summary))
 
@@ -88,7 +95,8 @@ def _joint(joint):
         'held_at': joint.held_at,
         **{name: _number(getattr(joint, name)) for name in (
             'lower', 'upper', 'effort', 'velocity', 'viscous_friction', 'coulomb_friction',
-            'stiffness', 'damping', 'rotor_inertia', 'gear_ratio')},
+            'stiffness', 'damping', 'rotor_inertia', 'gear_ratio', 'static_friction',
+            'stribeck_rate', 'spring_stiffness', 'spring_reference')},
     }
 
 

@@ -1,9 +1,19 @@
 """Put links and joints in order, base to tip, or say why they are no tree."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from flex_robot_sim.description.values import unknown_name
 
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document
+    from flex_robot_sim.description.robot import Joint, Link
 
-def order(document, links, joints):
+
+def order(document: Document, links: Mapping[str, Link],
+          joints: Mapping[str, Joint]) -> tuple[list[Link], list[Joint]]:
     """
     Links and joints of the tree, every link after the one that carries it.
 
@@ -13,7 +23,7 @@ def order(document, links, joints):
     roots = [name for name in links if name not in carriers]
     if not roots:
         raise _loop(document, carriers, next(iter(links)), ', and the robot has no base')
-    children = {name: [] for name in links}
+    children: dict[str, list[Joint]] = {name: [] for name in links}
     for joint in joints.values():
         children[joint.parent].append(joint)
     ordered_links, ordered_joints = _walk(links, children, roots[0])

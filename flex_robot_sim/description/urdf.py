@@ -1,6 +1,9 @@
 """Links and joints, from the elements that URDF itself has."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +17,16 @@ from flex_robot_sim.description.words import (
     URDF_UNKNOWN_ATTRIBUTE,
 )
 
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document, XmlElement
+
 FULL_TURN = 6.3     # [rad]; larger angles of an origin are probably degrees
 
 _ORIENTATION = re.compile('quat|rot|orient|euler|wxyz', re.IGNORECASE)
 
 
-def read_robot(document):
+def read_robot(
+        document: Document) -> tuple[str, dict[str, Link], dict[str, Joint], XmlElement | None]:
     """
     Links and joints as the document lists them, not yet checked against each other.
 
@@ -187,4 +194,5 @@ def _read_limits(document, element, name, kind, limit, mimic):
 def _read_friction(dynamics):
     if dynamics is None:
         return {}
-    return {'viscous_friction': dynamics['damping'], 'coulomb_friction': dynamics['friction']}
+    return {'viscous_friction': dynamics['damping'], 'coulomb_friction': dynamics['friction'],
+            'static_friction': dynamics['friction']}

@@ -1,12 +1,20 @@
 """Read the attributes and children of one element against its row of the vocabulary."""
 
+from __future__ import annotations
+
 import difflib
 import math
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.description.words import REQUIRED
+from flex_robot_sim.description.words import REQUIRED, Element
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import Document, XmlElement
+    from flex_robot_sim.exceptions import DescriptionError
 
 LARGEST = 1e30      # a few values above it have no finite product
 SMALLEST = 1e-30    # what is below it is rounding of zero
@@ -14,14 +22,15 @@ SMALLEST = 1e-30    # what is below it is rounding of zero
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 
 
-def closest(word, known, similarity=0.6):
+def closest(word: str, known: Iterable[str], similarity: float = 0.6) -> str | None:
     """Return the word of `known` that was probably meant, or None."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     match = difflib.get_close_matches(word.lower(), by_lower_case, 1, similarity)
     return by_lower_case[match[0]] if match else None
 
 
-def read_attributes(document, element, row, unknown='error', passed_over=()):
+def read_attributes(document: Document, element: XmlElement, row: Element, unknown: str = 'error',
+                    passed_over: Collection[str] = ()) -> dict[str, Any]:
     """
     Values of the attributes of `element`, by name, defaults filled in.
 
@@ -38,7 +47,8 @@ def read_attributes(document, element, row, unknown='error', passed_over=()):
             for name, attribute in row.attributes.items()}
 
 
-def read_children(document, element, known, passed_over=None):
+def read_children(document: Document, element: XmlElement, known: Iterable[str],
+                  passed_over: Collection[str] | None = None) -> dict[str, list[XmlElement]]:
     """
     Child elements by tag, each a list in the order of the document.
 
@@ -46,7 +56,7 @@ def read_children(document, element, known, passed_over=None):
     :param passed_over: further tags that may stand there; None: nothing else may stand there,
         neither elements nor text.
     """
-    found = {tag: [] for tag in known}
+    found: dict[str, list[XmlElement]] = {tag: [] for tag in known}
     if passed_over is None:
         _refuse_text(document, element)
     for child in element.iterchildren('*'):
@@ -60,7 +70,8 @@ def read_children(document, element, known, passed_over=None):
     return found
 
 
-def only(document, children, tag):
+def only(document: Document, children: Mapping[str, Sequence[XmlElement]],
+         tag: str) -> XmlElement | None:
     """Return the only element `tag` of `children`, or None; two of them are an error."""
     if len(children[tag]) > 1:
         first, second = children[tag][:2]
@@ -70,7 +81,8 @@ def only(document, children, tag):
     return children[tag][0] if children[tag] else None
 
 
-def unknown_name(document, line, problem, name, known):
+def unknown_name(document: Document, line: int | None, problem: str, name: str,
+                 known: Iterable[str]) -> DescriptionError:
     """Return the DescriptionError about a `name` that is none of the `known` ones."""
     meant = closest(name, known)
     return document.error_at(line, problem, f'Did you mean "{meant}"' if meant else

@@ -21,19 +21,19 @@ class Attribute(NamedTuple):
     unit: str               # of the value; '' where it has none
     default: object         # REQUIRED, None (absent means something of its own) or a value
     meaning: str
-    above: float = None     # exclusive lower bound
-    at_least: float = None  # inclusive lower bound
-    below: float = None     # exclusive upper bound
-    at_most: float = None   # inclusive upper bound
-    choices: tuple = ()
+    above: float | None = None     # exclusive lower bound
+    at_least: float | None = None  # inclusive lower bound
+    below: float | None = None     # exclusive upper bound
+    at_most: float | None = None   # inclusive upper bound
+    choices: tuple[str, ...] = ()
 
 
 class Element(NamedTuple):
     """One element: its attributes, and the elements that may stand in it."""
 
     meaning: str
-    attributes: dict
-    children: tuple = ()
+    attributes: dict[str, Attribute]
+    children: tuple[str, ...] = ()
 
 
 def _number(unit, default, meaning, **bounds):
@@ -127,7 +127,8 @@ FLEXIBILITY = {
         }),
     'damping': Element(
         'internal damping of the beam, one of the two; without it the beam has none', {
-            'ratio': _number('', None, 'fraction of critical damping, the same for every mode',
+            'ratio': _number('', None, 'fraction of critical damping of every mode of the arm at '
+                             'zero with its joints locked',
                              at_least=0.0, below=1.0),
             'time_constant': _number('s', None, 'Kelvin-Voigt: damping = time_constant * '
                                      'stiffness', at_least=0.0),
@@ -136,12 +137,13 @@ FLEXIBILITY = {
         'measures the mean curvature between two stations of the beam', {
             'name': _name('published as `<link>/<name>`'),
             'from': _number('m', REQUIRED, 'first station, from the link origin', at_least=0.0),
-            'to': _positive('m', REQUIRED, 'last station, from the link origin'),
+            'to': _number('m', REQUIRED, 'last station, from the link origin; the first again '
+                          'for the curvature at a point', at_least=0.0),
             'plane': Attribute('choice', '', REQUIRED, 'plane in which it bends: `xy` or `xz`',
                                choices=('xy', 'xz')),
         }),
     'joint': Element(
-        'gives a moving joint of the robot a gear that yields and a rotor', {
+        'gives a moving joint a gear that yields, a rotor, a spring, and friction that sticks', {
             'name': _name('the joint'),
             'stiffness': _positive('N m/rad or N/m', None,
                                    'between motor side and link side; absent: rigid'),
@@ -150,6 +152,15 @@ FLEXIBILITY = {
                                      'above 0 beside a stiffness', at_least=0.0),
             'gear_ratio': _positive('1 or rad/m', 1.0, 'motor speed over joint speed; the joint '
                                     'feels rotor_inertia * gear_ratio^2'),
+            'static_friction': _number('N m or N', None, 'dry friction at rest, at least the '
+                                       '`friction` of <dynamics>, which it is if absent',
+                                       at_least=0.0),
+            'stribeck_rate': _positive('rad/s or m/s', 0.01, 'rate in which it falls to the '
+                                       'friction in motion'),
+            'spring_stiffness': _number('N m/rad or N/m', 0.0, 'of a spring across the joint, '
+                                        'beside the motor', at_least=0.0),
+            'spring_reference': _number('rad or m', 0.0, 'position at which this spring pulls '
+                                        'nowhere'),
         }),
 }
 

@@ -3,12 +3,13 @@
 import re
 import shlex
 import subprocess
-import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from flex_robot_sim.description.values import closest
 from flex_robot_sim.exceptions import DescriptionError
+from flex_robot_sim.interpreter import run_text
 
 PATIENCE = 30.0     # [s]; the largest robots in use expand within a second
 
@@ -35,7 +36,7 @@ xacro.main()
 """
 
 
-def expand(path, arguments):
+def expand(path: Path, arguments: Mapping[str, str]) -> bytes:
     """
     Return the URDF text [bytes] that xacro makes of the file `path`.
 
@@ -58,8 +59,8 @@ def expand(path, arguments):
 
 def _run(path, words):
     try:
-        return subprocess.run([sys.executable, '-c', _PROGRAM, *words], capture_output=True,
-                              timeout=PATIENCE, check=False, stdin=subprocess.DEVNULL)
+        return subprocess.run(run_text(_PROGRAM, *words), capture_output=True, timeout=PATIENCE,
+                              check=False, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired as error:
         raise DescriptionError(path, None, f'xacro did not end within {PATIENCE:g} s',
                                'Look for a macro or an expression without an end') from error

@@ -1,21 +1,31 @@
 """
 The geometry of `bending_markers`: flexible links as short straight pieces, coloured by strain.
 
-All pieces of all links are rows of the same few arrays, in the base frame, so that a node makes
-its messages once and then only copies numbers into them.
+All pieces of all links are rows of the same few arrays, so that a node makes its messages once and
+then only copies numbers into them.
+
+Where a link bends, its straight pieces end in a mitre: each is so much longer than its chord that
+it reaches the mitre everywhere, so that no wedge opens outside. What is beyond the mitre lies
+inside the next piece.
 """
 
-import numbers
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from flex_robot_sim.beams import SETBACK_POINTS
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.sections import drawn_sections
 from flex_robot_sim.exceptions import SettingError
 
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+LEAST_STRAIN = 1e-12        # that a colour may stand for: smaller ones mean nothing, and overflow
 LIMIT = 0.1         # tip deflection over length at which a link has its full colour; that of a
 #                     cantilever with a force at its end has the root curvature 3 LIMIT / length
 
@@ -30,7 +40,11 @@ class BentLink(NamedTuple):
 
 
 class Bent(NamedTuple):
-    """Flexible links as they are bent now; k pieces, and a node at either end of each."""
+    """
+    Flexible links as they are bent now; k pieces, and a node at either end of each.
+
+    All places are in the base frame, or each in the frame of its link.
+    """
 
     axis: np.ndarray            # (nodes, 3)  deflected axis                            [m]
     position: np.ndarray        # (k, 3)      centre of a piece                         [m]
@@ -43,7 +57,7 @@ class Bent(NamedTuple):
 class BendingShape:
     """Makes pieces of the flexible links of an arm."""
 
-    def __init__(self, arm, pieces=20, full_scale=None):
+    def __init__(self, arm: ArmModel, pieces: int = 20, full_scale: float | None = None) -> None:
         """
         Take `arm` (ArmModel).
 
@@ -52,7 +66,7 @@ class BendingShape:
             of which only stiffnesses are known, that is the bending at the root of a link whose
             tip a force has moved by a tenth of its length, where the model ends.
         """
-        if not isinstance(pieces, numbers.Integral) or pieces < 1:
+        if not isinstance(pieces, (int, np.integer)) or pieces < 1:
             raise SettingError(f'pieces = {pieces!r} must be a whole number >= 1: markers per '
                                'flexible link')
         if full_scale is not None and not 0 < full_scale < np.inf:
@@ -80,55 +94,95 @@ class BendingShape:
         self._node_x, self._node_e = np.array(nodes.x), nodes.coordinates()
         self._shape = nodes.maps(lambda beam, x: beam.shape(x), 3)
         self._H = nodes.shortenings() if self._shortens else None
+        self._setback = nodes.setbacks() if self._shortens else None
         self._e = middles.coordinates()
+        self._root, self._axes = np.arange(len(arm.arrays.parent)), np.tile(
+            np.eye(3), (len(arm.arrays.parent), 1, 1))
+        for link, bodies in arm.segments.items():
+            self._root[bodies] = bodies[0]
+            self._axes[bodies] = arm.description.beam(link).axes
         self._turn = middles.maps(lambda beam, x: beam.turn(x), 3)
         self._curvature = middles.maps(lambda beam, x: beam.strain(x)[:, :1:-1], 2)  # v'', -w''
         # a piece lies between two nodes that follow each other on one body
         self._first = np.flatnonzero(self._node_body[1:] == self._node_body[:-1])
         k = len(self._body)
+        # pieces that have another one of their link behind them
+        self._followed = np.array([piece for row in self.links for piece in range(
+            row.pieces.start, row.pieces.stop - 1)], int)
         self._size, self._lever = np.empty((2, k, 2))
         self._round = np.empty(k, bool)
         for row in self.links:
-            section, length = sections[row.link], arm.description.link(row.link).beam.length
+            section, length = sections[row.link], arm.description.beam(row.link).length
             self._size[row.pieces], self._round[row.pieces] = section.size, section.is_round
             self._lever[row.pieces] = (
-                np.array(section.size) / 2 / full_scale if full_scale and section.is_known
-                else length / (3 * LIMIT))
+                np.array(section.size) / 2 / max(full_scale, LEAST_STRAIN)
+                if full_scale and section.is_known else length / (3 * LIMIT))
 
-    def bent(self, coordinates):
-        """Return the Bent links for the coordinates (n,) of the arm."""
+    def bent(self, coordinates: np.ndarray, in_links: bool = False) -> Bent:
+        """
+        Return the Bent links for the coordinates (n,) of the arm.
+
+        :param in_links: each in the frame of its link, and not in the base frame.
+        """
         q = self._posture.take(coordinates)
         if not self.links:
-            return Bent(*(np.zeros((0, width)) for width in (3, 3, 4, 3, 4)), np.zeros(0))
+            vectors, quaternions = np.zeros((0, 3)), np.zeros((0, 4))
+            return Bent(vectors, vectors, quaternions, vectors, quaternions, np.zeros(0))
         q = np.append(q, 0.0)       # what rows without a coordinate ask for
-        axis = self._axis(q)
-        first, R = self._first, self._posture.base_R[self._body]
+        base_R, base_p = self._bodies(in_links)
+        axis = self._axis(q, base_R, base_p)
+        first, R = self._first, base_R[self._body]
         chord = axis[first + 1] - axis[first]
         length = np.sqrt(np.einsum('ka,ka->k', chord, chord))
-        e = q[self._e]
-        frame = _frames(chord / length[:, None], R, np.einsum('kan,kn->ka', self._turn, e))
+        e, x = q[self._e], chord / length[:, None]
+        frame = _frames(x, R, np.einsum('kan,kn->ka', self._turn, e))
+        before, behind = self._mitres(frame, length)
         load = self._load(np.einsum('kan,kn->ka', self._curvature, e))
         along = np.where(self._round, 2, 0)
         scale = np.empty((len(length), 3))
         scale[:, 1:] = self._size
         scale[self._round, 0] = self._size[self._round, 0]
-        scale[np.arange(len(length)), along] = length
+        scale[np.arange(len(length)), along] = length + before + behind
         # a cylinder has its axis along z: y, z, x of the section are its x, y, z
         frame[self._round] = np.roll(frame[self._round], -1, axis=2)
         last = len(self._colours) - 1
         rgba = self._colours[np.minimum(load * last, last).astype(int)]
-        return Bent(axis, axis[first] + chord / 2, Rotation.from_matrix(frame).as_quat(), scale,
-                    rgba, load)
+        position = axis[first] + chord / 2 + x * ((behind - before) / 2)[:, None]
+        return Bent(axis, position, Rotation.from_matrix(frame).as_quat(), scale, rgba, load)
 
-    def _axis(self, q):
-        """Nodes (nodes, 3) of the deflected axes in the base frame [m]."""
+    def _bodies(self, in_links):
+        """Rotations and origins of all bodies in the base, or in the frame of their link."""
+        R, p = self._posture.base_R, self._posture.base_p
+        if not in_links:
+            return R, p
+        to_link = self._axes @ R[self._root].transpose(0, 2, 1)
+        return to_link @ R, np.einsum('kab,kb->ka', to_link, p - p[self._root])
+
+    def _axis(self, q, base_R, base_p):
+        """Nodes (nodes, 3) of the deflected axes, where `base_R` and `base_p` are [m]."""
         e = q[self._node_e]
         local = np.einsum('kan,kn->ka', self._shape, e)
         local[:, 0] += self._node_x
         if self._shortens:
             local[:, 0] -= 0.5 * np.einsum('kn,kn->k', e, np.einsum('knm,km->kn', self._H, e))
-        R, p = self._posture.base_R[self._node_body], self._posture.base_p[self._node_body]
+            slopes = np.einsum('kgan,kn->kga', self._setback, e)
+            local[:, 1:] -= np.einsum('kga,kgb,kgb->ka', slopes, slopes, slopes)
+        R, p = base_R[self._node_body], base_p[self._node_body]
         return np.einsum('kab,kb->ka', R, local) + p
+
+    def _mitres(self, frame, length):
+        """How much longer than its chord a piece is at its root and at its end, (k,) each [m]."""
+        before, behind = np.zeros((2, len(length)))
+        i = self._followed
+        for own, other, out in ((i, i + 1, behind), (i + 1, i, before)):
+            # the next axis seen from here: sin of the angle across, cos along
+            turn = np.einsum('kab,ka->kb', frame[own], frame[other, :, 0])
+            parts = np.abs(turn[:, 1:]) * self._size[own] / 2
+            across = np.where(self._round[own], np.hypot(parts[:, 0], parts[:, 1]),
+                              parts.sum(axis=1))
+            # tan(angle / 2) = sin / (1 + cos); nearly folded over, half a piece must do
+            out[own] = np.minimum(across / np.maximum(1.0 + turn[:, 0], 1e-9), length[own] / 2)
+        return before, behind
 
     def _load(self, curvature):
         """Bending in both planes, over full scale: at a corner of a box they add."""
@@ -197,3 +251,13 @@ class _Rows:
             rest = self._most - H.shape[1]
             rows.append(np.pad(H, [(0, 0), (0, rest), (0, rest)]))
         return np.concatenate(rows) if rows else np.zeros((0, self._most, self._most))
+
+    def setbacks(self):
+        """Slopes whose cubes set every row back (T10), (rows, 4, 2, n); zero without segments."""
+        found = np.zeros((len(self.x), SETBACK_POINTS, 2, self._most))
+        for row, (body, x) in enumerate(zip(self.body, self.x)):
+            beam = self.arm.beams[body]
+            if beam.is_segment:
+                for axis, part in enumerate(beam.bending):
+                    found[row, :, axis, part] = beam.setback(x)[:, part]
+        return found

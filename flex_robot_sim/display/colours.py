@@ -19,7 +19,7 @@ _TO_RGB = np.array([[4.0767416621, -3.3077115913, 0.2309699292],
                     [-0.0041960863, -0.7034186147, 1.7076147010]])
 
 
-def colour_ramp(steps=256):
+def colour_ramp(steps: int = 256) -> np.ndarray:
     """Return `steps` colours (steps, 4), red, green, blue and alpha from 0 to 1."""
     lightness, chroma, hue = np.array(_ANCHORS).T
     angle = np.radians(hue)

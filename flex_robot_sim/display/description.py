@@ -10,20 +10,31 @@ A URDF draws a link in one piece, so a bending link cannot be drawn by it. By de
 are taken out, because `bending_markers` draws it as it bends, and a straight one beside it would
 be wrong; what only sits on it, a motor housing or a flange at the root or where something is
 carried, stays and rides along. Meshes cannot be told apart and are taken out.
+
+Each flexible link also gets the fixed frame LINK/undeformed_tip, in which its tip deflection is
+told.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
 from flex_robot_sim.display.visuals import read_visuals
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
 _NOTE = (f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'
          '     display_joint_states brings. Simulate and control the original, not this. -->\n')
 
 
-def display_description(arm, keep_straight=False):
+def display_description(arm: ArmModel, keep_straight: bool = False) -> str:
     """
     Return the text of the display description of an ArmModel.
 
@@ -36,20 +47,22 @@ def display_description(arm, keep_straight=False):
     joints, links = _by_name(root, 'joint'), _by_name(root, 'link')
     found = places(arm)
     for place in found:
-        beam = arm.description.link(place.link).beam
+        beam = arm.description.beam(place.link)
         links[place.name] = _add_virtual_joints(root, place, beam)
         for name in place.joints:
             offset = arm.description.joint(name).position - station_point(beam, place)
             joints[name].find('parent').set('link', place.name)
             _put(joints[name], offset)
+    for link in arm.segments:
+        _add_undeformed_tip(root, link, arm.description.beam(link), {*links, *joints})
     if not keep_straight:
         for link in arm.segments:
-            beam = arm.description.link(link).beam
+            beam = arm.description.beam(link)
             _sort_visuals(root, links, link, beam, [p for p in found if p.link == link])
     return _NOTE + document.changed_text()
 
 
-def is_display_description(text):
+def is_display_description(text: str) -> bool:
     """Whether `text` is what `display_description` made, and so no robot to simulate."""
     return MARK in text
 
@@ -76,6 +89,24 @@ def _add_virtual_joints(root, place, beam):
              effort='0', velocity='0')
         carrier = child
     return link
+
+
+def _add_undeformed_tip(root, link, beam, taken):
+    """Add the frame at the tip of the straight link, x along the beam, if its name is free."""
+    name = undeformed_tip(link)
+    if name in taken:
+        return
+    _add(root, 'link', name=name)
+    joint = _add(root, 'joint', name=f'{name}_joint', type='fixed')
+    turn = Rotation.from_matrix(beam.axes).as_euler('xyz')
+    _add(joint, 'origin', xyz=_numbers(beam.end), rpy=_numbers(turn))
+    _add(joint, 'parent', link=link)
+    _add(joint, 'child', link=name)
+
+
+def undeformed_tip(link: str) -> str:
+    """Name of the frame in which the tip deflection of a flexible link is told."""
+    return f'{link}/undeformed_tip'
 
 
 def _sort_visuals(root, links, link, beam, found):

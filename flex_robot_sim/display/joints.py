@@ -1,9 +1,16 @@
 """What `display_joint_states` says: positions of all joints of the display description."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
 
 
 class DisplayJoints:
@@ -14,7 +21,7 @@ class DisplayJoints:
     nobody lets them follow, and six virtual joints per Place.
     """
 
-    def __init__(self, arm):
+    def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel)."""
         found = places(arm)
         held = [joint for joint in arm.description.joints
@@ -33,7 +40,7 @@ class DisplayJoints:
         self._body = np.array([found[k].body for k in self._beyond], int)
         self._root = np.array([arm.segments[found[k].link][0] for k in self._beyond], int)
 
-    def positions(self, coordinates):
+    def positions(self, coordinates: np.ndarray) -> np.ndarray:
         """
         Positions (names,) [rad, m] for the coordinates (n,) of the arm.
 

@@ -5,9 +5,15 @@ A place is a cross-section that carries at least one joint. In the display descr
 joints move it against the link: three along, then three about the axes of the beam.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.description.robot import ElasticBeam
 
 # Turns about z, x and y, in this order: the one that may not come near a quarter turn is the
 # middle one, so that is torsion. Bending in either plane may go as far round as it likes.
@@ -23,21 +29,23 @@ class Place(NamedTuple):
     body: int               # the segment that it is on
     station: int            # row of ArmArrays
     along: float            # from the link origin                              [m]
-    joints: tuple           # names of the joints that it carries
+    joints: tuple[str, ...]     # names of the joints that it carries
 
     @property
-    def joint_names(self):
+    def joint_names(self) -> tuple[str, ...]:
         """Names of the six virtual joints, base to tip."""
         return tuple(f'{self.name}_{motion}' for motion, _, _ in MOTIONS)
 
 
-def places(arm):
+def places(arm: ArmModel) -> list[Place]:
     """Return the Places of an ArmModel, links base to tip, each from its root to its end."""
     description, arrays = arm.description, arm.arrays
-    taken = {item.name for item in (*description.links, *description.joints)}
+    taken = {link.name for link in description.links}
+    taken |= {joint.name for joint in description.joints}
     found = []
     for link, segments in arm.segments.items():
-        carried = {}            # (segment, x) -> row of the station, names of joints
+        # (segment, x) -> row of the station, names of joints
+        carried: dict[tuple[int, float], tuple[int, list[str]]] = {}
         for joint in description.children(link):
             body, _ = arm.carried_bodies[joint.name]
             station = arrays.station[body]
@@ -52,12 +60,12 @@ def places(arm):
     return found
 
 
-def station_point(beam, place):
+def station_point(beam: ElasticBeam, place: Place) -> np.ndarray:
     """Where a Place is on the undeformed link, in the link frame (3,) [m]."""
     return place.along * beam.axes[:, 0]
 
 
-def axes_of_motions(beam):
+def axes_of_motions(beam: ElasticBeam) -> np.ndarray:
     """Axes (6, 3) of the six virtual joints, in the link frame."""
     return np.array([beam.axes[:, axis] for _, _, axis in MOTIONS])
 

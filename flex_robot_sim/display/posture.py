@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from flex_robot_sim.dynamics import set_bodies
-from flex_robot_sim.kinematics import set_base_poses
-from flex_robot_sim.model import make_workspace
-from flex_robot_sim.tangent import checked
+from flex_robot_sim.analysis.tangent import checked
+from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies
+from flex_robot_sim.core.kinematics import set_base_poses
+from flex_robot_sim.core.model import ArmModel, Frame, make_workspace
 
 
 class Posture:
     """An arm as it stands, with scratch of its own: a simulation may go on in another thread."""
 
-    def __init__(self, arm):
+    def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel) with n coordinates."""
         self._names, self._arrays = arm.coordinate_names, arm.arrays
         self._work, self._rates = make_workspace(arm.arrays), np.zeros(arm.size)
@@ -19,9 +19,16 @@ class Posture:
         # of stations that carry something, in the frame of their body
         self.station_R, self.station_p = self._work.station_R, self._work.station_p
 
-    def take(self, coordinates):
+    def take(self, coordinates: np.ndarray) -> np.ndarray:
         """Set the poses for `coordinates` (n,), and return these as an array."""
         q = checked('coordinates', coordinates, self._names)
-        set_bodies(self._arrays, q, self._rates, self._work)
+        set_bodies(self._arrays, q, self._rates, self._work, WITH_MODES)
         set_base_poses(self._arrays, self._work)
         return q
+
+    def frame(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a Frame of the arm, in the base frame."""
+        if frame.body < 0:
+            return frame.R, frame.p
+        R = self.base_R[frame.body]
+        return R @ frame.R, R @ frame.p + self.base_p[frame.body]

@@ -1,11 +1,16 @@
 """How thick a flexible link is drawn, and what tells its surface strain."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.visuals import read_visuals, section_of
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
 
 SLENDER = 1 / 40        # of the length: the thickness of a beam of which nothing else is known [-]
 
@@ -13,12 +18,12 @@ SLENDER = 1 / 40        # of the length: the thickness of a beam of which nothin
 class DrawnSection(NamedTuple):
     """Cross-section of a flexible link as it is drawn."""
 
-    size: tuple             # outer size along y and z of the beam              [m]
+    size: tuple[float, float]   # outer size along y and z of the beam              [m]
     is_round: bool
     is_known: bool          # the description gives it, so that it tells strain
 
 
-def drawn_sections(arm):
+def drawn_sections(arm: ArmModel) -> dict[str, DrawnSection]:
     """
     Return {flexible link: DrawnSection} of an ArmModel.
 
@@ -30,12 +35,13 @@ def drawn_sections(arm):
     root = Document(description.source, description.text.encode()).root
     found = {}
     for link in arm.segments:
-        beam = description.link(link).beam
+        beam = description.beam(link)
         if beam.size is not None:
             found[link] = DrawnSection(beam.size, beam.is_round, True)
             continue
         drawn = section_of(read_visuals(root, link, beam), beam)
-        found[link] = DrawnSection(*(drawn or _guessed(beam)), False)
+        size, is_round = drawn or _guessed(beam)
+        found[link] = DrawnSection(size, is_round, False)
     return found
 
 

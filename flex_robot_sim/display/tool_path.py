@@ -1,16 +1,21 @@
-"""The trail that a tool leaves."""
+"""Which link is the tool, and the trail that it leaves."""
 
-import numbers
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
 
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
 
 class ToolPath:
     """The last positions of a tool, oldest first."""
 
-    def __init__(self, capacity=300, spacing=0.0):
+    def __init__(self, capacity: int = 300, spacing: float = 0.0) -> None:
         """
         Start without any.
 
@@ -18,7 +23,7 @@ class ToolPath:
         :param spacing: a tool that has moved less than this since the last one adds none [m], so
             that a tool at rest does not eat up its own trail.
         """
-        if not isinstance(capacity, numbers.Integral) or capacity < 1:
+        if not isinstance(capacity, (int, np.integer)) or capacity < 1:
             raise SettingError(f'capacity = {capacity!r} must be a whole number >= 1: positions '
                                'of a tool path')
         if not 0 <= spacing < np.inf:
@@ -27,11 +32,11 @@ class ToolPath:
         self._points, self._count, self._spacing = np.empty((capacity, 3)), 0, spacing
 
     @property
-    def points(self):
+    def points(self) -> np.ndarray:
         """Positions (k, 3) [m], a copy."""
         return self._points[:self._count].copy()
 
-    def add(self, point):
+    def add(self, point: np.ndarray) -> bool:
         """Add a position (3,) [m]; return whether it was added: it is finite and far enough."""
         point = np.asarray(point, float)
         if not np.isfinite(point).all():
@@ -47,6 +52,13 @@ class ToolPath:
         self._points[self._count - 1] = point
         return True
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget all of them, after a reset for instance."""
         self._count = 0
+
+
+def tool_link(arm: ArmModel, wish: str = '') -> str:
+    """Name of the link that is the tool: `wish`, or else `tool`, or else the last one."""
+    if wish and wish not in arm.frames:
+        raise SettingError(f'tool_link = "{wish}" is no link. Known: {", ".join(arm.frames)}')
+    return wish or ('tool' if 'tool' in arm.frames else arm.description.links[-1].name)

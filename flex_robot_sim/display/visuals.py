@@ -1,10 +1,17 @@
 """What the user drew of a flexible link: which shapes are the beam, and which only sit on it."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.document import XmlElement
+    from flex_robot_sim.description.robot import ElasticBeam
 
 SHORT = 0.25        # of the beam: what is at most that long sits on it, the rest is the beam   [-]
 SPANNING = 0.8      # of the beam: what is at least that long tells the size of its section     [-]
@@ -14,18 +21,18 @@ STRAIGHT = 0.02     # how far the axis of such a shape may be off the beam      
 class Visual(NamedTuple):
     """One <visual> of a flexible link; a mesh, or what cannot be read, has reach nan."""
 
-    element: object         # of the document
+    element: XmlElement     # of the document
     shape: str              # 'box', 'cylinder', 'sphere' or 'mesh'
     centre: np.ndarray      # (3,)    in the frame of the beam                              [m]
     axes: np.ndarray        # (3, 3)  likewise; those of a cylinder have it along z
     reach: np.ndarray       # (3,)    from the centre along the axes of the beam            [m]
 
-    def is_at(self, along, length):
+    def is_at(self, along: float, length: float) -> bool:
         """Whether it sits on a beam of `length` [m] and touches the section at `along` [m]."""
         return self.reach[0] <= SHORT / 2 * length and abs(self.centre[0] - along) <= self.reach[0]
 
 
-def read_visuals(root, link, beam):
+def read_visuals(root: XmlElement, link: str, beam: ElasticBeam) -> list[Visual]:
     """
     Return the Visuals of a flexible link.
 
@@ -35,7 +42,8 @@ def read_visuals(root, link, beam):
             if (owner.get('name') or '').strip() == link for element in owner.findall('visual')]
 
 
-def section_of(visuals, beam):
+def section_of(visuals: Iterable[Visual],
+               beam: ElasticBeam) -> tuple[tuple[float, float], bool] | None:
     """Outer size (y, z) [m] of the section as it is drawn, and whether it is round; or None."""
     for visual in visuals:
         if not visual.reach[0] >= SPANNING / 2 * beam.length:
@@ -46,7 +54,8 @@ def section_of(visuals, beam):
             across = 2 * visual.reach[1:].min()
             return (across, across), True
         if visual.shape == 'box' and np.abs(visual.axes).max(axis=0).min() > np.cos(STRAIGHT):
-            return tuple(2 * visual.reach[1:]), False
+            width, height = 2 * visual.reach[1:]
+            return (width, height), False
     return None
 
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from flex_robot_sim.nodes.starting import end_quietly, keep_to_one_thread, start
 
 
-def main():
+def main() -> None:
     """Run the node that the command line names, with the rest of the command line."""
     end_quietly()
     keep_to_one_thread()

@@ -2,19 +2,23 @@
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.deflection import tip_deflection
-from flex_robot_sim.flex_sensors import flex_sensors
-from flex_robot_sim.nodes.conversions import JointStateBuffer, PoseBuffer
-from flex_robot_sim.nodes.topics import STATES, topic_words
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.display.description import undeformed_tip
+from flex_robot_sim.nodes.conversions import NOT_LED, JointStateBuffer, PoseBuffer
+from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.recording.topic_words import topic_words
 
 
 class ArmOutputs:
     """Publishers of an arm; each call sends the state it is given."""
 
-    def __init__(self, node, arm):
+    def __init__(self, node: Node, arm: ArmModel) -> None:
         """Make the publishers of `node` for an ArmModel."""
         self._arm = arm
         self._size = joints = len(arm.joint_names)
@@ -30,23 +34,26 @@ class ArmOutputs:
         self._strain = _States(node, 'strain', self._sensors.names, ('position', 'velocity'))
         words = topic_words(arm.tips)
         self._tips = {link: PosePublisher(node, f'{words[link]}/tip_deflection',
-                                          f'{link}/undeformed_tip')
+                                          undeformed_tip(link))
                       for link in arm.tips}
 
-    def send_joints(self, stamp, q, qd, effort):
+    def send_joints(self, stamp: int, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
+                    is_led: bool = True) -> None:
         """
         Send joint_states and motor_states.
 
         :param stamp: [ns]; q, qd: coordinates and rates (n,), where there are no motor
             coordinates those of the joints do; effort: of the motors (joints,).
+        :param is_led: whether commands move the arm.
         """
         size = self._size
-        self._joints.send(stamp, q[:size], qd[:size], effort)
+        self._joints.send(stamp, q[:size], qd[:size], effort, is_led=is_led)
         if self._driving.size:
             rows = self._motor_rows
             self._motors.send(stamp, q[rows], qd[rows], effort[self._driving])
 
-    def send_flex(self, stamp, q, qd, strain=None):
+    def send_flex(self, stamp: int, q: np.ndarray, qd: np.ndarray,
+                  strain: np.ndarray | None = None) -> None:
         """
         Send flex_states, strain and the tip deflections that somebody listens to.
 
@@ -69,24 +76,26 @@ class _States:
 
     def __init__(self, node, topic, names, fields=('position', 'velocity', 'effort')):
         self._buffer = JointStateBuffer(names, fields)
+        self._not_led = JointStateBuffer(names, fields, NOT_LED)
         self._publisher = node.create_publisher(JointState, topic, STATES)
 
-    def send(self, stamp, *values):
-        self._publisher.publish(self._buffer.fill(stamp, *values))
+    def send(self, stamp, *values, is_led=True):
+        buffer = self._buffer if is_led else self._not_led
+        self._publisher.publish(buffer.fill(stamp, *values))
 
 
 class PosePublisher:
     """Publisher of a PoseStamped."""
 
-    def __init__(self, node, topic, frame):
+    def __init__(self, node: Node, topic: str, frame: str) -> None:
         """Make the publisher of `node`; the pose is given in `frame`."""
         self._buffer = PoseBuffer(frame)
         self._publisher = node.create_publisher(PoseStamped, topic, STATES)
 
-    def is_heard(self):
+    def is_heard(self) -> bool:
         """Whether somebody listens."""
         return self._publisher.get_subscription_count() > 0
 
-    def send(self, stamp, position, rotation):
+    def send(self, stamp: int, position: np.ndarray, rotation: Rotation) -> None:
         """Send a position (3,) [m] and a scipy Rotation, with a stamp [ns]."""
         self._publisher.publish(self._buffer.fill(stamp, position, rotation))

@@ -7,26 +7,30 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from flex_robot_sim.compiled import must_compile
+from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
-from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS, BridgeOutputSettings
+from flex_robot_sim.nodes.bridge_settings import (
+    BRIDGE_SETTINGS,
+    AccessSettings,
+    BridgeOutputSettings,
+)
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
-from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.rig.bridge import BridgeSettings, RigBridge, calibration_of
-from flex_robot_sim.rig.drives import DriveSettings
-from flex_robot_sim.rig.emulator_process import EmulatorProcess
-from flex_robot_sim.rig.experiment_log import ExperimentLog
-from flex_robot_sim.rig.link import LinkSettings
-from flex_robot_sim.rig.shape_filter import FilterSettings
-from flex_robot_sim.rig.shape_tracker import EstimatorSettings
-from flex_robot_sim.rig.twin import TwinSettings
+from flex_robot_sim.rig.bench.drives import DriveSettings
+from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
+from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
+from flex_robot_sim.rig.bridge.twin import TwinSettings
+from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.host.link import LinkSettings
 
 EMULATOR = 'emulator'
 
@@ -34,7 +38,7 @@ EMULATOR = 'emulator'
 class BridgeNode(Node):
     """Let ROS drive the bench."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Connect to the board; its motors stay off until `~/enable`."""
         super().__init__('bridge')
         self._bridge = self._outputs = self._log_file = self._emulator = None
@@ -49,18 +53,18 @@ class BridgeNode(Node):
         """Connect to the bench, which is `arm`."""
         parameters, settings = self.parameters, self.parameters[BridgeSettings]
         if must_compile():
-            self.get_logger().info('compiling, once after an installation: half a minute')
+            self.get_logger().info('compiling, once after an installation: about a minute')
         calibration = calibration_of(settings, arm)
+        offer_description(self, parameters[RobotSettings], arm)
         self._outputs = BridgeOutputs(
             self, arm, calibration, parameters[BridgeOutputSettings],
             parameters[EstimatorSettings], parameters[FilterSettings], parameters[TwinSettings])
         if settings.log_file:
-            self._log_file = ExperimentLog(settings.log_file, parameters[RobotSettings].robot,
-                                           calibration)
+            self._log_file = ExperimentLog(settings.log_file, arm, calibration)
         self._bridge = RigBridge(
             arm, calibration, self._port(), settings, parameters[LinkSettings],
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
-        self._service_set = BridgeServices(self, self._bridge)
+        self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings])
         self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
         parameters.on_change(self._on_change)
         self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
@@ -96,13 +100,13 @@ class BridgeNode(Node):
         if kind is BridgeOutputSettings:
             self._outputs.change(settings)
 
-    def close(self):
+    def close(self) -> None:
         """Disarm, and end what was started."""
         for part in (self._bridge, self._outputs, self._log_file, self._emulator):
             if part is not None:
                 part.close()
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node until a signal."""
     sys.exit(run('bridge', lambda: [BridgeNode()], args))

@@ -2,9 +2,13 @@
 
 import time
 
+from rclpy.node import Node
+
 from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.rig.bridge_report import BridgeReport
-from flex_robot_sim.rig.link import LinkState
+from flex_robot_sim.rig.bridge.bridge import RigBridge
+from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
+from flex_robot_sim.rig.bridge.report import BridgeReport
+from flex_robot_sim.rig.host.link import LinkState
 
 GOOD = (LinkState.READY, LinkState.GREETING)
 
@@ -12,7 +16,7 @@ GOOD = (LinkState.READY, LinkState.GREETING)
 class BridgeDiagnostics:
     """Timers that pass on events and figures of a RigBridge."""
 
-    def __init__(self, node, bridge, log_file):
+    def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None) -> None:
         """Start the timers of `node`; log_file is an ExperimentLog, or None."""
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())

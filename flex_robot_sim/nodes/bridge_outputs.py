@@ -11,11 +11,17 @@ import time
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.node import Node
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.deflection import tip_deflection
-from flex_robot_sim.nodes.arm_outputs import ArmOutputs
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.display.description import undeformed_tip
+from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
+from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import (
     SECOND,
     JointStateBuffer,
@@ -23,11 +29,15 @@ from flex_robot_sim.nodes.conversions import (
     set_vector,
 )
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
-from flex_robot_sim.nodes.dynamics_outputs import tool_link
-from flex_robot_sim.nodes.topics import STATES, topic_words
-from flex_robot_sim.rig.batches import Batches
-from flex_robot_sim.rig.shape_tracker import ShapeTracker
-from flex_robot_sim.rig.twin import Twin
+from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.rig.bridge.batches import Batches
+from flex_robot_sim.rig.bridge.bridge import RigState
+from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
+from flex_robot_sim.rig.calibration.calibration import Calibration
+from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.wire.vocabulary import State
 
 UNKNOWN = 1e6               # variance of what no sensor tells [m2, rad2]
 
@@ -35,14 +45,18 @@ UNKNOWN = 1e6               # variance of what no sensor tells [m2, rad2]
 class BridgeOutputs:
     """Publishers of the bridge node, driven by the states of its RigBridge."""
 
-    def __init__(self, node, arm, calibration, settings, estimator_settings, filter_settings,
-                 twin_settings):
+    def __init__(self, node: Node, arm: ArmModel, calibration: Calibration,
+                 settings: BridgeOutputSettings, estimator_settings: EstimatorSettings,
+                 filter_settings: FilterSettings, twin_settings: TwinSettings) -> None:
         """Make the publishers of `node` for the ArmModel of the bench and its Calibration."""
         self._arm, self._stamp = arm, 0
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
         self._tip = _Tip(node, arm, self.shapes.link)
-        self._display = DisplayOutputs(node, arm, tool_link(arm, settings.tool_link), settings)
+        tool = tool_link(arm, settings.tool_link)
+        self._tool, self._posture = arm.frames[tool], Posture(arm)
+        self._tool_pose = PosePublisher(node, 'tool_pose', arm.description.links[0].name)
+        self._display, self._life = DisplayOutputs(node, arm, tool, settings), 0
         self._twin_batches = self.twin = None
         if twin_settings.twin:
             self.twin = Twin(arm, calibration, self.shapes.link, twin_settings)
@@ -50,21 +64,23 @@ class BridgeOutputs:
             self._twin_batches = Batches('twin', 1.0 / twin_settings.twin_rate, self._follow)
         self._shape_batches = Batches('shape', 1.0 / settings.flex_rate, self._estimate)
 
-    def change(self, settings):
+    def change(self, settings: BridgeOutputSettings) -> None:
         """Take over BridgeOutputSettings whose live ones have changed."""
         self._display.change(settings)
 
-    def send(self, state):
+    def send(self, state: RigState) -> None:
         """Send a RigState; called by the thread that reads."""
         # the bench lives in the time of the world; the clock of the node would say the same
         age = time.monotonic() - state.reading.stamp
         # the map between clocks gets better as it goes, but time must not run back
         self._stamp = max(self._stamp + 1, time.time_ns() - round(age * SECOND))
         if not state.is_first:
-            self._arm_outputs.send_joints(self._stamp, *state[3:])
+            self._arm_outputs.send_joints(
+                self._stamp, np.array(state.position), np.array(state.velocity),
+                np.array(state.effort), state.reading.message.state == State.ARMED)
         self._shape_batches.put((self._stamp, state))
 
-    def close(self):
+    def close(self) -> None:
         """Stop the threads."""
         self._shape_batches.close()
         if self._twin_batches is not None:
@@ -72,6 +88,7 @@ class BridgeOutputs:
 
     def _estimate(self, items):
         for stamp, state in items:
+            self._life += state.is_first        # the path of the tool begins anew
             self.shapes.take(state)
             if self._twin_batches is not None:
                 self._twin_batches.put((stamp, state, self.shapes.link_state))
@@ -81,7 +98,14 @@ class BridgeOutputs:
             qd = np.concatenate([state.velocity, shape.elastic_rate])
             self._arm_outputs.send_flex(stamp, q, qd, (shape.curvature, shape.curvature_rate))
             self._tip.send(stamp, q, shape.tip_deviation)
-            self._display.show(stamp, q)
+            self._send_tool(stamp, q)
+            self._display.show(stamp, q, self._life)
+
+    def _send_tool(self, stamp, q):
+        if self._tool_pose.is_heard():
+            self._posture.take(q)
+            R, p = self._posture.frame(self._tool)
+            self._tool_pose.send(stamp, p, Rotation.from_matrix(R))
 
     def _follow(self, items):
         for _, state, shape in items[:-1]:
@@ -98,7 +122,7 @@ class _Tip:
     def __init__(self, node, arm, link):
         self._arm, self._link = arm, link
         self._message = PoseWithCovarianceStamped()
-        self._message.header.frame_id = f'{link}/undeformed_tip'
+        self._message.header.frame_id = undeformed_tip(link)
         word = topic_words(arm.tips)[link]
         self._publisher = node.create_publisher(
             PoseWithCovarianceStamped, f'{word}/tip_deflection_with_covariance', STATES)

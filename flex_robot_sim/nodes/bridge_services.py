@@ -1,21 +1,26 @@
 """Services of the bridge node: enable, zero, clear, and profiles that the board plays."""
 
+from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.nodes.bridge_settings import AccessSettings
 from flex_robot_sim.nodes.conversions import effort_profile_of
+from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.rig.effort_profile import segments_of
+from flex_robot_sim.rig.bench.effort_profile import segments_of
+from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 
 class BridgeServices:
     """`~/enable`, `~/zero`, `~/clear`, the topic `~/profile` and `~/start_profile`."""
 
-    def __init__(self, node, bridge):
-        """Offer the services of `node`, carried out by `bridge` (RigBridge)."""
+    def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings) -> None:
+        """Offer the services of `node`, carried out by `bridge` (RigBridge); AccessSettings."""
         self._node, self._bridge, self._profile = node, bridge, None
+        self._lets_others_enable = settings.enable_from_network
         node.create_service(SetBool, '~/enable', self._on_enable)
         node.create_service(Trigger, '~/zero', self._on_zero)
         node.create_service(Trigger, '~/clear', self._on_clear)
@@ -23,7 +28,23 @@ class BridgeServices:
         node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS)
 
     def _on_enable(self, request, response):
-        return answer(response, lambda: self._bridge.enable(request.data))
+        return answer(response, lambda: self._switch(request.data))
+
+    def _switch(self, is_on):
+        if is_on:
+            self._let_in(callers_of(self._node, '~/enable'))
+        return self._bridge.enable(is_on)
+
+    def _let_in(self, callers):
+        """Raise CommandError if somebody of another machine may have asked to arm."""
+        names = ', '.join(caller.name for caller in callers) or 'nobody who is known'
+        if self._lets_others_enable or callers and all(caller.is_near for caller in callers):
+            self._node.get_logger().info(f'enable is called by {names}')
+            return
+        far = ', '.join(caller.name for caller in callers if not caller.is_near) or names
+        self._node.get_logger().warning(f'refused: enable is called by {far}, not on this machine')
+        raise CommandError('the bench is not armed from another machine. Call enable on its own, '
+                           'or start the bridge with enable_from_network')
 
     def _on_zero(self, request, response):
         return answer(response, self._bridge.zero)

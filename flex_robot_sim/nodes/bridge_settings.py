@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
-from flex_robot_sim.rig.bridge import BridgeSettings
-from flex_robot_sim.rig.drives import DriveSettings
-from flex_robot_sim.rig.link import LinkSettings
-from flex_robot_sim.rig.shape_filter import FilterSettings
-from flex_robot_sim.rig.shape_tracker import EstimatorSettings
-from flex_robot_sim.rig.twin import TwinSettings
+from flex_robot_sim.rig.bench.drives import DriveSettings
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings
+from flex_robot_sim.rig.bridge.twin import TwinSettings
+from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.settings import Settings, setting
 
 
@@ -17,15 +17,25 @@ class BridgeOutputSettings(Settings):
     """What goes out beside joint_states, which come with every reading of the board."""
 
     flex_rate: float = setting(
-        100.0, 'rate of flex_states, strain and tip deflections', 'Hz', above=0.0)
+        100.0, 'rate of flex_states, strain, tip deflections and tool_pose', 'Hz', above=0.0)
     display_rate: float = setting(30.0, 'rate of bending_markers and display_joint_states', 'Hz',
-                                  above=0.0, live=True)
+                                  at_least=0.01, at_most=1000.0, live=True)
     strain_scale: float = setting(
         0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
         'link bends by a tenth of its length', at_least=0.0, live=True)
-    tool_link: str = setting('', 'link whose path is drawn; empty: "tool", or else the last link')
+    tool_link: str = setting('', 'link whose pose goes out as tool_pose; empty: "tool", or else '
+                                 'the last link')
 
 
-BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, LinkSettings, DriveSettings, EstimatorSettings,
-                   FilterSettings, TwinSettings, BridgeOutputSettings, NodeSettings)
+@dataclass(frozen=True)
+class AccessSettings(Settings):
+    """Who may arm the bench."""
+
+    enable_from_network: bool = setting(
+        False, 'whether other machines may arm the bench; they must be let in by ROS, too')
+
+
+BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, AccessSettings, LinkSettings, DriveSettings,
+                   EstimatorSettings, FilterSettings, TwinSettings, BridgeOutputSettings,
+                   NodeSettings)
 """The parameters of the bridge."""

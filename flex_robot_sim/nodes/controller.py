@@ -2,16 +2,27 @@
 
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.servo import Sampling
+from flex_robot_sim.control.settings import (
+    ControllerSettings,
+    FeedbackSettings,
+    ProfileSettings,
+    ShapingSettings,
+)
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
 from flex_robot_sim.nodes.conversions import (
     SECOND,
@@ -25,38 +36,48 @@ from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, RobotSettings
-from flex_robot_sim.nodes.state_pairs import StatePairs
+from flex_robot_sim.nodes.state_pairs import StatePairs, StrainReader
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
+from flex_robot_sim.realtime.beat import Beat
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.simulation import Simulation
 
 WATCH_PERIOD = 0.02     # between two looks at whether states still arrive                  [s]
-TARGET_RATE = 50.0      # of ~/target, at most                                              [Hz]
+TARGET_RATE = 50.0      # of ~/target                                                      [Hz]
 
 
 class ControllerNode(Node):
     """Lead an arm: joint states in, efforts out."""
 
-    def __init__(self, is_inside=False):
+    def __init__(self, is_inside: bool = False) -> None:
         """
         Wait for joint states.
 
         :param is_inside: the process of the dynamics calls `attach`, and then `effort` itself.
         """
         super().__init__('controller')
-        self.controller, self._in_its_thread = None, lambda action: action()
+        self.controller: JointController | None = None      # when the arm is known
+        self._in_its_thread: Callable[[Callable[[], Any]], Any] = lambda action: action()
         own = [kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside]
         self.parameters = Parameters(self, *own)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 
-    def attach(self, loop):
+    def attach(self, loop: SimulationLoop) -> None:
         """Control the arm of a SimulationLoop, once per period, in its thread."""
         self._in_its_thread = loop.call
-        self._prepare(loop.simulation.arm)
+        # it answers each state at once
+        self._prepare(loop.simulation.arm, Sampling(loop.period, False))
         loop.controller = self.effort
 
-    def effort(self, simulation):
+    def effort(self, simulation: Simulation) -> np.ndarray:
         """Efforts (joints,) for the present state of a Simulation [N m, N]."""
-        efforts = self.controller.update(
+        controller = self.controller
+        assert controller is not None
+        if controller.feedback.needs_strain:
+            controller.feedback.take_strain(self._gauges @ simulation.coordinates)
+        efforts = controller.update(
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)
         self._send_target(simulation.time, round(simulation.time * SECOND))
@@ -72,12 +93,19 @@ class ControllerNode(Node):
         self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
         if self._pairs.need_motors:
             self.create_subscription(JointState, 'motor_states', self._on_motors, STATES)
+        if flex_sensors(arm).names:
+            self._strain = StrainReader(arm)
+            self.create_subscription(JointState, 'strain', self._on_strain, STATES)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def _prepare(self, arm):
+    def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
-                                          self.parameters[ProfileSettings])
-        self._now, self._target_at = 0.0, -float('inf')
+                                          self.parameters[ProfileSettings], sampling)
+        payload = payload_of(self.parameters[PayloadSettings])
+        if payload is not None:
+            self.controller.carry(self.controller.load(payload))
+        self._gauges = flex_sensors(arm).matrix
+        self._now, self._target_beat = 0.0, Beat(TARGET_RATE)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         self.create_subscription(JointState, '~/reference', self._on_reference, COMMANDS)
@@ -85,13 +113,28 @@ class ControllerNode(Node):
                                  COMMANDS)
         self.create_service(Trigger, '~/hold', self._on_hold)
         self.parameters.on_change(self._on_change)
-        self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread)
+        self._shaper = ShaperDesigns(
+            self, self.controller, self.parameters[ShapingSettings],
+            sampling.period if sampling else self.parameters[ControllerSettings].state_period,
+            self._in_its_thread)
+        self._feedback = FeedbackDesigns(
+            self, self.controller, self.parameters[FeedbackSettings],
+            lambda: sampling or Sampling(self.parameters[ControllerSettings].state_period),
+            self._in_its_thread)
+        self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread,
+                                                  self._shaper, self._feedback)
 
     def _on_joints(self, message):
         self._act(message, self._pairs.take_joints)
 
     def _on_motors(self, message):
         self._act(message, self._pairs.take_motors)
+
+    def _on_strain(self, message):
+        try:
+            self.controller.feedback.take_strain(self._strain.read(message))
+        except FlexRobotSimError as error:
+            refuse(self, error)
 
     def _act(self, message, take):
         """Answer a state, if this message completes it."""
@@ -109,7 +152,7 @@ class ControllerNode(Node):
         pairs = self._pairs
         self._send(stamp, self.controller.update(
             self._now, pairs.position, pairs.velocity, pairs.motor_position,
-            pairs.motor_velocity))
+            pairs.motor_velocity, pairs.is_led))
         self._send_target(self._now, stamp)
 
     def _watch(self):
@@ -123,8 +166,7 @@ class ControllerNode(Node):
         self._command_publisher.publish(self._command.fill(stamp, efforts))
 
     def _send_target(self, now, stamp):
-        if abs(now - self._target_at) >= 1.0 / TARGET_RATE:
-            self._target_at = now
+        if self._target_beat.is_due(now):
             self._target_publisher.publish(self._target.fill(
                 stamp, self.controller.target, self.controller.target_velocity))
 
@@ -147,7 +189,17 @@ class ControllerNode(Node):
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:
+            self.controller.fit(settings)       # takes a while, so not in its thread
             self._in_its_thread(lambda: self.controller.change(settings))
+        elif kind is ShapingSettings:
+            self._shaper.refuse(settings)
+            self._shaper.change(settings)
+        elif kind is FeedbackSettings:
+            self._feedback.refuse(settings)
+            self._feedback.change(settings)
+        elif kind is PayloadSettings:
+            load = self.controller.load(payload_of(settings))   # takes a while, too
+            self._in_its_thread(lambda: self.controller.carry(load))
         elif kind is ProfileSettings:
             self._in_its_thread(lambda: self.controller.run_profile(settings, self._time()))
 
@@ -160,6 +212,6 @@ class ControllerNode(Node):
         carry_out(self, lambda: self._in_its_thread(action))
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node until a signal."""
     sys.exit(run('controller', lambda: [ControllerNode()], args))

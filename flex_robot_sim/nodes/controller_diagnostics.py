@@ -1,22 +1,39 @@
 """What the controller node says about itself: lines in the log, and /diagnostics once a second."""
 
 import numpy as np
+from rclpy.node import Node
 
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.servo import Servo
+from flex_robot_sim.nodes.controller_designs import Ask, FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.reporting import Reporter, log
 
 
 class ControllerDiagnostics:
     """Timers that pass on lines and figures of a JointController."""
 
-    def __init__(self, node, controller, in_its_thread):
-        """Start the timers of `node`; in_its_thread(action) is how the controller is asked."""
+    def __init__(self, node: Node, controller: JointController, in_its_thread: Ask,
+                 shaper: ShaperDesigns, feedback: FeedbackDesigns) -> None:
+        """
+        Start the timers of `node`.
+
+        :param in_its_thread: in_its_thread(action) is how the controller is asked.
+        :param shaper: ShaperDesigns; feedback: FeedbackDesigns.
+        """
         self._node, self._controller, self._in_its_thread = node, controller, in_its_thread
+        self._servo: Servo | None = None
+        self._shaper, self._feedback = shaper, feedback
         Reporter(node, 'control', self._log_reports, self._ask)
 
     def _log_reports(self):
-        reports = self._controller.reports
-        while reports:
-            log(self._node, 'warning', reports.pop(0))
+        controller = self._controller
+        if controller.servo is not self._servo:
+            self._servo = controller.servo
+            if self._servo.complaint:
+                log(self._node, 'warning', self._servo.complaint)
+        controller.look()
+        while controller.reports:
+            log(self._node, 'warning', controller.reports.pop(0))
 
     def _ask(self):
         return self._controller.arm.description.name, *self._in_its_thread(self._figures)
@@ -24,7 +41,12 @@ class ControllerDiagnostics:
     def _figures(self):
         controller = self._controller
         values = {
-            'state': 'moving' if controller.is_moving else 'holding',
+            'state': controller.holding.state,
+            'slowest closed joint [Hz]': controller.servo.frequency,
+            'shaper': self._shaper.state,
+            'shaper adds at most [s]': controller.shaper_duration,
+            'vibration feedback': self._feedback.state,
+            'feedback at the effort limit': controller.feedback.saturated,
             'refused': controller.refused,
             'silences': controller.silences,
             **{f'{name}: target [rad, m]': float(target)
@@ -34,8 +56,14 @@ class ControllerDiagnostics:
         }
         if not controller.is_live:
             return 'warning', 'no joint states: efforts are zero', values
+        if not controller.leads_arm:
+            return 'ok', 'the arm takes no efforts now', values
+        if controller.holding.line:
+            return 'warning', controller.holding.line, values
         limited = np.abs(controller.effort) >= controller.limits
         if limited.any():
             name = controller.joint_names[int(np.argmax(limited))]
             return 'warning', f'"{name}" is at its effort limit', values
+        if controller.servo.complaint:
+            return 'warning', controller.servo.complaint, values
         return 'ok', values['state'], values

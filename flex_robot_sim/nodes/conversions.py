@@ -7,18 +7,26 @@ number.
 
 import array
 import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import Point, PoseStamped, Vector3, WrenchStamped
+from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.control.trajectory_shaper import ShapedTrajectory
 from flex_robot_sim.exceptions import CommandError
 
 SECOND = 1_000_000_000     # [ns]
+NOT_LED = 'not_led'        # frame of the state of an arm that commands do not move
 STAMP = struct.Struct('=iI')
 STAMP_MARK = 1_618_033_988_749_894_848
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
@@ -33,9 +41,12 @@ class JointStateBuffer:
     send them. Where stamp and values lie among them is looked up by values that occur once.
     """
 
-    def __init__(self, names, fields=('position', 'velocity', 'effort')):
+    def __init__(self, names: Sequence[str],
+                 fields: Sequence[str] = ('position', 'velocity', 'effort'),
+                 frame: str = '') -> None:
         """Lay the message out; the fields that are not named stay empty."""
         size, message = len(names), JointState(name=list(names))
+        message.header.frame_id = frame
         marks = np.arange(1.0, len(fields) * size + 1.0).reshape(len(fields), size) + np.pi
         for field, row in zip(fields, marks):
             setattr(message, field, array.array('d', row.tobytes()))
@@ -45,7 +56,7 @@ class JointStateBuffer:
         self._views = [np.frombuffer(self._bytes, float, size, self._place(row.tobytes()))
                        for row in marks if size]
 
-    def fill(self, stamp, *values):
+    def fill(self, stamp: int, *values: ArrayLike) -> bytes:
         """Set the stamp [ns] and the fields, and return the message for a publisher."""
         STAMP.pack_into(self._bytes, self._stamp, *divmod(stamp, SECOND))
         for view, value in zip(self._views, values):
@@ -62,12 +73,12 @@ class JointStateBuffer:
 class PoseBuffer:
     """A PoseStamped message that is filled again and again."""
 
-    def __init__(self, frame):
+    def __init__(self, frame: str) -> None:
         """Make the message for poses in `frame`."""
         self.message = PoseStamped()
         self.message.header.frame_id = frame
 
-    def fill(self, stamp, position, rotation):
+    def fill(self, stamp: int, position: np.ndarray, rotation: Rotation) -> PoseStamped:
         """Set the stamp [ns], position (3,) [m] and a scipy Rotation, and return the message."""
         set_stamp(self.message.header.stamp, stamp)
         set_vector(self.message.pose.position, position)
@@ -79,12 +90,12 @@ class PoseBuffer:
 class WrenchBuffer:
     """A WrenchStamped message that is filled again and again."""
 
-    def __init__(self, frame):
+    def __init__(self, frame: str) -> None:
         """Make the message for wrenches in `frame`."""
         self.message = WrenchStamped()
         self.message.header.frame_id = frame
 
-    def fill(self, stamp, wrench):
+    def fill(self, stamp: int, wrench: np.ndarray) -> WrenchStamped:
         """Set the stamp [ns] and moment and force (6,) [N m, N], and return the message."""
         set_stamp(self.message.header.stamp, stamp)
         set_vector(self.message.wrench.torque, wrench[:3])
@@ -92,38 +103,31 @@ class WrenchBuffer:
         return self.message
 
 
-def set_stamp(time, nanoseconds):
+def set_stamp(time: Time, nanoseconds: int) -> None:
     """Set a Time message."""
     time.sec, time.nanosec = divmod(nanoseconds, SECOND)
 
 
-def time_message(nanoseconds):
-    """Time message of a stamp [ns]."""
-    time = Time()
-    set_stamp(time, nanoseconds)
-    return time
-
-
-def stamp_of(header):
+def stamp_of(header: Header) -> int | None:
     """Stamp of a header [ns]; None where the sender left it empty."""
     nanoseconds = header.stamp.sec * SECOND + header.stamp.nanosec
     return nanoseconds or None
 
 
-def effort_command(message):
+def effort_command(message: JointState) -> tuple[Sequence[str], Sequence[float], int | None]:
     """Joint names, efforts and stamp [ns] of a JointState that commands efforts."""
     if not message.effort and message.name:
         raise CommandError('it has no efforts. Fill the field effort [N m, N]')
     return message.name, message.effort, stamp_of(message.header)
 
 
-def reference_of(message):
+def reference_of(message: JointState) -> dict[str, Any]:
     """Arguments for JointController.set_target from a JointState: names may be left out."""
     return {'position': message.position, 'velocity': message.velocity or None,
             'names': message.name or None}
 
 
-def trajectory_of(message):
+def trajectory_of(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     """Trajectory of a JointTrajectory, and when it starts [s]; None: at once."""
     points = message.points
     times = [point.time_from_start.sec + point.time_from_start.nanosec / SECOND
@@ -135,7 +139,29 @@ def trajectory_of(message):
     return trajectory, None if start is None else start / SECOND
 
 
-def effort_profile_of(message, joint_names):
+def positions_of(message: JointState) -> dict[str, float]:
+    """{joint: position} of a JointState, as far as they are numbers [rad, m]."""
+    return {name: position for name, position in zip(message.name, message.position)
+            if np.isfinite(position)}
+
+
+def shaped_message(shaped: ShapedTrajectory, stamp: int, frame: str = '') -> JointTrajectory:
+    """Return the JointTrajectory of a ShapedTrajectory that begins at a stamp [ns]."""
+    message = JointTrajectory(joint_names=list(shaped.names))
+    message.header.frame_id = frame
+    set_stamp(message.header.stamp, stamp)
+    tables = {'positions': shaped.positions, 'velocities': shaped.velocities,
+              'accelerations': shaped.accelerations}
+    tables = {name: table.tolist() for name, table in tables.items() if table is not None}
+    for k, time in enumerate(np.round(shaped.times * SECOND).astype(int).tolist()):
+        point = JointTrajectoryPoint(**{name: table[k] for name, table in tables.items()})
+        point.time_from_start = Duration(sec=time // SECOND, nanosec=time % SECOND)
+        message.points.append(point)
+    return message
+
+
+def effort_profile_of(message: JointTrajectory,
+                      joint_names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """
     Times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N], of a JointTrajectory.
 
@@ -154,20 +180,21 @@ def effort_profile_of(message, joint_names):
                                'field effort of each point [N m, N]')
         row[columns] = point.effort
         times.append(point.time_from_start.sec + point.time_from_start.nanosec / SECOND)
-    return times, efforts
+    return np.array(times), efforts
 
 
-def set_vector(vector, values):
+def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:
     """Set a Vector3 or Point message."""
     vector.x, vector.y, vector.z = values.tolist()
 
 
-def vector_of(vector):
+def vector_of(vector: Vector3 | Point) -> tuple[float, float, float]:
     """Three numbers of a Vector3 or Point message."""
     return vector.x, vector.y, vector.z
 
 
-def diagnostic_status(name, hardware, level, message, values):
+def diagnostic_status(name: str, hardware: str, level: str, message: str,
+                      values: Mapping[str, object]) -> DiagnosticStatus:
     """DiagnosticStatus of a level 'ok', 'warning' or 'error' and of {key: value}."""
     return DiagnosticStatus(
         name=name, hardware_id=hardware, level=LEVELS[level], message=message,

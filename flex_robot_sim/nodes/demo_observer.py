@@ -1,7 +1,11 @@
 """The node that watches the arm of `flexsim demo`, by topics that anybody may listen to."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import rclpy
@@ -14,17 +18,20 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.demo.record import RunRecord
+from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
 from flex_robot_sim.nodes.run import make_executor
 from flex_robot_sim.nodes.settings import OutputSettings
-from flex_robot_sim.nodes.topics import STATES, topic_words
+from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.recording.topic_words import topic_words
 
 ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
 
 
 @contextmanager
-def demo_observer(arm, needs_commands):
+def demo_observer(arm: ArmModel, needs_commands: bool) -> Iterator[DemoObserver]:
     """Give a DemoObserver that ends with the block; signals stay with the caller."""
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     observer = None
@@ -40,7 +47,7 @@ def demo_observer(arm, needs_commands):
 class DemoObserver(Node):
     """Notes what an arm and its controller do."""
 
-    def __init__(self, arm, needs_commands):
+    def __init__(self, arm: ArmModel, needs_commands: bool) -> None:
         """
         Make the node for an ArmModel; `spin` lets it work.
 
@@ -48,9 +55,11 @@ class DemoObserver(Node):
         """
         super().__init__('demo')
         self._needs_commands = needs_commands
-        self.record = RunRecord(arm.joint_names, arm.tips,
-                                OutputSettings().joint_state_rate)
-        self.figures, self.first_figures = {}, {}   # of the newest diagnostics; of the beginning
+        self._arm = arm
+        self.record = self._new_record()
+        self.figures: dict[str, str] = {}           # of the newest diagnostics
+        self.first_figures: dict[str, str] = {}     # of the beginning
+        self.shaper = ''                            # what the controller says of its shaper
         self._figures_at = 0.0                      # when the newest came                [s]
         self._target = np.full(len(arm.joint_names), np.nan)
         self._first_stamp, self._is_noting = None, False
@@ -64,35 +73,56 @@ class DemoObserver(Node):
         for link, word in topic_words(arm.tips).items():
             self.create_subscription(
                 PoseStamped, f'{word}/tip_deflection',
-                lambda message, link=link: self._on_tip(link, message), STATES)
+                partial(self._on_tip, link), STATES)
         self._executor = make_executor('auto')
         self._executor.add_node(self)
 
-    def spin(self, seconds):
+    def spin(self, seconds: float) -> None:
         """Deal with messages for a while [s]."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
             self._executor.spin_once(timeout_sec=left)
 
-    def lead_in(self):
+    def lead_in(self, shaper: str = '') -> Iterator[None]:
         """
-        Let the run begin: from rest, once the controller answers the arm. To be iterated over.
+        Let a run begin: from rest, once the controller answers the arm. To be iterated over.
 
-        Who is to command whom is found out by DDS in a second or two, and the arm falls meanwhile.
-        So it is stopped, put back, and let go when somebody holds it.
+        It has a record of its own. Who is to command whom is found out by DDS in a second or two,
+        and the arm falls meanwhile. So it is stopped, put back, and let go when somebody holds it.
+
+        :param shaper: that the controller takes first; '': it keeps what it has.
         """
+        self.record, self.first_figures, self._is_noting = self._new_record(), {}, False
         yield from self._ask(self._pause, SetBool.Request(data=True))
         yield from self._ask(self._reset, Trigger.Request())
         while not self.is_paused or self._needs_commands and not int(
                 self.figures['commands accepted']):
             yield
         yield from self._ask(self._hold, Trigger.Request())
+        if shaper:
+            yield from self._take_shaper(shaper)
         yield from self._ask(self._set, SetParameters.Request(parameters=[_text_parameter(
             'profile', 'swing')]))
         self.first_figures, self._first_stamp, self._is_noting = self.figures, None, True
         yield from self._ask(self._pause, SetBool.Request(data=False))
         while self.is_paused:
             yield
+
+    def _take_shaper(self, shaper):
+        """Let the controller take a shaper, and wait until it has computed it."""
+        answer = yield from self._ask(self._set, SetParameters.Request(parameters=[
+            _text_parameter('shaper', shaper)]))
+        if not answer.results[0].successful:
+            raise CommandError(f'the controller takes no shaper {shaper}: '
+                               f'{answer.results[0].reason}')
+        self.shaper = ''
+        while self.shaper != shaper:
+            if ': ' in self.shaper:
+                raise CommandError(self.shaper.partition(': ')[2])
+            yield
+
+    def _new_record(self):
+        return RunRecord(self._arm.joint_names, self._arm.tips, OutputSettings().joint_state_rate)
 
     def _ask(self, client, request):
         """Ask until there is an answer: one to a client that DDS has just met may get lost."""
@@ -106,30 +136,31 @@ class DemoObserver(Node):
                 answered = future.done()
             if not answered:
                 client.remove_pending_request(future)
+        return future.result()
 
     @property
-    def has_begun(self):
+    def has_begun(self) -> bool:
         """Whether it notes, or has noted."""
         return bool(self.first_figures)
 
     @property
-    def is_awaited(self):
+    def is_awaited(self) -> bool:
         """Whether somebody else waits for joint states."""
         return self.count_subscribers('joint_states') > 1
 
     @property
-    def is_paused(self):
+    def is_paused(self) -> bool:
         """Whether the newest diagnostics say so."""
         return self.figures.get('state') == 'paused'
 
     @property
-    def simulated_time(self):
+    def simulated_time(self) -> float:
         """Simulated time since the beginning [s], as far as diagnostics tell."""
         newest, first = (float(figures['simulated time [s]'])
                          for figures in (self.figures, self.first_figures))
         return newest - first + (0.0 if self.is_paused else time.monotonic() - self._figures_at)
 
-    def ask_to_pause(self):
+    def ask_to_pause(self) -> None:
         """Let the arm stand still, and note no more of it; its last diagnostics come at once."""
         self._is_noting = False
         self._pause.call_async(SetBool.Request(data=True))
@@ -152,10 +183,15 @@ class DemoObserver(Node):
             if status.name.endswith('/dynamics: simulation'):
                 self.figures = {item.key: item.value for item in status.values}
                 self._figures_at = time.monotonic()
+                if self.first_figures:
+                    late = 1e-3 * float(self.figures['lateness, longest [ms]'])
+                    self.record.worst_lateness = max(self.record.worst_lateness, late)
                 delays = [1e-3 * float(self.figures[f'state to command, {which} [ms]'])
                           for which in ('median', '99 %')]
                 if delays[0] == delays[0]:
                     self.record.add_delays(self._time_of(message.header), *delays)
+            elif status.name.endswith('/controller: control'):
+                self.shaper = {item.key: item.value for item in status.values}['shaper']
 
     def _time_of(self, header):
         """Time since the first stamp [s]."""

@@ -3,42 +3,56 @@ The picture of an arm for rviz: the joints of the display description, bent link
 
 `show` takes a copy of the state and returns at once; a timer of the node makes the messages, since
 that takes longer than a period of the simulation.
+
+TF and markers come by different topics and are drawn from different instants. So that the arm
+stays in one piece in motion, each piece is told in the frame of its link, to which rviz locks it.
 """
 
+import numpy as np
 from geometry_msgs.msg import Point
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.bending import BendingShape
+from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import ToolPath
+from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import JointStateBuffer, set_stamp, set_vector
+from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
 
 SHAPES = {'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
-PATH_POINTS, PATH_SPACING = 500, 2e-3       # of the tool's path, and the least distance    [m]
-PATH_WIDTH = 2e-3                           # [m]
+PATH_POINTS = 500                           # of the tool's path
+PATH_SPACING, PATH_WIDTH = 2e-3, 3e-3       # of its points, and wide; in parts of the reach
 PATH_COLOUR = (0.20, 0.60, 0.86, 0.9)
+CLEAN_UP = 1.0                              # how long markers of others are deleted         [s]
 
 
 class DisplayOutputs:
     """Publishers of `display_joint_states` and `bending_markers`."""
 
-    def __init__(self, node, arm, tool, settings):
+    def __init__(self, node: Node, arm: ArmModel, tool: str,
+                 settings: OutputSettings | BridgeOutputSettings) -> None:
         """
         Make the publishers of `node` for an ArmModel.
 
         :param tool: link whose path is drawn.
         :param settings: OutputSettings.
         """
-        self._arm, self._tool, self._state = arm, tool, None
+        self._arm, self._tool = arm, arm.frames[tool]
+        self._state: tuple[int, np.ndarray, int] | None = None      # stamp, coordinates, life
         self._base = arm.description.links[0].name
         self._joints = DisplayJoints(arm)
         self._joint_states = JointStateBuffer(self._joints.names, ('position',))
-        self._posture, self._path = Posture(arm), ToolPath(PATH_POINTS, PATH_SPACING)
+        self._reach, self._posture = reach(arm.description), Posture(arm)
+        self._path = ToolPath(PATH_POINTS, PATH_SPACING * self._reach)
+        self._life, self._listeners, self._unclean = 0, 0, 0
         self._set_scale(settings)
         self._joint_publisher = node.create_publisher(JointState, 'display_joint_states', STATES)
         self._marker_publisher = node.create_publisher(MarkerArray, 'bending_markers', STATES)
@@ -46,60 +60,73 @@ class DisplayOutputs:
         self._timer = node.create_timer(1.0 / settings.display_rate, self._draw,
                                         clock=self._clock)
 
-    def change(self, settings):
+    def change(self, settings: OutputSettings | BridgeOutputSettings) -> None:
         """Take over OutputSettings whose live ones have changed."""
         self._timer.timer_period_ns = round(1e9 / settings.display_rate)
         self._set_scale(settings)
 
-    def show(self, stamp, q):
-        """Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this."""
-        self._state = stamp, q
+    def show(self, stamp: int, q: np.ndarray, life: int = 0) -> None:
+        """
+        Draw the coordinates (n,) next time, with a stamp [ns]; any thread may call this.
+
+        :param life: another number than last time for a state that does not follow from the one
+            before, after a reset for instance: the path of the tool begins anew.
+        """
+        self._state = stamp, q, life
 
     def _set_scale(self, settings):
         self._shape = BendingShape(self._arm, full_scale=settings.strain_scale or None)
+        self._arrays_to_clean_up = max(1, round(CLEAN_UP * settings.display_rate))
         self._markers = self._new_markers()
 
     def _new_markers(self):
-        """Return one marker per piece, and one for the path."""
+        """Return one that deletes all others, one per piece, and one for the path."""
         markers = []
         for link in self._shape.links:
             for k in range(link.pieces.stop - link.pieces.start):
-                markers.append(self._marker(link.link, k, SHAPES[link.shape]))
-        path = self._marker('tool path', 0, Marker.LINE_STRIP)
-        path.scale.x = PATH_WIDTH
+                markers.append(self._marker(link.link, k, SHAPES[link.shape], link.link))
+        path = self._marker('tool path', 0, Marker.LINE_STRIP, self._base)
+        path.scale.x = PATH_WIDTH * self._reach
         path.color = ColorRGBA(**dict(zip('rgba', PATH_COLOUR)))
         path.pose.orientation.w = 1.0
-        return MarkerArray(markers=[*markers, path])
+        broom = self._marker('', 0, 0, self._base)
+        broom.action = Marker.DELETEALL
+        return [broom, *markers, path]
 
-    def _marker(self, namespace, number, kind):
-        marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD)
-        marker.header.frame_id = self._base
+    def _marker(self, namespace, number, kind, frame):
+        marker = Marker(ns=namespace, id=number, type=kind, action=Marker.ADD, frame_locked=True)
+        marker.header.frame_id = frame
         return marker
 
     def _draw(self):
         if self._state is None:
             return
-        stamp, q = self._state
+        stamp, q, life = self._state
         if self._joint_publisher.get_subscription_count():
             self._joint_publisher.publish(
                 self._joint_states.fill(stamp, self._joints.positions(q)))
-        self._note_path(q)
-        if self._marker_publisher.get_subscription_count():
+        self._note_path(q, life)
+        listeners = self._marker_publisher.get_subscription_count()
+        if listeners > self._listeners:
+            self._unclean = self._arrays_to_clean_up
+        self._listeners = listeners
+        if listeners:
             self._fill_markers(stamp, q)
-            self._marker_publisher.publish(self._markers)
+            # somebody new may still show another robot; the very first array may get lost
+            self._marker_publisher.publish(
+                MarkerArray(markers=self._markers[self._unclean == 0:]))
+            self._unclean = max(0, self._unclean - 1)
 
-    def _note_path(self, q):
+    def _note_path(self, q, life):
+        if life != self._life:
+            self._life = life
+            self._path.clear()
         self._posture.take(q)
-        frame = self._arm.frames[self._tool]
-        point = frame.p
-        if frame.body >= 0:
-            point = (self._posture.base_R[frame.body] @ frame.p
-                     + self._posture.base_p[frame.body])
-        self._path.add(point)
+        self._path.add(self._posture.frame(self._tool)[1])
 
     def _fill_markers(self, stamp, q):
-        bent = self._shape.bent(q)
-        *pieces, path = self._markers.markers
+        bent = self._shape.bent(q, in_links=True)
+        broom, *pieces, path = self._markers
         rows = zip(pieces, bent.position, bent.orientation.tolist(), bent.scale,
                    bent.rgba.tolist())
         for marker, position, quaternion, scale, rgba in rows:
@@ -109,5 +136,9 @@ class DisplayOutputs:
             turn.x, turn.y, turn.z, turn.w = quaternion
             set_vector(marker.scale, scale)
             colour.r, colour.g, colour.b, colour.a = rgba
-        set_stamp(path.header.stamp, stamp)
-        path.points = [Point(x=x, y=y, z=z) for x, y, z in self._path.points.tolist()]
+        for marker in (broom, path):
+            set_stamp(marker.header.stamp, stamp)
+        points = self._path.points.tolist()
+        # a line of one point is an error to some versions of rviz
+        path.action = Marker.ADD if len(points) > 1 else Marker.DELETE
+        path.points = [Point(x=x, y=y, z=z) for x, y, z in points]

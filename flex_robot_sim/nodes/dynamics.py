@@ -1,6 +1,7 @@
 """The arm as a node: efforts in, joint states out, in step with the clock."""
 
 import sys
+from collections.abc import Callable
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
@@ -8,15 +9,15 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.compiled import must_compile
 from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.nodes.conversions import effort_command, vector_of
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
-from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, OutputSettings, RobotSettings
 from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
@@ -29,7 +30,8 @@ from flex_robot_sim.settings import SimulationSettings
 class DynamicsNode(Node):
     """Simulate an arm in real time."""
 
-    def __init__(self, attach_controller=None):
+    def __init__(self,
+                 attach_controller: Callable[[SimulationLoop], object] | None = None) -> None:
         """
         Load the robot and let it go.
 
@@ -39,7 +41,7 @@ class DynamicsNode(Node):
         super().__init__('dynamics')
         self.loop, self._attach_controller = None, attach_controller
         if must_compile():
-            self.get_logger().info('compiling, once after an installation: half a minute')
+            self.get_logger().info('compiling, once after an installation: about a minute')
         self.parameters = Parameters(self, *DYNAMICS_SETTINGS)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 
@@ -50,6 +52,7 @@ class DynamicsNode(Node):
         loop = SimulationLoop(simulation, parameters[LoopSettings], effort_limits(arm))
         loop.warm_up()
         loop.set_payload(parameters[PayloadSettings])
+        offer_description(self, parameters[RobotSettings], arm)
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
         self._service_set = DynamicsServices(self, loop)
         offer_simulation_interfaces(self, loop)
@@ -88,12 +91,12 @@ class DynamicsNode(Node):
         elif kind is OutputSettings:
             self.loop.call(lambda: self._outputs.change(settings))
 
-    def close(self):
+    def close(self) -> None:
         """Stop the simulation."""
         if self.loop is not None:
             self.loop.stop()
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run the node until a signal."""
     sys.exit(run('dynamics', lambda: [DynamicsNode()], args))

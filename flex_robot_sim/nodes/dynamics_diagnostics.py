@@ -6,14 +6,17 @@ They go out once a second, and at once when the simulation is paused, goes on or
 
 import time
 
+from rclpy.node import Node
+
 from flex_robot_sim.nodes.reporting import Reporter, log
+from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
 
 
 class DynamicsDiagnostics:
     """Timers that pass on events and figures of a SimulationLoop."""
 
-    def __init__(self, node, loop):
+    def __init__(self, node: Node, loop: SimulationLoop) -> None:
         """Start the timers of `node`."""
         self._node, self._loop = node, loop
         self._report = LoopReport(loop, time.monotonic())

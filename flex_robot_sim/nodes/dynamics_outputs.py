@@ -6,20 +6,25 @@ takes longer than a period, so a timer of the node draws it from a copy of the s
 """
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 from scipy.spatial.transform import Rotation
 
+from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
-from flex_robot_sim.nodes.topics import CLOCK, STATES, topic_words
+from flex_robot_sim.nodes.settings import OutputSettings
+from flex_robot_sim.nodes.topics import CLOCK, STATES
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.recording.topic_words import topic_words
 
 
 class DynamicsOutputs:
     """Publishers of the dynamics node, driven by its SimulationLoop."""
 
-    def __init__(self, node, loop, settings):
+    def __init__(self, node: Node, loop: SimulationLoop, settings: OutputSettings) -> None:
         """Make the publishers of `node` as OutputSettings say."""
         arm = loop.simulation.arm
         self._loop, self._node_clock = loop, node.get_clock()
@@ -30,7 +35,8 @@ class DynamicsOutputs:
         self._tool_pose = PosePublisher(node, 'tool_pose', base)
         self._wrenches = [_Wrench(node, arm, joint, word)
                           for joint, word in topic_words(settings.wrench_joints).items()]
-        self._joint_output = loop.add_output(settings.joint_state_rate, self._send_joints)
+        self._joint_output = loop.add_output(
+            settings.joint_state_rate, self._send_joints, is_answered=True)
         self._flex_output = loop.add_output(settings.flex_rate, self._send_flex)
         if settings.publish_clock:
             self._clock_message = ClockMessage()
@@ -39,7 +45,7 @@ class DynamicsOutputs:
         self._display = DisplayOutputs(node, arm, self._tool, settings)
         self._display_output = loop.add_output(settings.display_rate, self._show)
 
-    def change(self, settings):
+    def change(self, settings: OutputSettings) -> None:
         """Take over OutputSettings whose live ones have changed."""
         self._joint_output.set_rate(settings.joint_state_rate)
         self._flex_output.set_rate(settings.flex_rate)
@@ -66,7 +72,7 @@ class DynamicsOutputs:
             wrench.send(stamp, simulation)
 
     def _show(self, simulation, effort):
-        self._display.show(self._stamp(simulation), simulation.coordinates)
+        self._display.show(self._stamp(simulation), simulation.coordinates, self._loop.resets)
 
     def _send_clock(self, simulation, effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))
@@ -86,10 +92,3 @@ class _Wrench:
 
     def send(self, stamp, simulation):
         self._publisher.publish(self._buffer.fill(stamp, simulation.wrench(self._joint)))
-
-
-def tool_link(arm, wish):
-    """Name of the link whose pose goes out; SettingError if there is none of that name."""
-    if wish and wish not in arm.frames:
-        raise SettingError(f'tool_link = "{wish}" is no link. Known: {", ".join(arm.frames)}')
-    return wish or ('tool' if 'tool' in arm.frames else arm.description.links[-1].name)

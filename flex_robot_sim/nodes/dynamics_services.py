@@ -1,14 +1,16 @@
 """Services of the dynamics node: pause, single steps, reset."""
 
+from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.nodes.reporting import answer
+from flex_robot_sim.realtime.loop import SimulationLoop
 
 
 class DynamicsServices:
     """`~/reset`, `~/step` and `~/pause`."""
 
-    def __init__(self, node, loop):
+    def __init__(self, node: Node, loop: SimulationLoop) -> None:
         """Offer the services of `node`, carried out by `loop` (SimulationLoop)."""
         self._loop = loop
         node.create_service(Trigger, '~/reset', self._on_reset)

@@ -1,7 +1,12 @@
 """From the table of programs (system.py) to actions of ros2 launch; for the files in launch/."""
 
-from dataclasses import fields
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, LogInfo, Shutdown
@@ -9,29 +14,40 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from flex_robot_sim.nodes.network import prepare_network, use_network
+from flex_robot_sim.settings import AnySettings, Settings
+from flex_robot_sim.system import HilArguments, ShaperArguments, SimulationArguments
+
+if TYPE_CHECKING:
+    from launch.action import Action
+    from launch.launch_context import LaunchContext
+
 BOOLEANS = {'true': True, 'false': False, 'True': True, 'False': False}
 
 
-def declared_arguments(kind):
+def declared_arguments(kind: type[Settings]) -> list[DeclareLaunchArgument]:
     """Return a DeclareLaunchArgument per field of a settings class."""
     return [DeclareLaunchArgument(
         item.name, default_value=launch_text(item.default), description=item.metadata['help'],
         choices=choices_of(item)) for item in fields(kind)]
 
 
-def choices_of(item):
+def choices_of(item: Field) -> list[str] | None:
     """Return what a launch argument may be, as a list of texts; None for anything."""
     if isinstance(item.default, bool):
         return list(BOOLEANS)
-    return list(item.metadata['choices']) or None
+    choices = item.metadata['choices']
+    # True and False as everywhere else in launch
+    more = [word for word in BOOLEANS if word.lower() in choices and word not in choices]
+    return [*choices, *more] or None
 
 
-def launch_text(value):
+def launch_text(value: object) -> str:
     """Return a value as it is written on the command line of ros2 launch."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def given_arguments(kind, context):
+def given_arguments(kind: type[AnySettings], context: LaunchContext) -> AnySettings:
     """Return an object of the settings class with the arguments that `ros2 launch` was given."""
     values = {}
     for item in fields(kind):
@@ -40,7 +56,7 @@ def given_arguments(kind, context):
     return kind(**values)
 
 
-def value_of(item, text):
+def value_of(item: Field, text: str) -> bool | int | float | str:
     """Return the value of a settings field from the command line of ros2 launch."""
     if isinstance(item.default, bool):
         return BOOLEANS[text]
@@ -49,14 +65,24 @@ def value_of(item, text):
             return type(item.default)(text)
         except ValueError:
             return text             # the settings say what is wrong with it
-    return text
+    return text.lower() if text in BOOLEANS and text.lower() in item.metadata['choices'] else text
 
 
-def actions_of(programs):
-    """Return the actions that start Programs; one that is missing and not needed is named."""
-    return [_node(program) if program.is_needed or _is_installed(program) else LogInfo(
+def actions_of(arguments: SimulationArguments | HilArguments | ShaperArguments) -> list[Action]:
+    """
+    Return the actions that start the programs of SimulationArguments or HilArguments.
+
+    One that is missing and not needed is named.
+    """
+    environment = dict(os.environ)
+    (use_network if arguments.network else prepare_network)(environment)
+    changed = {name: value for name, value in environment.items()
+               if os.environ.get(name) != value}
+    # what is not there any more is empty: launch only adds
+    changed.update({name: '' for name in os.environ if name not in environment})
+    return [_node(program, changed) if program.is_needed or _is_installed(program) else LogInfo(
         msg=f'{program.package} is not installed, so {program.executable} is left out')
-        for program in programs]
+        for program in arguments.programs()]
 
 
 def _is_installed(program):
@@ -67,14 +93,24 @@ def _is_installed(program):
     return Path(prefix, 'lib', program.package, program.executable).exists()
 
 
-def _node(program):
+def _node(program, environment):
     parameters = {name: _parameter(value) for name, value in program.parameters.items()}
+    layout = ('-d', _kept(program.layout)) if program.layout else ()
     return Node(
         package=program.package, executable=program.executable, namespace=program.namespace,
         parameters=[*filter(None, [program.params_file]), parameters],
-        remappings=program.remappings, arguments=program.arguments,
+        remappings=program.remappings, arguments=(*layout, *program.arguments),
         ros_arguments=['--log-level', program.log_level], output='screen', emulate_tty=True,
+        additional_env=environment,
         on_exit=_end_all if program.is_needed else None)
+
+
+def _kept(text):
+    """Write a text to a temporary file that stays, as launch does with parameters."""
+    with tempfile.NamedTemporaryFile('w', prefix='launch_layout_', suffix='.rviz', delete=False,
+                                     encoding='utf-8') as file:
+        file.write(text)
+    return file.name
 
 
 def _end_all(event, context):

@@ -1,7 +1,11 @@
 """How every node speaks: what it refuses, lines in the log, and its part of /diagnostics."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.conversions import diagnostic_status
@@ -10,12 +14,12 @@ LOOK = 0.1                  # period of the look for news                       
 REPORT = 1.0                # period of /diagnostics                                          [s]
 
 
-def refuse(node, error):
+def refuse(node: Node, error: Exception) -> None:
     """Log why a message is not taken, once a second."""
     node.get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
 
 
-def carry_out(node, action):
+def carry_out(node: Node, action: Callable[[], object]) -> None:
     """Do what a message asks for, or log why not."""
     try:
         action()
@@ -23,7 +27,7 @@ def carry_out(node, action):
         refuse(node, error)
 
 
-def answer(response, action):
+def answer(response: Any, action: Callable[[], str]) -> Any:
     """Return a response of std_srvs filled with what was done, as `action` says, or why not."""
     try:
         response.success, response.message = True, action()
@@ -32,7 +36,7 @@ def answer(response, action):
     return response
 
 
-def log(node, level, line):
+def log(node: Node, level: str, line: str) -> None:
     """Log a line of level 'info', 'warning' or 'error'."""
     logger = node.get_logger()
     # each level in a line of its own: rclpy refuses to change the level of a line of code
@@ -47,7 +51,8 @@ def log(node, level, line):
 class Reporter:
     """One status of a node in /diagnostics, by the steady clock, and a look for news."""
 
-    def __init__(self, node, part, look, figures):
+    def __init__(self, node: Node, part: str, look: Callable[[], object],
+                 figures: Callable[[], tuple[str, str, str, Mapping[str, object]]]) -> None:
         """
         Start the timers of `node`.
 
@@ -62,7 +67,7 @@ class Reporter:
         node.create_timer(LOOK, look, clock=steady)
         node.create_timer(REPORT, self.publish, clock=steady)
 
-    def publish(self):
+    def publish(self) -> None:
         """Publish the figures now."""
         array = DiagnosticArray(status=[diagnostic_status(self.name, *self._figures())])
         array.header.stamp = self._node.get_clock().now().to_msg()

@@ -1,25 +1,36 @@
 """The robot of a node: from a parameter, or from the topic robot_description."""
 
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
 from std_msgs.msg import String
 
 import flex_robot_sim as frs
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import is_display_description
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.xacro_arguments import xacro_arguments
 
 
-def when_arm_is_known(node, settings, start):
+def when_arm_is_known(node: Any, settings: RobotSettings,
+                      start: Callable[[ArmModel], object]) -> None:
     """
     Call start(arm) with the ArmModel: at once, or when its description arrives.
 
+    :param node: Node with an attribute `failure`.
     :param settings: RobotSettings. What is wrong with a robot ends the node: it is raised, or, if
         its description arrives later, left in node.failure for the one who spins it.
     """
     node.failure = None
     if settings.robot:
-        start(_arm(settings.robot, settings))
+        start(_own_arm(settings))
         return
-    first = []
+    first: list[str] = []
 
     def on_description(message):
         if is_display_description(message.data):
@@ -29,7 +40,7 @@ def when_arm_is_known(node, settings, start):
         elif not first:
             first.append(message.data)
             try:
-                start(_arm(message.data, settings))
+                start(build_arm(read_text(message.data), settings.coupling, settings.gravity))
             except FlexRobotSimError as error:      # an executor would print where it was raised
                 node.failure = error
         elif message.data not in first:
@@ -40,9 +51,20 @@ def when_arm_is_known(node, settings, start):
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 
 
-def _arm(source, settings):
-    wrong = [word for word in settings.xacro_arguments if ':=' not in word]
-    if wrong:
-        raise SettingError(f'xacro_arguments: "{wrong[0]}" is not NAME:=VALUE')
-    arguments = dict(word.split(':=', 1) for word in settings.xacro_arguments)
-    return frs.load(source, settings.coupling, settings.gravity, arguments)
+def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> None:
+    """
+    Send the robot as its user wrote it on robot_description, unless it came from there.
+
+    It is for whoever plans and controls. What robot_state_publisher draws by is another one, with
+    the bending in joints of its own, on display_description.
+
+    :param settings: RobotSettings; arm: the ArmModel.
+    """
+    if settings.robot:
+        node.create_publisher(String, 'robot_description', LATCHED).publish(
+            String(data=arm.description.text))
+
+
+def _own_arm(settings):
+    return frs.load(settings.robot, settings.coupling, settings.gravity,
+                    xacro_arguments(settings.xacro_arguments))

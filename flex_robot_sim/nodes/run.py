@@ -3,14 +3,18 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.nodes.network import asks_for_network
+from flex_robot_sim.nodes.reach import open_addresses
 from flex_robot_sim.nodes.settings import NodeSettings
+from flex_robot_sim.realtime.priority import raise_ordinary_threads
 
 # how long one thread may keep the others waiting for Python; its default of 5 ms is five periods
 SWITCH_INTERVAL = 1e-4
@@ -28,7 +32,7 @@ class _Stop:
         if not self.asked:
             self.asked = True
             if self.is_starting:
-                # to load and to compile may take half a minute, and to raise an exception in the
+                # to load and to compile may take a minute, and to raise an exception in the
                 # midst of the compiler crashes it; nothing moves yet that has to be ended
                 os._exit(0)
 
@@ -38,7 +42,7 @@ class _Stop:
             signal.signal(number, signal.SIG_IGN)
 
 
-def run(name, make_nodes, args=None):
+def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None) -> int:
     """
     Run nodes until a signal; return the exit code.
 
@@ -52,6 +56,7 @@ def run(name, make_nodes, args=None):
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
+        _tell_who_gets_in(nodes[0])
         stop.is_starting = False
         _spin(nodes, stop)
     except (FlexRobotSimError, ParameterException) as error:
@@ -73,8 +78,19 @@ def run(name, make_nodes, args=None):
     return 0
 
 
+def _tell_who_gets_in(node):
+    """Warn where other machines are let in although nobody has asked for it."""
+    addresses = open_addresses()
+    if addresses and not asks_for_network():
+        node.get_logger().warning(
+            f'other machines may listen and command, by {", ".join(addresses)}: this middleware '
+            'or its profile is not bound to 127.0.0.1 (docs/ros.md, "who may listen")')
+
+
 def _spin(nodes, stop):
-    executor = make_executor(nodes[0].parameters[NodeSettings].executor)
+    settings = nodes[0].parameters[NodeSettings]
+    executor = make_executor(settings.executor)
+    raise_ordinary_threads(settings.thread_priority)
     for node in nodes:
         executor.add_node(node)
     # in some versions `spin` of the events executor runs no callback, and `spin_once` does
@@ -85,7 +101,7 @@ def _spin(nodes, stop):
                 raise node.failure
 
 
-def make_executor(choice='auto'):
+def make_executor(choice: str = 'auto') -> Executor:
     """Return the executor of NodeSettings; that of events takes a third of the time of others."""
     if choice == 'single_threaded':
         return SingleThreadedExecutor()

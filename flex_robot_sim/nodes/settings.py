@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass, fields
 
-from flex_robot_sim.assembly import COUPLINGS, GRAVITY
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.settings import (
+    ControllerSettings,
+    FeedbackSettings,
+    ProfileSettings,
+    ShapingSettings,
+)
+from flex_robot_sim.control.shaper_parts import CHOICES as SHAPERS
+from flex_robot_sim.core.assembly import COUPLINGS, GRAVITY
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
@@ -29,7 +35,7 @@ class OutputSettings(Settings):
         100.0, 'rate of flex_states, strain, tip deflections, tool_pose and joint wrenches', 'Hz',
         at_least=0.0, live=True)
     display_rate: float = setting(30.0, 'rate of bending_markers and display_joint_states', 'Hz',
-                                  above=0.0, live=True)
+                                  at_least=0.01, at_most=1000.0, live=True)
     strain_scale: float = setting(
         0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
         'link bends by a tenth of its length', at_least=0.0, live=True)
@@ -48,11 +54,45 @@ class NodeSettings(Settings):
     executor: str = setting('auto', 'executor of rclpy; auto takes that of events, which needs '
                                     'least time, where there is one',
                             choices=('auto', 'events', 'single_threaded'))
+    thread_priority: int = setting(10, 'SCHED_FIFO priority of the threads of a node, if allowed; '
+                                       '0 asks for none', at_least=0)
+
+
+@dataclass(frozen=True)
+class ShaperSettings(Settings):
+    """What the shaper node makes of trajectories."""
+
+    shaper: str = setting(
+        'auto', 'shaper of each mode; auto: what flexsim shape recommends; none: trajectories are '
+        'resampled only', choices=SHAPERS, live=True)
+    design_file: str = setting('', 'file of flexsim shape --output, in place of shaper, '
+                                   'frequencies and payload; empty: none')
+    frequencies: tuple = setting((), 'what the arm rings with, slowest first; none: the modes of '
+                                     'the robot, in each pose', 'Hz', above=0.0, live=True)
+    damping_ratios: tuple = setting((), 'one for each of frequencies; none: zero', at_least=0.0,
+                                    live=True)
+    payload: tuple = setting(
+        (), 'mass at the tool; several: anything between them, which nobody tells; none: what the '
+        'robot has', 'kg', at_least=0.0, live=True)
+    period: float = setting(0.02, 'longest time between two points that are sent', 's', above=0.0)
+    start_tolerance: float = setting(
+        0.1, 'how far from where the arm is a trajectory or a stream may begin', 'rad, m',
+        at_least=0.0, live=True)
+    controller_action: str = setting('', 'FollowJointTrajectory of the controller, to which goals '
+                                         'go on; empty: its topic')
+    stream: str = setting('none', 'messages of a stream of set points: Float64MultiArray, '
+                                  'JointState, or JointTrajectory of one point',
+                          choices=('none', 'commands', 'joint_state', 'joint_trajectory'))
+    stream_rate: float = setting(100.0, 'of the set points that are sent', 'Hz', above=0.0,
+                                 at_most=2000.0)
+    joints: tuple = setting((), 'of a stream, in its order; none: those of the robot', of=str)
 
 
 DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSettings,
                      OutputSettings, NodeSettings)
-CONTROLLER_SETTINGS = (RobotSettings, ControllerSettings, ProfileSettings, NodeSettings)
+CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, ShapingSettings,
+                       FeedbackSettings, ProfileSettings, NodeSettings)
+SHAPER_SETTINGS = (RobotSettings, ShaperSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)

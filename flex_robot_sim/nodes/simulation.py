@@ -2,17 +2,19 @@
 
 import sys
 
+from rclpy.node import Node
+
 from flex_robot_sim.nodes.controller import ControllerNode
 from flex_robot_sim.nodes.dynamics import DynamicsNode
 from flex_robot_sim.nodes.run import run
 
 
-def make_nodes():
+def make_nodes() -> list[Node]:
     """Return both nodes; the controller is asked by the simulation itself, once per period."""
     controller = ControllerNode(is_inside=True)
     return [DynamicsNode(controller.attach), controller]
 
 
-def main(args=None):
+def main(args: list[str] | None = None) -> None:
     """Run both nodes until a signal."""
     sys.exit(run('simulation', make_nodes, args))

@@ -5,10 +5,16 @@ The package is part of newer distributions only. Where it cannot be imported, no
 `~/pause`, `~/step` and `~/reset` do the same.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from rclpy.node import Node
 
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.realtime.loop import FAILED, PAUSED, RUNNING
+from flex_robot_sim.realtime.loop import FAILED, PAUSED, RUNNING, SimulationLoop
 
 AT_ONCE = 100       # steps between two looks of the simulation at other requests
 FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',
@@ -16,7 +22,7 @@ FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETT
             'STEP_SIMULATION_MULTIPLE')
 
 
-def offer_simulation_interfaces(node, loop):
+def offer_simulation_interfaces(node: Node, loop: SimulationLoop) -> SimulationInterfaces | None:
     """Offer the services for a SimulationLoop; return None where their types are unknown."""
     try:
         kinds, services = (import_module(f'simulation_interfaces.{part}')
@@ -29,7 +35,8 @@ def offer_simulation_interfaces(node, loop):
 class SimulationInterfaces:
     """What a SimulationLoop can do of it."""
 
-    def __init__(self, node, loop, kinds, services):
+    def __init__(self, node: Node, loop: SimulationLoop, kinds: ModuleType,
+                 services: ModuleType) -> None:
         """
         Offer the services of `node`.
 
@@ -44,7 +51,7 @@ class SimulationInterfaces:
             topic = ''.join(f'_{c.lower()}' if c.isupper() else c for c in name).strip('_')
             node.create_service(getattr(services, name), topic, handler)
 
-    def get_features(self, request, response):
+    def get_features(self, request: Any, response: Any) -> Any:
         """Say what is supported."""
         known = self._kinds.SimulatorFeatures
         # older versions of the package lack some
@@ -52,7 +59,7 @@ class SimulationInterfaces:
                                       if hasattr(known, name)]
         return response
 
-    def get_state(self, request, response):
+    def get_state(self, request: Any, response: Any) -> Any:
         """Say whether it plays, is paused, or has lost its state, which counts as stopped."""
         kind = self._kinds.SimulationState
         response.state.state = {RUNNING: kind.STATE_PLAYING, PAUSED: kind.STATE_PAUSED,
@@ -60,7 +67,7 @@ class SimulationInterfaces:
         response.result.result = self._kinds.Result.RESULT_OK
         return response
 
-    def set_state(self, request, response):
+    def set_state(self, request: Any, response: Any) -> Any:
         """Play, pause, or stop, which is to reset and pause."""
         kind, wanted = self._kinds.SimulationState, request.state.state
         actions = {kind.STATE_PLAYING: (RUNNING, self._loop.resume),
@@ -77,7 +84,7 @@ class SimulationInterfaces:
             return response
         return self._carry_out(action, response)
 
-    def step(self, request, response):
+    def step(self, request: Any, response: Any) -> Any:
         """Take steps while paused."""
         def some(count):
             for _ in range(count):
@@ -91,7 +98,7 @@ class SimulationInterfaces:
         response.result.result = self._kinds.Result.RESULT_OK
         return response
 
-    def reset(self, request, response):
+    def reset(self, request: Any, response: Any) -> Any:
         """Put the state back; time runs on, because a clock that jumps back breaks listeners."""
         scopes = self._services.ResetSimulation.Request
         if request.scope not in (scopes.SCOPE_DEFAULT, scopes.SCOPE_STATE, scopes.SCOPE_ALL):

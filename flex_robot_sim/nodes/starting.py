@@ -7,17 +7,18 @@ two. A signal in this time finds nothing to end yet, and would be a traceback ou
 
 import os
 import signal
+import sys
 from importlib import import_module
 
 
-def end_quietly():
+def end_quietly() -> None:
     """Let a signal end the process at once; nodes/run.py will have it end in good order."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # an exception might be swallowed by the module that is being imported
         signal.signal(number, lambda *_: os._exit(0))
 
 
-def keep_to_one_thread():
+def keep_to_one_thread() -> None:
     """
     Let NumPy and SciPy, which are not imported yet, do linear algebra in the thread that asks.
 
@@ -27,28 +28,14 @@ def keep_to_one_thread():
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
-def start(name):
-    """Run a module of this folder."""
+def start(name: str) -> None:
+    """Run a module of this folder: what the files in programs/ call."""
     end_quietly()
     keep_to_one_thread()
-    import_module(f'flex_robot_sim.nodes.{name}').main()
-
-
-def dynamics():
-    """Simulate an arm."""
-    start('dynamics')
-
-
-def controller():
-    """Control an arm, simulated or real."""
-    start('controller')
-
-
-def simulation():
-    """Simulate and control an arm in one process."""
-    start('simulation')
-
-
-def bridge():
-    """Drive the bench."""
-    start('bridge')
+    import_module('flex_robot_sim.nodes.network').prepare_network()
+    try:
+        module = import_module(f'flex_robot_sim.nodes.{name}')
+    except ImportError as error:
+        sys.exit(f'{name}: there is no ROS 2 here ({error}). Source a ROS installation, or '
+                 'install its wheels by pip install "flex_robot_sim[ros]".')
+    module.main()

@@ -1,15 +1,18 @@
 """Two topics, one state: the joint states and motor states that carry the same stamp."""
 
 import numpy as np
+from sensor_msgs.msg import JointState
 
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import CommandError
-from flex_robot_sim.nodes.conversions import stamp_of
+from flex_robot_sim.nodes.conversions import NOT_LED, stamp_of
 
 
 class StatePairs:
     """Positions and velocities of all joints on both sides of their drives."""
 
-    def __init__(self, arm, need_motors):
+    def __init__(self, arm: ArmModel, need_motors: bool) -> None:
         """
         Wait for the first state of an ArmModel.
 
@@ -17,21 +20,24 @@ class StatePairs:
         """
         n = len(arm.joint_names)
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
+        self.is_led = True              # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
         self._joints = _Reader(arm.joint_names, arm.joint_names, 'joint_states')
         self._motors = _Reader(arm.motor_names, arm.joint_names, 'motor_states')
         self._rigid = np.array([name not in arm.motor_names for name in arm.joint_names])
-        self._joint_stamp = self._motor_stamp = None
+        self._joint_stamp: int | None = None
+        self._motor_stamp: int | None = None
 
-    def take_joints(self, message):
+    def take_joints(self, message: JointState) -> bool:
         """Take joint_states; return whether a state is complete. CommandError if unusable."""
         self._joints.read(message, self.position, self.velocity)
         self._joint_stamp = stamp_of(message.header)
+        self.is_led = message.header.frame_id != NOT_LED
         np.copyto(self.motor_position, self.position, where=self._rigid)
         np.copyto(self.motor_velocity, self.velocity, where=self._rigid)
         return self._is_complete()
 
-    def take_motors(self, message):
+    def take_motors(self, message: JointState) -> bool:
         """Take motor_states; likewise."""
         self._motors.read(message, self.motor_position, self.motor_velocity)
         self._motor_stamp = stamp_of(message.header)
@@ -39,6 +45,26 @@ class StatePairs:
 
     def _is_complete(self):
         return not self.need_motors or self._joint_stamp == self._motor_stamp
+
+
+class StrainReader:
+    """Curvatures of all flex sensors, from messages that name them in any order."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        """Know the flex sensors of an ArmModel."""
+        self._wanted = flex_sensors(arm).names
+        self._names: list[str] | None = None
+        self._columns = np.zeros(0, int)
+
+    def read(self, message: JointState) -> np.ndarray:
+        """Curvatures (k,) of a JointState [1/m]; CommandError if one is missing."""
+        if message.name != self._names:
+            self._columns = _columns(self._wanted, message.name, 'strain', 'flex sensor')
+            self._names = list(message.name)
+        size = len(message.name)
+        if len(message.position) != size:
+            raise CommandError(f'strain needs a position for each of its {size} names')
+        return np.frombuffer(message.position)[self._columns]
 
 
 class _Reader:
@@ -51,7 +77,7 @@ class _Reader:
 
     def read(self, message, position, velocity):
         if message.name != self._names:
-            self._columns = self._find(message.name)
+            self._columns = _columns(self._wanted, message.name, self._topic, 'joint')
             self._names = list(message.name)
         size = len(self._names)
         if len(message.position) != size or len(message.velocity) != size:
@@ -61,9 +87,11 @@ class _Reader:
         position[self._rows] = np.frombuffer(message.position)[self._columns]
         velocity[self._rows] = np.frombuffer(message.velocity)[self._columns]
 
-    def _find(self, names):
-        places = {name: i for i, name in enumerate(names)}
-        missing = [name for name in self._wanted if name not in places]
-        if missing:
-            raise CommandError(f'{self._topic} lacks the joint "{missing[0]}"')
-        return np.array([places[name] for name in self._wanted], int)
+
+def _columns(wanted, names, topic, what):
+    """Places of what is wanted among names."""
+    places = {name: i for i, name in enumerate(names)}
+    missing = [name for name in wanted if name not in places]
+    if missing:
+        raise CommandError(f'{topic} lacks the {what} "{missing[0]}"')
+    return np.array([places[name] for name in wanted], int)

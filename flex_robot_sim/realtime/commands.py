@@ -6,15 +6,22 @@ tuples, and putting the pair in its place is one assignment, so nobody waits for
 has a handful of joints, for which plain floats take a fifth of the time of arrays.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from flex_robot_sim.exceptions import CommandError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class CommandInbox:
     """The commanded efforts of all joints."""
 
-    def __init__(self, joint_names, limits, timeout):
+    def __init__(self, joint_names: Sequence[str], limits: np.ndarray, timeout: float) -> None:
         """
         Start without any command.
 
@@ -28,14 +35,14 @@ class CommandInbox:
         self.accepted = self.refused = self.limited = self.timeouts = 0
         self.forget()
 
-    def forget(self):
+    def forget(self) -> None:
         """Go back to the state without any command."""
         size = len(self._index)
         # efforts, and until when each counts
         self._newest = (0.0,) * size, (math.inf,) * size
         self.is_stale = False
 
-    def offer(self, names, efforts, now):
+    def offer(self, names: Sequence[str], efforts: Sequence[float], now: float) -> None:
         """
         Take efforts by joint name; the other joints keep theirs. CommandError if unusable.
 
@@ -63,7 +70,7 @@ class CommandInbox:
         self._newest = tuple(effort), tuple(until)
         self.accepted += 1
 
-    def efforts(self, now):
+    def efforts(self, now: float) -> tuple[float, ...]:
         """
         Efforts that count at `now`, a tuple [N m, N]: zero where the command is too old.
 

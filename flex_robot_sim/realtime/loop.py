@@ -6,11 +6,16 @@ and read `events`. Everything that happens at one moment happens in `turn`, whic
 and no real clock, so that tests are exact.
 """
 
+from __future__ import annotations
+
 import gc
 import queue
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,34 +23,51 @@ from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
+from flex_robot_sim.realtime.settings import payload_of
 from flex_robot_sim.realtime.timing import Echo, Samples
+
+if TYPE_CHECKING:
+    from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+    from flex_robot_sim.simulation import Simulation
 
 IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
 MISSED = 5e-3           # lateness that counts as a missed deadline [s]
 SILENCE = 10.0          # between two lines about dropped time [s]
+RAREST = 1e12           # periods from one output to the next, at most
 
 RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
+
+
+AnyAnswer = TypeVar('AnyAnswer')
 
 
 class Output:
     """Something to be told the state now and then."""
 
-    def __init__(self, function, rate, loop):
-        """Let `loop` call function(simulation, effort) at a rate [1/s of simulated time]."""
+    def __init__(self, function: Callable[[Simulation, np.ndarray], object], rate: float,
+                 loop: SimulationLoop, is_answered: bool = False) -> None:
+        """
+        Let `loop` call function(simulation, effort) at a rate [1/s of simulated time].
+
+        :param is_answered: whether commands answer it, so that lockstep needs it every period.
+        """
         self.function, self._loop = function, loop
+        self._is_forced = is_answered and loop.is_lockstep
         self.set_rate(rate)
 
-    def set_rate(self, rate):
-        """Change the rate; zero is never. In lockstep every period counts."""
+    def set_rate(self, rate: float) -> None:
+        """Change the rate; zero is never."""
         loop = self._loop
-        self.every = 0 if rate == 0 else 1 if loop.is_lockstep else max(
-            1, round(1.0 / (rate * loop.period)))
+        periods = 0.0 if rate == 0 else 1.0 if self._is_forced else 1.0 / max(
+            rate * loop.period, 1.0 / RAREST)
+        self.every = 0 if periods == 0.0 else max(1, round(periods))
 
 
 class SimulationLoop:
     """Periods of a simulation, paced by a clock or by commands."""
 
-    def __init__(self, simulation, settings, limits, clock=time.monotonic):
+    def __init__(self, simulation: Simulation, settings: LoopSettings, limits: np.ndarray,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         """
         Prepare; nothing runs before `start`, or `turn` in a loop of one's own.
 
@@ -64,43 +86,52 @@ class SimulationLoop:
         self.commands = CommandInbox(simulation.arm.joint_names, limits,
                                      settings.command_timeout)
         self.pacer = Pacer(self.period, settings.real_time_factor, settings.max_lag)
-        self.controller = None          # function(simulation) -> efforts, in place of commands
-        self.outputs = []
-        self.events = queue.SimpleQueue()       # (level, line): 'info', 'warning', 'error'
+        # efforts in place of commands
+        self.controller: Callable[[Simulation], np.ndarray] | None = None
+        self.outputs: list[Output] = []
+        # (level, line): 'info', 'warning', 'error'
+        self.events: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._waits = settings.wait_for_command and not self.is_lockstep
         self.state, self.periods = PAUSED if self._waits else RUNNING, 0
+        self.resets = 0                 # how often the arm was put back
         self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
-        self._began = self._carried_out = None
-        self._requests, self._wake = queue.SimpleQueue(), threading.Event()
-        self._pending, self._handled_stamp, self._sent_at = 0, None, -float('inf')
+        self._began: float | None = None
+        self._carried_out = 0.0
+        self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future]] = queue.SimpleQueue()
+        self._wake = threading.Event()
+        self._pending, self._sent_at = 0, -float('inf')
+        self._handled_stamp: int | None = None
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
         self._effort = simulation.effort.copy()
-        self._thread, self._stopping = None, False
-        self.crash = None               # what ended the thread, if something did
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self.crash: BaseException | None = None     # what ended the thread, if something did
         self._payload_link = ''
         self._go_home()
         self.pacer.restart(clock())
 
     @property
-    def steps(self):
+    def steps(self) -> int:
         """How many steps of the simulation have been taken."""
         return self.periods * self._steps
 
     @property
-    def wall_time(self):
+    def wall_time(self) -> float:
         """From the first period to the end of the last one, without pauses [s]."""
         return 0.0 if self._began is None else self._carried_out - self._began
 
-    def add_output(self, rate, function):
+    def add_output(self, rate: float, function: Callable[[Simulation, np.ndarray], object],
+                   is_answered: bool = False) -> Output:
         """Return the Output that calls function(simulation, effort) at a rate [Hz]."""
-        self.outputs.append(Output(function, rate, self))
+        self.outputs.append(Output(function, rate, self, is_answered))
         return self.outputs[-1]
 
     # what other threads may call
 
-    def command(self, names, efforts, stamp=None):
+    def command(self, names: Sequence[str], efforts: Sequence[float],
+                stamp: int | None = None) -> None:
         """
         Take efforts by joint name [N m, N]; CommandError if they are refused.
 
@@ -121,71 +152,80 @@ class SimulationLoop:
             self._pending += 1
             self._wake.set()
 
-    def note_sent(self, stamp):
+    def note_sent(self, stamp: int) -> None:
         """Note that the state with this stamp goes out, so that answers to it are timed."""
         self.echo.sent(stamp, self._clock())
 
-    def call(self, function, timeout=2.0):
-        """Return what function() returns when the thread of the loop carries it out."""
+    def call(self, function: Callable[[], AnyAnswer], timeout: float = 2.0) -> AnyAnswer:
+        """
+        Return what function() returns when the thread of the loop carries it out.
+
+        SimulationError if it has not begun with that within `timeout` [s]; it never will then.
+        """
         if self._thread is None:
             return function()
-        future = Future()
+        future: Future[AnyAnswer] = Future()
         self._requests.put((function, future))
         self._wake.set()
-        return future.result(timeout)
+        try:
+            return future.result(timeout)
+        except FutureTimeout:
+            if not future.cancel():         # it has begun: what comes of it is the answer
+                return future.result()
+        raise SimulationError(f'the simulation was busy for {timeout:g} s, so this was not done. '
+                              'Ask again')
 
-    def pause(self):
+    def pause(self) -> None:
         """Stand still until `resume` or `step`."""
         self._expect_a_good_state()
         self.state, self._waits = PAUSED, False
 
-    def resume(self):
+    def resume(self) -> None:
         """Go on, from now: nothing is made up for."""
         self._expect_a_good_state()
         self._waits = False
         self._go_on()
 
-    def step(self):
+    def step(self) -> None:
         """Carry out one period while paused."""
         self._expect_a_good_state()
         if self.state == RUNNING and not self.is_lockstep:
             raise SimulationError('it runs: pause it before asking for single steps')
         self._carry_out()
 
-    def reset(self):
+    def reset(self) -> None:
         """Put the arm back to where it started, without efforts; time goes on, paused or not."""
         self._go_home()
+        self.resets += 1
         self.commands.forget()
         self._pending = 0
         if self.state == FAILED:
             self._go_on()
         self._publish(everything=True)
 
-    def change(self, settings):
+    def change(self, settings: LoopSettings) -> None:
         """Take over LoopSettings whose live ones have changed."""
         self.settings = settings
         if settings.real_time_factor != self.pacer.factor:
-            self.pacer.set_factor(settings.real_time_factor)
+            self.pacer.set_factor(settings.real_time_factor, self._clock())
         self.pacer.max_lag, self.commands.timeout = settings.max_lag, settings.command_timeout
 
-    def set_payload(self, settings):
+    def set_payload(self, settings: PayloadSettings) -> None:
         """Take over PayloadSettings; SettingError leaves the payload as it was."""
-        link = settings.payload_link
-        if link:
-            self.simulation.set_payload(link, settings.payload_mass, settings.payload_centre)
-        elif settings.payload_mass:
-            raise SettingError(f'payload_mass = {settings.payload_mass:g} kg needs a payload_link')
+        payload, link = payload_of(settings), settings.payload_link
+        if payload is not None:
+            self.simulation.set_payload(*payload)
         if self._payload_link not in ('', link):
             self.simulation.set_payload(self._payload_link, 0.0)
         self._payload_link = link
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Load or compile all machine code, so that the first period is not longer than others."""
         twin = type(self.simulation)(self.simulation.arm, self.simulation.settings)
         twin.step()
         twin.energy()
 
-    def start(self):
+    def start(self) -> None:
         """Run in a thread until `stop`."""
         self._publish(everything=True)      # the first message of a kind takes long
         gc.collect()
@@ -193,7 +233,7 @@ class SimulationLoop:
         self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """Stop the thread and wait for it."""
         self._stopping = True
         self._wake.set()
@@ -219,7 +259,7 @@ class SimulationLoop:
             if wait > 0.0:
                 self._wake.wait(wait)
 
-    def turn(self):
+    def turn(self) -> float:
         """Do what is due now; return for how long nothing more is [s]."""
         self._serve_requests()
         if self._waits and (self.commands.accepted or self.controller is not None):
@@ -296,6 +336,8 @@ class SimulationLoop:
     def _serve_requests(self):
         while not self._requests.empty():
             function, future = self._requests.get()
+            if not future.set_running_or_notify_cancel():
+                continue
             try:
                 future.set_result(function())
             except Exception as error:      # it belongs to the one who asked

@@ -10,7 +10,7 @@ never raced after.
 class Pacer:
     """Deadlines of equal periods, by a clock that never jumps."""
 
-    def __init__(self, period, factor=1.0, max_lag=0.05):
+    def __init__(self, period: float, factor: float = 1.0, max_lag: float = 0.05) -> None:
         """
         Set the pace; `restart` sets the first deadline.
 
@@ -23,34 +23,36 @@ class Pacer:
         self.factor = factor
         self.restart(0.0)
 
-    def restart(self, now):
+    def restart(self, now: float) -> None:
         """Let a period be due at `now` [s], and the others after it."""
         self._start, self._count = now, 0
 
-    def set_factor(self, factor):
-        """Change the pace; the next deadline stays."""
-        self._start, self._count = self.deadline, 0
+    def set_factor(self, factor: float, now: float) -> None:
+        """Change the pace at `now` [s]; what is left of a period is left of it at the new pace."""
+        due = self.deadline
+        if due > now:
+            due = now + (due - now) * (self.factor / factor)
+        self._start, self._count = due, 0
         self.factor = factor
 
     @property
-    def deadline(self):
+    def deadline(self) -> float:
         """When the next period is due [s]."""
         return self._start + self._count * self._period / self.factor
 
     @property
-    def interval(self):
+    def interval(self) -> float:
         """Real time between two deadlines [s]."""
         return self._period / self.factor
 
-    def lateness(self, now):
-        """How late the next period is [s], negative before it is due; drops what is too much."""
+    def lateness(self, now: float) -> float:
+        """How late the next period is [s], negative before it is due; too much is dropped."""
         late = now - self.deadline
         if late > self.max_lag:
             self.dropped += late
             self._start += late
-            return 0.0
         return late
 
-    def count(self):
+    def count(self) -> None:
         """Note that the period that was due has been dealt with."""
         self._count += 1

@@ -1,9 +1,17 @@
 """What a simulation loop did since the last look, as a level, a line and figures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from flex_robot_sim.realtime.loop import FAILED
-from flex_robot_sim.validity import make_watch
+from flex_robot_sim.core.validity import make_watch
+from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.settings import SimulationSettings
 
 WATCH_RATE = 100.0      # how often deflections are looked at                               [Hz]
 MILLI = 1e3
@@ -12,7 +20,7 @@ MILLI = 1e3
 class Bending:
     """Tip deflection of every flexible link against the limit up to which the model holds."""
 
-    def __init__(self, arm, settings):
+    def __init__(self, arm: ArmModel, settings: SimulationSettings) -> None:
         """Prepare for an ArmModel and SimulationSettings; a link counts as its worst segment."""
         watch = make_watch(arm, settings)
         arrays = arm.arrays
@@ -25,14 +33,14 @@ class Bending:
         self._links = [link for link, bodies in arm.segments.items() for _ in bodies]
         self.largest = np.zeros(len(watch.body))
 
-    def note(self, q):
+    def note(self, q: np.ndarray) -> None:
         """Look at coordinates (n,)."""
         v, w = self._rows @ q
         np.maximum(self.largest, np.hypot(v, w) / self._limits, out=self.largest)
 
-    def take(self):
+    def take(self) -> dict[str, float]:
         """Return {link: largest deflection over the limit} since the last call."""
-        shares = {}
+        shares: dict[str, float] = {}
         for link, share in zip(self._links, self.largest.tolist()):
             shares[link] = max(share, shares.get(link, 0.0))
         self.largest[:] = 0.0
@@ -42,7 +50,7 @@ class Bending:
 class LoopReport:
     """Figures of a SimulationLoop; to be read in its thread."""
 
-    def __init__(self, loop, now):
+    def __init__(self, loop: SimulationLoop, now: float) -> None:
         """Begin at `now` [s]."""
         self._loop = loop
         self._last = now, loop.simulation.time, loop.pacer.dropped
@@ -51,7 +59,7 @@ class LoopReport:
         loop.add_output(WATCH_RATE, lambda simulation, _: self.bending.note(
             simulation.coordinates))
 
-    def figures(self, now):
+    def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
         """Return level, line and {figure: value} of the time since the last call."""
         loop, commands, simulation = self._loop, self._loop.commands, self._loop.simulation
         wall, sim, dropped = self._last
@@ -70,6 +78,8 @@ class LoopReport:
             'step time, longest [ms]': MILLI * loop.step_times.longest,
             'overruns': loop.overruns,
             'deadlines missed by 5 ms': loop.deadline_misses,
+            'lateness, longest [ms]': MILLI * loop.lateness.take_peak(),
+            'lateness since the start, longest [ms]': MILLI * loop.lateness.longest,
             'time dropped [s]': loop.pacer.dropped,
             'commands accepted': commands.accepted,
             'commands refused': commands.refused,

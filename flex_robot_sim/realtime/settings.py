@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import Settings, setting
 
 PACINGS = ('real_time', 'fast', 'lockstep')
@@ -16,11 +17,12 @@ class LoopSettings(Settings):
         choices=PACINGS)
     period: float = setting(1e-3, 'simulated time between two looks at the commands', 's',
                             above=0.0)
-    real_time_factor: float = setting(1.0, 'simulated time over real time', above=0.0, live=True)
+    real_time_factor: float = setting(1.0, 'simulated time over real time', at_least=1e-6,
+                                      at_most=1e6, live=True)
     max_lag: float = setting(0.05, 'lateness beyond which time is dropped', 's', at_least=0.0,
                              live=True)
     command_timeout: float = setting(
-        0.1, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
+        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
     realtime_priority: int = setting(
         20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0)
     wait_for_command: bool = setting(
@@ -37,3 +39,16 @@ class PayloadSettings(Settings):
     payload_mass: float = setting(0.0, 'its mass', 'kg', at_least=0.0, live=True)
     payload_centre: tuple = setting(
         (0.0, 0.0, 0.0), 'its centre of mass in the frame of the link', 'm', live=True)
+
+
+def payload_of(settings: PayloadSettings) -> tuple[str, float, tuple] | None:
+    """
+    Return what PayloadSettings say, as `analysis.payload` takes it: (link, mass, centre) or None.
+
+    SettingError if it hangs nowhere.
+    """
+    if settings.payload_link:
+        return settings.payload_link, settings.payload_mass, settings.payload_centre
+    if settings.payload_mass:
+        raise SettingError(f'payload_mass = {settings.payload_mass:g} kg needs a payload_link')
+    return None

@@ -8,29 +8,35 @@ import numpy as np
 class Samples:
     """The last times of one kind [s], and the count and the largest of all."""
 
-    def __init__(self, size=4096):
+    def __init__(self, size: int = 4096) -> None:
         """Keep the last `size` of them."""
         self._values = np.zeros(size)
         self.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget all."""
-        self.count, self.longest = 0, 0.0
+        self.count, self.longest, self._peak = 0, 0.0, 0.0
 
-    def add(self, value):
+    def add(self, value: float) -> None:
         """Note one time [s]."""
         self._values[self.count % self._values.size] = value
         self.count += 1
-        if value > self.longest:
-            self.longest = value
+        if value > self._peak:
+            self._peak = value
+            self.longest = max(self.longest, value)
 
-    def quantile(self, share):
+    def take_peak(self) -> float:
+        """Return the largest since the last call [s]; zero without any."""
+        peak, self._peak = self._peak, 0.0
+        return peak
+
+    def quantile(self, share: float) -> float:
         """Time that a share of the last samples stays below [s]; nan without samples."""
         kept = self._values[:min(self.count, self._values.size)]
         return float(np.quantile(kept, share)) if kept.size else float('nan')
 
     @property
-    def median(self):
+    def median(self) -> float:
         """Median of the last samples [s]."""
         return self.quantile(0.5)
 
@@ -44,12 +50,12 @@ class Histogram:
 
     _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7     # 1 us to 10 s
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Start without any."""
         self.counts = np.zeros(self._PER_DECADE * self._DECADES + 1, int)
         self.longest = 0.0
 
-    def add(self, value):
+    def add(self, value: float) -> None:
         """Note one time [s]."""
         ratio = value / self._SHORTEST
         row = int(self._PER_DECADE * math.log10(ratio)) if ratio > 1.0 else 0
@@ -57,7 +63,7 @@ class Histogram:
         if value > self.longest:
             self.longest = value
 
-    def quantile(self, share, before=0):
+    def quantile(self, share: float, before: np.ndarray | int = 0) -> float:
         """
         Time that a share stays below [s], to a bin; nan without any.
 
@@ -77,13 +83,14 @@ class Echo:
     Only the newest states are remembered; a stamp that nobody sent is no answer.
     """
 
-    def __init__(self, states=256):
+    def __init__(self, states: int = 256) -> None:
         """Remember the last `states` stamps."""
-        self._keys, self._sent = [None] * states, {}
+        self._keys: list[int | None] = [None] * states
+        self._sent: dict[int, float] = {}
         self._next = 0
         self.delays = Histogram()
 
-    def sent(self, stamp, now):
+    def sent(self, stamp: int, now: float) -> None:
         """Note that the state with this stamp went out."""
         old = self._keys[self._next]
         if old is not None:
@@ -92,7 +99,7 @@ class Echo:
         self._next = (self._next + 1) % len(self._keys)
         self._sent[stamp] = now
 
-    def answered(self, stamp, now):
+    def answered(self, stamp: int, now: float) -> bool:
         """Note the first command that carries this stamp; True if it answers a state."""
         start = self._sent.pop(stamp, None)
         if start is not None:

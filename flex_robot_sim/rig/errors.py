@@ -1,5 +1,7 @@
 """What a user of the rig can mend: cables, permissions, switches, and the order of commands."""
 
+from typing import Any
+
 from flex_robot_sim.exceptions import FlexRobotSimError
 
 
@@ -8,8 +10,8 @@ class RigError(FlexRobotSimError):
 
 
 class CommandRefused(RigError):
-    """The board answered, and said no; `ack` is its answer."""
+    """The board answered, and said no; `ack` is its answer, an Ack of the wire."""
 
-    def __init__(self, text, ack):
+    def __init__(self, text: str, ack: Any) -> None:
         self.ack = ack
         super().__init__(text)

@@ -3,13 +3,13 @@
 import os
 import signal
 import sys
-from pathlib import Path
 
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from node_processes import Process
+from project_files import ROOT
 
-FOLDER = Path(__file__).resolve().parents[2] / 'launch'
+FOLDER = ROOT / 'launch'
 PATIENCE = 120.0        # machine code may have to be compiled first                         [s]
 # test, nodes and DDS share the machine with whatever else runs: more patience with silence
 CALM = """

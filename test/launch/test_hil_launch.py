@@ -16,8 +16,8 @@ from std_srvs.srv import SetBool, Trigger
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import fitting_gains
-from flex_robot_sim.rig.parts import BenchParts
-from flex_robot_sim.rig.vocabulary import Fault, State
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.wire.vocabulary import Fault, State
 from flex_robot_sim.share import share_folder
 
 NAME = 'hil.launch.py'

@@ -15,13 +15,13 @@ from std_srvs.srv import Trigger
 import flex_robot_sim as frs
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
-from flex_robot_sim.rig.bridge import BridgeSettings, RigState, calibration_of
-from flex_robot_sim.rig.protocol import Telemetry
-from flex_robot_sim.rig.session import Reading
-from flex_robot_sim.rig.shape_filter import FilterSettings
-from flex_robot_sim.rig.shape_tracker import EstimatorSettings
-from flex_robot_sim.rig.twin import TwinSettings
-from flex_robot_sim.rig.vocabulary import Fault, State
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibration_of
+from flex_robot_sim.rig.bridge.twin import TwinSettings
+from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
+from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.wire.protocol import Telemetry
+from flex_robot_sim.rig.wire.vocabulary import Fault, State
 
 
 def board(emulator):

@@ -1,17 +1,17 @@
 """The bridge node over DDS, with an emulated bench behind a pseudo terminal."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from bridge_bench import CALM, enable, figures, of_bridge
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from node_processes import NodeProcess
+from project_files import ROOT
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 from test_ros_page_topics import (
     SERVICE_OF_EVERY_NODE,
@@ -21,7 +21,11 @@ from test_ros_page_topics import (
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import MarkerArray
 
-PAGE = Path(__file__).resolve().parents[2].joinpath('docs', 'rig_bridge.md').read_text('utf-8')
+import flex_robot_sim as frs
+from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.share import shipped_robots
+
+PAGE = ROOT.joinpath('docs', 'rig_bridge.md').read_text('utf-8')
 DRIVEN = ['slide', 'turn']
 
 
@@ -57,6 +61,15 @@ def test_it_sends_what_the_page_says(node, observer):
     assert len(observer.hear(MarkerArray, 'bending_markers').markers) > 5
     display = observer.hear(JointState, 'display_joint_states')
     assert set(DRIVEN) < set(display.name)
+    pose = observer.hear(PoseStamped, 'tool_pose')
+    straight = frs.Simulation(frs.load('rig'))
+    straight.set_state(position=[0.15, 0.0])
+    place, (x, y, z) = pose.pose.position, straight.pose('tool')[:3, 3]
+    # at rest, up to what its flex sensors see of nothing
+    assert pose.header.frame_id == 'base' and (place.x, place.y, place.z) == pytest.approx(
+        (x, y, z), abs=2e-3)
+    description = observer.hear(String, 'robot_description', qos=LATCHED)
+    assert description.data == shipped_robots()['rig'].read_text('utf-8')
     residual = observer.hear(JointState, 'twin/residual')
     assert list(residual.name) == [*DRIVEN, 'strip/root', 'strip/tip', 'strip/tip_deflection']
     seen = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
@@ -129,11 +142,10 @@ def test_wrong_commands_are_refused_and_told(node, observer):
 
 
 def test_same_controller_moves_the_bench_to_a_reference(node, observer, start):
-    start('controller', robot='rig', state_timeout=1.0)
+    start('controller', robot='rig', state_timeout=1.0, state_period=0.0)
     observer.hear(JointState, 'controller/target')
-    # what it took for its target before the origin was known is of no use
-    assert observer.call(Trigger, '/controller/hold').success
     assert enable(observer).success
+    observer.hear(JointState, 'joint_states', lambda state: not state.header.frame_id)
     references = observer.publisher(JointState, 'controller/reference')
     references.publish(JointState(name=DRIVEN, position=[0.165, 0.2]))
     # friction of 8 N and 5 mN m against the stiffness of a loop of 1 Hz: 2 mm and 34 mrad
@@ -157,3 +169,28 @@ def test_profile_of_efforts_is_played_by_the_board(node, observer):
     assert state.position[0] > 0.151 and state.position[1] > 0.02
     profiles.publish(JointTrajectory(joint_names=['hip'], points=[]))
     node.wait_for_line('profile refused: no joint "hip". Known: slide, turn')
+
+
+def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start):
+    start('controller', robot='rig', state_timeout=1.0, state_period=0.0)
+    observer.hear(JointState, 'controller/target')
+    observer.publisher(JointTrajectory, 'bridge/profile').publish(JointTrajectory(
+        joint_names=DRIVEN, points=[
+            JointTrajectoryPoint(effort=[40.0, 0.02],
+                                 time_from_start=Duration(nanosec=200_000_000)),
+            JointTrajectoryPoint(effort=[-40.0, -0.02],
+                                 time_from_start=Duration(nanosec=400_000_000))]))
+    node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
+    assert enable(observer).success
+    assert observer.call(Trigger, '/bridge/start_profile').success
+    node.wait_for_line('the profile is done, 20 segments')
+    end = observer.hear(JointState, 'joint_states', lambda state: not state.header.frame_id)
+    later = observer.listen(JointState, 'joint_states', 1000)
+    observer.spin_until(lambda: len(later) > 400)
+    # it rests off its target by what friction holds, and had come 1 mm and 0.02 rad at least
+    moved = np.array(end.position) - [0.15, 0.0]
+    assert moved[0] > 0.001 and moved[1] > 0.02
+    bound = 0.5 * moved + [0.003, 0.04]
+    for state in later:
+        assert (np.abs(np.array(state.position) - end.position) < bound).all()
+    assert enable(observer, False).success

@@ -36,14 +36,18 @@ def test_a_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
     assert len(said) == 1 and line in said[0], process.lines
 
 
-def test_a_broken_robot_description_ends_with_one_line_and_code_2(start, observer):
+@pytest.mark.parametrize('text, complaint', [
+    ('<robot name="r">\n<link name="a"/><link name="a"/></robot>',
+     ':2: a second link "a", after the one in line 2. Rename one link.'),
+    ('two_link', ': this is no text of a robot. Give the text of a URDF, with xacro expanded.'),
+], ids=['broken', 'name'])
+def test_a_useless_robot_description_ends_with_one_line_and_code_2(start, observer, text,
+                                                                   complaint):
     process = start('dynamics')
     process.wait_for_line('waiting for robot_description')
-    observer.publisher(String, 'robot_description', LATCHED).publish(
-        String(data='<robot name="r">\n<link name="a"/><link name="a"/></robot>'))
+    observer.publisher(String, 'robot_description', LATCHED).publish(String(data=text))
     assert process.wait() == 2
-    assert process.lines[1:] == [
-        'dynamics: <text>:2: a second link "a", after the one in line 2. Rename one link.']
+    assert process.lines[1:] == [f'dynamics: <text>{complaint}']
 
 
 def test_a_display_description_is_no_robot_to_simulate(start, observer):

@@ -1,19 +1,24 @@
 """The topics and services of docs/ros.md are those of the running nodes, quality included."""
 
+import importlib.util
 import re
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from std_msgs.msg import String
 
+from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
 from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, STATES
 from flex_robot_sim.share import shipped_robots
 
-PAGE = Path(__file__).resolve().parents[2].joinpath('docs', 'ros.md').read_text('utf-8')
+PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
 PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
-              'controller': {}}
+              'controller': {}, 'shaper': {'stream': 'commands'}}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
+SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
+            'ResetSimulation')
 EVERY_NODE_HAS = {'/rosout', '/parameter_events'}
 SERVICE_OF_EVERY_NODE = re.compile(r'.*/((get|set|list|describe)_\w+|get_type_description)')
 
@@ -52,6 +57,15 @@ def endpoints(node, name, topics, list_endpoints):
             if endpoint.node_name == name and topic not in EVERY_NODE_HAS}
 
 
+def offered_beside_ours():
+    """Services that `dynamics` offers where simulation_interfaces is installed."""
+    if importlib.util.find_spec('simulation_interfaces') is None:
+        return set()
+    text = PAGE.partition('Where the package `simulation_interfaces`')[2].partition('\n\n')[0]
+    return {(f'/{name}', f'simulation_interfaces/srv/{"".join(map(str.title, name.split("_")))}')
+            for name in re.findall(r'`(\w+_\w+)`', text)}
+
+
 @pytest.mark.parametrize('name', PARAMETERS)
 def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name):
     node = observer.node
@@ -61,6 +75,11 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
     description.publish(String(data=shipped_robots()['two_link'].read_text('utf-8')))
     services = {(f'/{row[0]}', row[1]) for row in table('## Services')
                 if row[0].startswith(f'{name}/')}
+    if name == 'dynamics':
+        services |= offered_beside_ours()
+    # it came from that topic
+    own = documented(f'### Sent by `{name}`', 3) - {
+        ('/robot_description', 'std_msgs/msg/String', 'latched')}
 
     def of_the_node(kind):
         return getattr(node, f'get_{kind}_names_and_types_by_node')(name, '/')
@@ -78,7 +97,7 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
 
     observer.spin_until(lambda: (name, '/') in node.get_node_names_and_namespaces(),
                         what=f'{name}, which said {process.lines},')
-    for ask, expected in ((offered, services), (sent, documented(f'### Sent by `{name}`', 3)),
+    for ask, expected in ((offered, services), (sent, own),
                           (heard, documented(f'### Heard by `{name}`', 2))):
         observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
                             what=f'{expected} by {name}')
@@ -90,4 +109,32 @@ def test_depths_of_queues_are_those_of_the_page():
     # DDS does not tell others how deep a queue is
     assert STATES.depth == COMMANDS.depth == 10 and CLOCK.depth == LATCHED.depth == 1
     for row in [*table('### Sent by `dynamics`'), *table('### Sent by `controller`')]:
-        assert row[3] == ('reliable 1' if row[0] == '/clock' else 'reliable 10')
+        assert row[3] == {'/clock': 'reliable 1', 'robot_description': 'latched'}.get(
+            row[0], 'reliable 10')
+
+
+def test_services_of_simulation_interfaces_are_named_on_the_page():
+    text = PAGE.partition('Where the package `simulation_interfaces`')[2].partition('\n\n')[0]
+    named = []
+    SimulationInterfaces(
+        SimpleNamespace(create_service=lambda kind, name, handler: named.append(name)), None, None,
+        SimpleNamespace(**dict.fromkeys(SERVICES)))
+    assert re.findall(r'`(\w+_\w+)`', text) == named
+
+
+@pytest.mark.parametrize('parameters, is_sent', [({'robot': 'two_link'}, True), ({}, False)])
+def test_robot_description_is_the_robot_as_its_user_wrote_it(
+        start, observer, parameters, is_sent):
+    space = f'/own_{is_sent}'.lower()       # a node that was killed is still there for a while
+    process = start('dynamics', '-r', f'__ns:={space}', **parameters)
+    if not is_sent:
+        process.wait_for_line('waiting for robot_description')
+        observer.publisher(String, f'{space}/robot_description', LATCHED).publish(
+            String(data=shipped_robots()['rig'].read_text('utf-8')))
+    process.wait_for_line('coordinates, real_time')
+    senders = observer.node.get_publishers_info_by_topic(f'{space}/robot_description')
+    if is_sent:
+        message = observer.hear(String, f'{space}/robot_description', qos=LATCHED)
+        assert message.data == shipped_robots()['two_link'].read_text('utf-8')
+    else:
+        assert [sender.node_name for sender in senders] == ['observer']

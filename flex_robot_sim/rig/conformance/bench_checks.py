@@ -1,13 +1,14 @@
 """What the board notices about its bench: switches, encoders, sensors, motors."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import expect, expect_equal
+from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import load_profile, play
-from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.parts import SLIDE, TURN
-from flex_robot_sim.rig.protocol import (
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.protocol import (
     Arm,
     Clear,
     Disarm,
@@ -17,7 +18,7 @@ from flex_robot_sim.rig.protocol import (
     Segment,
     Zero,
 )
-from flex_robot_sim.rig.vocabulary import (
+from flex_robot_sim.rig.wire.vocabulary import (
     Access,
     EventKind,
     Fault,
@@ -29,12 +30,12 @@ from flex_robot_sim.rig.vocabulary import (
 )
 
 
-def latched(host):
+def latched(host: Host) -> bool:
     """Whether the newest telemetry says FAULT."""
     return host.now.state == State.FAULT
 
 
-def expect_fault(host, fault):
+def expect_fault(host: Host, fault: Fault) -> None:
     """The board is in FAULT with this and nothing else, and its motors are off."""
     now = host.fresh()
     expect_equal((now.state, now.faults), (State.FAULT, fault), 'state and faults')
@@ -42,7 +43,7 @@ def expect_fault(host, fault):
 
 
 @contextmanager
-def changed(host, parameter, value):
+def changed(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
     """Give a parameter another value, and its own back at the end, with the motors off."""
     own = host.accepted(Param(Access.READ, parameter, 0)).value
     host.accepted(Param(Access.WRITE, parameter, value))
@@ -59,21 +60,33 @@ def homing_finds_the_switch_and_gives_the_origin(host):
     host.hello()
     host.stream()
     host.accepted(Arm())
-    for joint, seconds, home, count in (
-            (Joint.SLIDE, 8, Input.SLIDE_HOMED, Parameter.SLIDE_HOME_COUNTS),
-            (Joint.TURN, 8, Input.TURN_HOMED, Parameter.TURN_HOME_COUNTS)):
+    bench, parts = host.back_end.bench, host.back_end.bench.parts
+    for joint, home, origin, counts, scale in (
+            (Joint.SLIDE, Input.SLIDE_HOMED, Parameter.SLIDE_HOME_COUNTS, 'slide_counts',
+             parts.counts_per_metre),
+            (Joint.TURN, Input.TURN_HOMED, Parameter.TURN_HOME_COUNTS, 'turn_counts',
+             parts.counts_per_radian)):
+        begin = len(host.telemetry)
         host.accepted(Home(joint))
-        done = host.keep_alive(seconds * 1000, lambda host: host.now.state != State.HOMING)
-        expect(done, f'{joint.name} is not homed after {seconds} s')
+        done = host.keep_alive(8000, lambda host: host.now.state != State.HOMING)
+        expect(done, f'{joint.name} is not homed after 8 s')
         expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), joint.name)
         expect(host.now.inputs & home, f'{joint.name} is not called homed')
+        seen = host.telemetry[begin:]
+        states = [message.state for message in seen]
+        last = len(states) - 1 - states[::-1].index(State.HOMING)
+        # telemetry of the very step in which the switch was found open
+        expect_equal(getattr(seen[last + 1], counts), PARAMETERS[origin].default,
+                     f'{joint.name} where its switch opens')
         host.keep_alive(200)
         expect(host.has_event(EventKind.HOMED, joint), f'no event: {joint.name} homed')
-        seen = host.now.slide_counts if joint == Joint.SLIDE else host.now.turn_counts
-        wanted = PARAMETERS[count].default
-        # it comes to rest a little beyond the edge of the switch: 5 mm, and 0.1 rad of swing
-        expect(abs(seen - wanted) < (1500 if joint == Joint.SLIDE else 40),
-               f'{joint.name} stands at {seen} instead of {wanted}')
+        # the board looks once in a step: by what the joint goes in one, and a count, it is late
+        first = states.index(State.HOMING)
+        places = [getattr(message, counts) for message in seen[first:last + 1]]
+        late = 1 + max(abs(after - before) for before, after in zip(places, places[1:]))
+        off = getattr(host.now, counts) - bench.simulation.position[joint] * scale
+        expect(abs(off) <= late, f'{joint.name} is said to be {off:.3g} counts from where it is, '
+               f'and goes {late - 1} counts in a step')
 
 
 @check(bench='switches that close')

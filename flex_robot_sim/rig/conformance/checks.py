@@ -1,23 +1,28 @@
 """The list of checks, and what each of them needs."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
-CHECKS = []
+AnyCheck = TypeVar('AnyCheck', bound=Callable[..., object])
 
 
 class Check(NamedTuple):
     """One sentence about the board."""
 
     name: str
-    run: object             # function(host)
+    run: Callable[[Any], object]    # function(host)
     moves: bool             # switches the motors on
     bench: str              # what it needs of a bench that does it when told to, or ''
     reboot: bool            # resets the board
 
 
-def check(moves=False, bench='', reboot=False):
+CHECKS: list[Check] = []
+
+
+def check(moves: bool = False, bench: str = '',
+          reboot: bool = False) -> Callable[[AnyCheck], AnyCheck]:
     """Register a function as a check; its name is the sentence."""
-    def register(function):
+    def register(function: AnyCheck) -> AnyCheck:
         CHECKS.append(Check(function.__name__, function, moves or bool(bench), bench, reboot))
         return function
     return register

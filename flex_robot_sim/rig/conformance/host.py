@@ -1,10 +1,13 @@
 """A host that says what it is told, right or wrong, and keeps all that comes back."""
 
-import random
+from __future__ import annotations
 
-from flex_robot_sim.rig.board_outbox import CLOCK
-from flex_robot_sim.rig.frames import FrameReader, encode
-from flex_robot_sim.rig.protocol import (
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from flex_robot_sim.rig.wire.frames import Frame, FrameReader, encode
+from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     MINOR,
     SCHEMA_CRC,
@@ -21,23 +24,31 @@ from flex_robot_sim.rig.protocol import (
     Time,
     TimeReply,
 )
-from flex_robot_sim.rig.vocabulary import CONSTANTS, Result
+from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
+from flex_robot_sim.rig.wire.vocabulary import VALIDITY_MAX, EventKind, Result
 
-VALIDITY = CONSTANTS['VALIDITY_MAX_MS'][0]
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd
+    from flex_robot_sim.rig.wire.layout import Message
+
+VALIDITY = VALIDITY_MAX
 PIECE = 5                   # of time, between two of which the host reacts             [ms]
+
+
+Metrics: TypeAlias = dict[str, float]     # what checks have measured, by name
 
 
 class Failed(Exception):
     """The board does something else than the page says."""
 
 
-def expect(truth, text):
+def expect(truth: object, text: str) -> None:
     """Raise Failed with `text` unless it is true."""
     if not truth:
         raise Failed(text)
 
 
-def expect_equal(seen, wanted, what):
+def expect_equal(seen: object, wanted: object, what: str) -> None:
     """Raise Failed unless both are equal."""
     if seen != wanted:
         raise Failed(f'{what}: {_named(seen)} instead of {_named(wanted)}')
@@ -46,29 +57,33 @@ def expect_equal(seen, wanted, what):
 class Host:
     """One session with a board, step by step."""
 
-    def __init__(self, back_end, seed=0):
+    def __init__(self, back_end: AnyBackEnd, seed: int | None = 0) -> None:
         """Speak through `back_end`: exchange(data, milliseconds) -> bytes; seed None: any."""
         self.back_end = back_end
         self.reader = FrameReader(from_board=True)
         self.random = random.Random(seed)
         self.session = 0
-        self.identity = None
+        self.identity: Any = None       # HelloAck, after `hello`
         self.sent = bytearray()         # all bytes, since they were cleared
-        self._right = set()             # frames that are right, without their zeros
-        self.telemetry, self.events, self.healths, self.replies = [], [], [], []
-        self.acks, self.frames = [], []
+        self._right: set[bytes] = set()     # frames that are right, without their zeros
+        self.telemetry: list[Telemetry] = []
+        self.events: list[Event] = []
+        self.healths: list[Health] = []
+        self.replies: list[TimeReply] = []
+        self.acks: list[Frame] = []
+        self.frames: list[Frame] = []
         self.acknowledges_events = True
         self._command, self._setpoint = self.random.randrange(65536), self.random.randrange(65536)
         self._pending = b''             # acknowledgements of events
-        self.metrics = {}
+        self.metrics: Metrics = {}
 
     @property
-    def now(self):
+    def now(self) -> Telemetry:
         """Newest telemetry."""
         expect(self.telemetry, 'no TELEMETRY came')
         return self.telemetry[-1]
 
-    def wait(self, milliseconds, data=b''):
+    def wait(self, milliseconds: int, data: bytes = b'') -> None:
         """Let time go on, after sending bytes; keep what comes, and acknowledge events."""
         while milliseconds > 0:
             self._exchange(data, min(milliseconds, PIECE))
@@ -98,17 +113,18 @@ class Host:
         if self.acknowledges_events:
             self._pending += self.encode(EventAck(event.number), 0)
 
-    def encode(self, message, sequence, session=None):
+    def encode(self, message: Message, sequence: int, session: int | None = None) -> bytes:
         """Bytes of a frame, in the present session by default."""
         data = encode(message, self.session if session is None else session, sequence)
         self._right.add(data.strip(b'\0'))
         return data
 
-    def right_frames_sent(self):
+    def right_frames_sent(self) -> int:
         """Frames that `sent` holds undamaged: what lies between two zeros is one, or is not."""
         return sum(chunk in self._right for chunk in bytes(self.sent).split(b'\0'))
 
-    def hello(self, nonce=None, major=MAJOR, minor=MINOR, schema_crc=SCHEMA_CRC):
+    def hello(self, nonce: int | None = None, major: int = MAJOR, minor: int = MINOR,
+              schema_crc: int = SCHEMA_CRC) -> HelloAck:
         """Say HELLO and return the HelloAck."""
         nonce = self.random.randrange(1 << 32) if nonce is None else nonce
         frame = self._answered(Hello(major, minor, schema_crc, nonce), 0, 0,
@@ -116,7 +132,8 @@ class Host:
         self.session, self.identity = frame.session, frame.message
         return frame.message
 
-    def command(self, message, sequence=None, session=None):
+    def command(self, message: Message, sequence: int | None = None,
+                session: int | None = None) -> Ack:
         """Send a command once and return its Ack; a new sequence number unless it is given."""
         if sequence is None:
             self._command = sequence = (self._command + 1) % 65536
@@ -124,7 +141,7 @@ class Host:
             message, sequence, session, lambda m: isinstance(m, Ack) and (
                 m.command, m.command_sequence) == (message.ID, sequence)).message
 
-    def accepted(self, message):
+    def accepted(self, message: Message) -> Ack:
         """Send a command that must be accepted."""
         ack = self.command(message)
         expect_equal(ack.result, Result.ACCEPTED, type(message).__name__)
@@ -143,29 +160,31 @@ class Host:
         raise Failed(f'no answer to {type(message).__name__} within {patience} ms')
 
     @property
-    def last_command(self):
+    def last_command(self) -> int:
         """Sequence number of the last command."""
         return self._command
 
     @property
-    def last_setpoint(self):
+    def last_setpoint(self) -> int:
         """Sequence number of the last set point."""
         return self._setpoint
 
-    def setpoint(self, duty=0.0, step_rate=0.0, validity=VALIDITY, mode=Mode.DRIVE):
+    def setpoint(self, duty: float = 0.0, step_rate: float = 0.0, validity: int = VALIDITY,
+                 mode: Mode = Mode.DRIVE) -> bytes:
         """Bytes of the next set point."""
         self._setpoint = (self._setpoint + 1) % 65536
         return self.encode(Setpoint(mode, duty, step_rate, validity), self._setpoint)
 
-    def alive(self):
+    def alive(self) -> bytes:
         """Bytes of a set point that only keeps the watchdog quiet."""
         return self.setpoint(mode=Mode.ALIVE)
 
-    def drive(self, milliseconds, duty=0.0, step_rate=0.0, until=None):
+    def drive(self, milliseconds: int, duty: float = 0.0, step_rate: float = 0.0,
+              until: Callable[[Host], object] | None = None) -> bool:
         """Send set points for a while, or until `until(host)`; return whether that came."""
         return self._repeat(milliseconds, lambda: self.setpoint(duty, step_rate), until)
 
-    def keep_alive(self, milliseconds, until=None):
+    def keep_alive(self, milliseconds: int, until: Callable[[Host], object] | None = None) -> bool:
         """Likewise with set points that ask for nothing."""
         return self._repeat(milliseconds, self.alive, until)
 
@@ -176,7 +195,7 @@ class Host:
                 return True
         return False
 
-    def stream(self, rate=1000):
+    def stream(self, rate: int = 1000) -> Telemetry:
         """Ask for telemetry and wait for the first."""
         self.accepted(Stream(rate))
         self.telemetry.clear()
@@ -187,7 +206,7 @@ class Host:
             self.wait(1)
         return self.now
 
-    def fresh(self):
+    def fresh(self) -> Telemetry:
         """Telemetry of a step that starts after this call."""
         self.wait(2)
         if not self.back_end.in_lockstep:
@@ -203,10 +222,10 @@ class Host:
             data = b''
             asked = next((reply.received for reply in self.replies if reply.token == token), None)
             if (asked is not None and self.telemetry
-                    and elapsed(self.telemetry[-1].time, asked) < CLOCK // 2):
+                    and elapsed(self.telemetry[-1].time, asked) < WRAP // 2):
                 return
 
-    def health(self):
+    def health(self) -> Health:
         """Return the next HEALTH."""
         self.healths.clear()
         for _ in range(300):
@@ -215,15 +234,10 @@ class Host:
                 return self.healths[-1]
         raise Failed('no HEALTH within 300 ms')
 
-    def has_event(self, kind, detail=None):
+    def has_event(self, kind: EventKind, detail: int | None = None) -> bool:
         """Whether an event has come."""
         return any(event.kind == kind and detail in (None, event.detail)
                    for event in self.events)
-
-
-def elapsed(later, earlier):
-    """Board time between two stamps that wrap [us]."""
-    return (later - earlier) % CLOCK
 
 
 def _named(value):

@@ -1,12 +1,17 @@
 """States, watchdog, set points, profiles and limits: what keeps the bench whole."""
 
-from flex_robot_sim.rig.behaviour import ALIVE, ANSWERS, WRITE
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import elapsed, expect, expect_equal
-from flex_robot_sim.rig.frames import encode
-from flex_robot_sim.rig.parameters import Parameter
-from flex_robot_sim.rig.profile import profile_crc
-from flex_robot_sim.rig.protocol import (
+from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
+from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, WRITE
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.profile import profile_crc
+from flex_robot_sim.rig.wire.protocol import (
     Arm,
     Clear,
     Disarm,
@@ -21,7 +26,8 @@ from flex_robot_sim.rig.protocol import (
     Stream,
     Zero,
 )
-from flex_robot_sim.rig.vocabulary import (
+from flex_robot_sim.rig.wire.ticks import elapsed
+from flex_robot_sim.rig.wire.vocabulary import (
     CONSTANTS,
     Access,
     EventKind,
@@ -31,11 +37,14 @@ from flex_robot_sim.rig.vocabulary import (
     State,
 )
 
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.wire.layout import Message, MessageClass
+
 WATCHDOG = CONSTANTS['WATCHDOG_MS'][0]
 LONG = (Segment(5_000_000, 0.0, 0.0),)
 
 
-def load_profile(host, rows):
+def load_profile(host: Host, rows: Sequence[Segment]) -> int:
     """Load a profile and return its CRC."""
     crc = profile_crc(rows)
     for first in range(0, len(rows), 8):
@@ -44,13 +53,13 @@ def load_profile(host, rows):
     return crc
 
 
-def give_origins(host):
+def give_origins(host: Host) -> None:
     """Make both joints homed where they stand, in the middle of their travel."""
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Zero(Joint.TURN, 0))
 
 
-def play(host, rows):
+def play(host: Host, rows: Sequence[Segment]) -> None:
     """Start a profile from DISARMED, with both joints homed."""
     give_origins(host)
     crc = load_profile(host, rows)
@@ -58,7 +67,7 @@ def play(host, rows):
     host.accepted(ProfileStart(crc))
 
 
-def reach(host, state):
+def reach(host: Host, state: State) -> None:
     """Bring the board into a state from anywhere."""
     host.command(Disarm())
     host.command(Clear())
@@ -74,7 +83,7 @@ def reach(host, state):
     expect_equal(host.fresh().state, state, 'state that was asked for')
 
 
-def example(host, kind, variant):
+def example(host: Host, kind: MessageClass, variant: str) -> Message:
     """Return a message of a kind whose fields are in range."""
     examples = {
         Home: Home(Joint.SLIDE), Zero: Zero(Joint.SLIDE, 45_000), Stream: Stream(1000),
@@ -84,7 +93,7 @@ def example(host, kind, variant):
     return examples[kind] if kind in examples else kind()
 
 
-def answer_of(host, kind, variant):
+def answer_of(host: Host, kind: MessageClass, variant: str) -> Result:
     """Send a command or a set point, and return its result."""
     if kind is not Setpoint:
         return host.command(example(host, kind, variant)).result
@@ -96,7 +105,7 @@ def answer_of(host, kind, variant):
     return host.health().last_refusal
 
 
-def check_answers(host, state, table):
+def check_answers(host: Host, state: State, table: Any) -> None:
     """Every command in one state against the table of the page."""
     host.stream()
     give_origins(host)

@@ -2,9 +2,9 @@
 
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import expect
-from flex_robot_sim.rig.parameters import Parameter
-from flex_robot_sim.rig.protocol import Arm, Disarm, Param
-from flex_robot_sim.rig.vocabulary import Access
+from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Param
+from flex_robot_sim.rig.wire.vocabulary import Access
 
 
 @check(moves=True)

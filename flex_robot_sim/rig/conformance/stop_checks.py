@@ -1,12 +1,13 @@
 """What ends motion whatever else goes on: stops, silence, strangers, a clock that wraps."""
 
-from flex_robot_sim.rig.board_outbox import CLOCK
+from typing import Any
+
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import elapsed, expect, expect_equal
+from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import WATCHDOG, play, reach
-from flex_robot_sim.rig.frames import encode
-from flex_robot_sim.rig.parts import SLIDE, TURN
-from flex_robot_sim.rig.protocol import (
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     SCHEMA_CRC,
     Arm,
@@ -18,27 +19,28 @@ from flex_robot_sim.rig.protocol import (
     Segment,
     Setpoint,
 )
-from flex_robot_sim.rig.vocabulary import Fault, Input, Joint, Result, State
+from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
+from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Result, State
 
 LINE = 92                   # bytes that the line carries in a millisecond
 
 
-def expect_off(host, state, faults, what):
+def expect_off(host: Host, state: State, faults: Fault, what: str) -> None:
     """The board is in this state with these faults, and its outputs are off."""
     now = host.fresh()
     expect_equal((now.state, now.faults, now.duty, now.step_rate), (state, faults, 0.0, 0.0), what)
 
 
-def expect_watchdog(host, since, what):
+def expect_watchdog(host: Host, since: int, what: str) -> None:
     """The watchdog has latched, at most WATCHDOG ms of board time after `since` [us]."""
-    off = next((t for t in host.telemetry if t.state == State.FAULT), None)
+    off: Any = next((t for t in host.telemetry if t.state == State.FAULT), None)
     expect(off is not None, f'{what}: still {host.now.state.name}')
     expect_equal((off.faults, off.duty, off.step_rate), (Fault.WATCHDOG, 0.0, 0.0), what)
     late = elapsed(off.time, since)
     expect(late <= WATCHDOG * 1000, f'{what}: outputs off after {late / 1000} ms')
 
 
-def stamp_of(host, sequence):
+def stamp_of(host: Host, sequence: int) -> int:
     """Board time [us] of the step that took the set point with this number."""
     return next(t.time for t in host.telemetry if t.setpoint_sequence == sequence)
 
@@ -149,14 +151,14 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
         host.back_end.reboot_before_wrap(1.0)
         host.hello()
         host.stream()
-        host.wait((CLOCK - host.now.time) // 1000 - milliseconds)
+        host.wait((WRAP - host.now.time) // 1000 - milliseconds)
 
     before_the_wrap(100)
     host.accepted(Arm())
     host.drive(30, duty=0.05)
     host.telemetry.clear()
     host.drive(300, duty=0.05)
-    expect(host.now.time < CLOCK // 2 < host.telemetry[0].time, 'the clock has not wrapped')
+    expect(host.now.time < WRAP // 2 < host.telemetry[0].time, 'the clock has not wrapped')
     expect({(t.state, t.duty) for t in host.telemetry} == {(State.ARMED, 0.05)},
            'the motion was not even')
 
@@ -167,7 +169,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
     host.wait(2 * WATCHDOG)
     expect_watchdog(host, since, 'silence over the wrap')
     off = next(t for t in host.telemetry if t.state == State.FAULT)
-    expect(off.time < CLOCK // 2, 'the watchdog did not wait for the wrap')
+    expect(off.time < WRAP // 2, 'the watchdog did not wait for the wrap')
     expect(elapsed(off.time, since) >= (WATCHDOG - 2) * 1000, 'the watchdog bit early')
 
     before_the_wrap(20)             # and its validity
@@ -175,7 +177,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
     host.telemetry.clear()
     host.wait(80, host.setpoint(0.03, validity=40))
     held = [t.time for t in host.telemetry if t.duty == 0.03]
-    expect(held and held[-1] < CLOCK // 2 < held[0], 'the validity does not span the wrap')
+    expect(held and held[-1] < WRAP // 2 < held[0], 'the validity does not span the wrap')
     expect_equal(elapsed(held[-1], held[0]) + 1000, 40_000, 'duty held [us]')
 
     before_the_wrap(100)            # and a profile
@@ -183,7 +185,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
     host.telemetry = [t for t in host.telemetry if t.state == State.PROFILE]
     host.keep_alive(300)
     played = [t for t in host.telemetry if t.state == State.PROFILE]
-    expect(played[-1].time < CLOCK // 2 < played[0].time, 'the profile does not span the wrap')
+    expect(played[-1].time < WRAP // 2 < played[0].time, 'the profile does not span the wrap')
     turned = next(t.time for t in played if t.duty < 0)
     expect_equal((elapsed(turned, played[0].time), elapsed(played[-1].time, played[0].time)),
                  (150_000, 249_000), 'switching instants [us]')

@@ -2,15 +2,15 @@
 
 import zlib
 
-from flex_robot_sim.rig.behaviour import READ_ONLY_REFUSES
-from flex_robot_sim.rig.cobs import stuff
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import Failed, elapsed, expect, expect_equal
+from flex_robot_sim.rig.conformance.host import Failed, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import answer_of
-from flex_robot_sim.rig.frames import encode
-from flex_robot_sim.rig.parameters import PARAMETERS, Parameter
-from flex_robot_sim.rig.profile import profile_crc
-from flex_robot_sim.rig.protocol import (
+from flex_robot_sim.rig.wire.behaviour import READ_ONLY_REFUSES
+from flex_robot_sim.rig.wire.cobs import stuff
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.profile import profile_crc
+from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
     SCHEMA_CRC,
     Ack,
@@ -28,9 +28,16 @@ from flex_robot_sim.rig.protocol import (
     Stream,
     Time,
 )
-from flex_robot_sim.rig.vocabulary import CONSTANTS, Access, EventKind, Result, State
+from flex_robot_sim.rig.wire.ticks import elapsed
+from flex_robot_sim.rig.wire.vocabulary import (
+    CONSTANTS,
+    CONTROL_RATE,
+    Access,
+    EventKind,
+    Result,
+    State,
+)
 
-CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]
 REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0]
 NOISE_SECONDS = 10
 
@@ -218,7 +225,7 @@ def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host):
     expect_equal(host.now.state, State.DISARMED, 'state')
 
 
-def whole_frame(number, session, fields=b''):
+def whole_frame(number: int, session: int, fields: bytes = b'') -> bytes:
     """Frame with a right CRC and any id and length."""
     body = bytes([number, session, 0, 0]) + fields
     return b'\0' + stuff(body + zlib.crc32(body).to_bytes(4, 'little')) + b'\0'

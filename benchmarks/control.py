@@ -1,0 +1,243 @@
+"""
+What shapers leave of the vibration of an arm, and what they cost.
+
+`python -m benchmarks.control`, or `flexsim benchmark control --json`
+
+| key | what |
+|---|---|
+| `linear_residual` | largest vibration of any shaper at its design, on an exact oscillator |
+| `nominal_residual` | of 200 random moves of three arms, designed from their URDF: median, worst |
+| | `recommended` is what `flexsim shape` recommends, `shapers` says for each robot which |
+| `robust_residual` | the same with stiffness +-20 % and a payload from none to full |
+| `servo_residual` | the same as nominal, with drives that a servo pulls along |
+| `moving_residual` | of an oscillator whose frequency doubles, or halves, during the move |
+| `shaper_tick_us` | one set point of 7 joints, three modes whose delays follow the pose [us] |
+| `bench_residual` | of the true tip of the emulated bench: profiles by the bridge, set points |
+| `damping_added` | to the first mode by strain feedback and by PPF, and what a push leaves |
+| `lqg_settling_periods` | from the end of the reference until the tip stays within 2 % |
+| `planned_residual` | of the tip after a planned move, over that of minimum jerk; with a servo |
+| `learning` | tip error after 5 and 15 trials over that of the first one |
+
+Others add theirs to PARTS: a function of `quick` that returns the figures, and one that makes
+lines of them.
+"""
+
+import argparse
+import itertools
+import json
+import sys
+from time import perf_counter
+
+import numpy as np
+from scipy.linalg import expm
+
+from benchmarks import bench_moves
+from benchmarks import control_feedback as feedback
+from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
+from flex_robot_sim.control.impulses import KINDS, of_kind
+from flex_robot_sim.control.insensitive import for_modes, specified_insensitivity
+from flex_robot_sim.control.mode_table import ModeTable, stages_of
+from flex_robot_sim.control.online_shaper import OnlineShaper
+
+PERIOD = 1e-3
+
+
+def left_by(shaper, frequency, ratio):
+    """Vibration of an oscillator after impulses, over that of one at time 0, by its exact step."""
+    rate = 2 * np.pi * frequency
+    A = np.array([[0.0, 1.0], [-rate**2, -2 * ratio * rate]])
+    state = np.zeros(2)
+    steps = np.diff(shaper.times, append=shaper.times[-1])
+    for step, amplitude in zip(steps, shaper.amplitudes):
+        state = expm(A * step) @ (state + [0.0, amplitude])
+    quadrature = (state[1] + ratio * rate * state[0]) / np.sqrt(1 - ratio**2)
+    return float(np.hypot(rate * state[0], quadrature) * np.sqrt(1 - ratio**2))
+
+
+def linear_residual(quick):
+    """Every shaper at its design point; those with a tolerance over their band, beyond it."""
+    zeros, beyond = [0.0], [0.0]
+    for ratio, frequency in itertools.product((0.0, 0.01, 0.1), (0.5, 3.0, 20.0)):
+        for kind in KINDS:
+            shaper = of_kind(kind, frequency, ratio)
+            if kind.startswith('zv'):
+                zeros.append(left_by(shaper, frequency, ratio))
+                continue
+            half = (0.18 if kind == 'ei' else 0.33) * frequency
+            beyond += [left_by(shaper, f, ratio) - 0.05
+                       for f in np.linspace(frequency - half, frequency + half, 61)]
+    for modes in ([(1.0, 0.0), (2.3, 0.01)], [(2.7, 0.006), (2.9, 0.007), (11.3, 0.016)]):
+        for kind in ('zv', 'zvd'):
+            shaper = for_modes(kind, modes)
+            zeros += [left_by(shaper, *mode) for mode in modes]
+    for low, high in ((0.8, 1.2), (2.0, 4.0)):
+        shaper = specified_insensitivity(low, high, 0.01)
+        beyond += [left_by(shaper, f, 0.01) - 0.05 for f in np.linspace(low, high, 101)]
+    return {'zeros': max(zeros), 'beyond_tolerance': max(beyond)}
+
+
+def _linear_text(found):
+    yield 'vibration at zeros', f'{found["zeros"]:.1e}'
+    yield 'EI and SI beyond 5 %', f'{found["beyond_tolerance"]:.1e}'
+
+
+def nominal_residual(quick, seed=0):
+    """Nonlinear arms, designed from their URDF alone."""
+    return _summed(residuals(30 if quick else 200, seed=seed), False)
+
+
+def robust_residual(quick, seed=0):
+    """The same arms with another stiffness and payload than those of the design."""
+    return _summed(residuals(30 if quick else 200, is_varied=True, seed=seed), True)
+
+
+def servo_residual(quick, seed=0):
+    """The nominal arms, whose joints are pulled by a stiff servo, and designed with its gains."""
+    return _summed(residuals(12 if quick else 60, by_servo=True, seed=seed), False, True)
+
+
+def _summed(rows, is_varied, by_servo=False):
+    return {**{design: summed(rows, design) for design in DESIGNS},
+            'shapers': {name: recommended(name, is_varied, by_servo).name
+                        for name in sorted({row[0] for row in rows})}}
+
+
+def _moves_text(found):
+    yield 'recommended', ', '.join(f'{name}: {shaper}'
+                                   for name, shaper in found['shapers'].items())
+    for design in DESIGNS:
+        one = found[design]
+        yield design, (f'median {100 * one["median"]:.2f} %, worst {100 * one["worst"]:.2f} %, '
+                       f'{one["added"]:.2f} s more')
+
+
+def moving_residual(quick):
+    """An oscillator whose frequency changes by a factor of two with the place of its base."""
+    axis = np.linspace(0.0, 1.0, 65)
+    table = ModeTable((0,), (axis,), (2.0 + 2.0 * axis)[:, None], np.full((axis.size, 1), 0.01))
+    worst, end, jump = {}, 0.0, 0.0
+    moves = [_move(duration, forward) for duration in (0.3, 0.4, 0.5, 0.7)
+             for forward in (True, False)]
+    before = max(_ring_after(move) for move in moves[:4])
+    for kind in ('zv', 'zvd', 'zvdd', 'ei', 'ei2'):
+        left = []
+        for move in moves:
+            shaper = OnlineShaper(1, PERIOD, table=table, stages=stages_of(table, kind))
+            shaped = shaper.run(move[:, None])[:, 0]
+            left.append(_ring_after(shaped) / before)
+            end = max(end, abs(shaped[-1] - move[-1]))
+            jump = max(jump, float(np.abs(np.diff(shaped, 2)).max()
+                                   / np.abs(np.diff(move, 2)).max()))
+        worst[kind] = max(left)
+    return {**worst, 'end': end, 'second_difference': jump}
+
+
+def _moving_text(found):
+    for kind in found:
+        if kind not in ('end', 'second_difference'):
+            yield f'frequency doubles: {kind}', f'{100 * found[kind]:.2f} %'
+    yield 'end point off by', f'{found["end"]:.0e}'
+    yield 'velocity per sample', f'{found["second_difference"]:.2f} of the unshaped change'
+
+
+def _move(duration, forward):
+    u = np.clip(np.arange(0.0, duration + PERIOD, PERIOD) / duration, 0.0, 1.0)
+    s = 10 * u**3 - 15 * u**4 + 6 * u**5
+    return s if forward else 1 - s
+
+
+def _ring_after(base, parts=4):
+    """Amplitude at the end of an oscillator on a moving base, by small steps of Runge-Kutta."""
+    x = np.array([base[0], 0.0])
+    h = PERIOD / parts
+
+    def slope(place, x):
+        rate = 2 * np.pi * (2 + 2 * place)
+        return np.array([x[1], rate**2 * (place - x[0]) - 0.02 * rate * x[1]])
+
+    for start, end in zip(base, base[1:]):
+        for k in range(parts):
+            a, b, c = (start + (end - start) * (k + share) / parts for share in (0.0, 0.5, 1.0))
+            k1 = slope(a, x)
+            k2 = slope(b, x + h / 2 * k1)
+            k3 = slope(b, x + h / 2 * k2)
+            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(c, x + h * k3))
+    return float(np.hypot(x[0] - base[-1], x[1] / (2 * np.pi * (2 + 2 * base[-1]))))
+
+
+def shaper_tick_us(quick):
+    """One sample of seven joints, three modes that depend on two of them."""
+    axes = np.linspace(-1.0, 1.0, 33), np.linspace(-1.0, 1.0, 33)
+    rows = np.random.default_rng(0).uniform(0.9, 1.1, (33 * 33, 3)) * [2.7, 3.3, 9.0]
+    table = ModeTable((1, 2), axes, rows, np.full(rows.shape, 0.01))
+    shaper = OnlineShaper(7, PERIOD, table=table, stages=stages_of(table, 'zvd'))
+    samples = np.cumsum(np.random.default_rng(1).normal(size=(2000, 7)), axis=0) * 1e-3
+    times = []
+    for _ in range(2 if quick else 6):
+        for sample in samples:
+            started = perf_counter()
+            shaper.tick(sample)
+            times.append(perf_counter() - started)
+    times = 1e6 * np.array(times[len(samples):])
+    return {'median': float(np.median(times)), 'p99': float(np.percentile(times, 99))}
+
+
+def _tick_text(found):
+    yield 'shaper, 7 joints, 3 modes', (f'median {found["median"]:.1f} us, 99 % below '
+                                        f'{found["p99"]:.1f} us')
+
+
+def _nested_text(found, before=''):
+    for what, value in found.items():
+        if isinstance(value, dict):
+            yield from _nested_text(value, f'{before}{what}: ')
+        else:
+            yield f'{before}{what}', f'{value:g}' if isinstance(value, float) else str(value)
+
+
+PARTS = {
+    'linear_residual': (linear_residual, _linear_text),
+    'moving_residual': (moving_residual, _moving_text),
+    'shaper_tick_us': (shaper_tick_us, _tick_text),
+    'nominal_residual': (nominal_residual, _moves_text),
+    'robust_residual': (robust_residual, _moves_text),
+    'servo_residual': (servo_residual, _moves_text),
+    'bench_residual': (bench_moves.bench_residual, bench_moves.as_lines),
+    'damping_added': (feedback.damping_added, _nested_text),
+    'lqg_settling_periods': (feedback.lqg_settling_periods, _nested_text),
+    'planned_residual': (feedback.planned_residual, _nested_text),
+    'learning': (feedback.learning, _nested_text),
+}
+DRAWN = 'nominal_residual', 'robust_residual', 'servo_residual'     # of moves at random
+
+
+def measure(quick=False, only=(), seed=0):
+    """Return all figures by key."""
+    return {key: part(quick, seed) if key in DRAWN else part(quick)
+            for key, (part, _) in PARTS.items() if not only or key in only}
+
+
+def as_text(summary):
+    """Lines of a summary."""
+    return [(f'{key.partition("_")[0]}: {what}' if key.endswith('residual') else what, value)
+            for key, found in summary.items() for what, value in PARTS[key][1](found)]
+
+
+def main():
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--only', action='append', default=[], metavar='KEY', choices=PARTS)
+    parser.add_argument('--seed', type=int, default=0, help='of the moves that are drawn')
+    parser.add_argument('--json', action='store_true')
+    arguments = parser.parse_args()
+    found = measure(arguments.quick, arguments.only, arguments.seed)
+    if arguments.json:
+        json.dump(found, sys.stdout, indent=2)
+        return
+    for what, value in as_text(found):
+        print(f'{what:34s}{value}')
+
+
+if __name__ == '__main__':
+    main()

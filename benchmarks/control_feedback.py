@@ -1,0 +1,198 @@
+"""
+Feedback, plans and learning against their targets, on the nonlinear simulation.
+
+Parts of `python -m benchmarks.control`:
+
+damping_added           of the first mode by strain feedback and by PPF, and what a push leaves
+lqg_settling_periods    from the end of the reference until the tip stays within 2 %
+planned_residual        of the tip after a planned move, over that of minimum jerk; with a servo
+learning                tip error after 5 and 15 trials over that of the first one
+"""
+
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.felt_inertia import felt_inertia, rigid_inertia
+from flex_robot_sim.control.learning import RepeatedMove
+from flex_robot_sim.control.limits import effort_limits, rate_limits
+from flex_robot_sim.control.lqg import Lqg
+from flex_robot_sim.control.lqg_design import design_lqg
+from flex_robot_sim.control.modal_damping import KINDS, design_damping
+from flex_robot_sim.control.planning import plan_move
+from flex_robot_sim.control.pose_model import Loop, with_stiffness
+from flex_robot_sim.control.sampled_loop import SampledLoop
+from flex_robot_sim.control.spline_path import plain_motion
+from flex_robot_sim.control.strain_feedback import StrainFeedback
+from flex_robot_sim.control.trials import Trials
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.share import shipped_robots
+
+LOOP = Loop(1e-3, 1e-3)
+LATE = Loop(5e-3, 50e-3)
+POSES = {'single_link': (0.0,), 'two_link': (0.0, 0.5, -0.5)}
+PUSHED = 0.05               # how long                                                      [s]
+STIFF = 15.0                # of the joints of the arm with three of them                  [Hz]
+
+
+def servo_of(name, arm):
+    """Stiffness and damping (joints,) that hold the joints so that the links ring on."""
+    if name == 'single_link':
+        return np.array([60.0]), np.array([0.18])
+    inertia, rate = felt_inertia(arm).largest, 2 * np.pi * STIFF
+    return inertia * rate**2, 1.4 * inertia * rate
+
+
+def damping_added(quick):
+    """Damping of the modes before and after, by robot and kind, and what a push leaves."""
+    out = {}
+    for name, pose in POSES.items():
+        arm = frs.load(name)
+        servo = servo_of(name, arm)
+        for kind in KINDS:
+            design = design_damping(arm, pose, *servo, kind, LOOP)
+            first = design.before[0]
+            out[f'{name} {kind}'] = {
+                'before': round(float(-first.real / abs(first)), 4),
+                'after': round(float(design.ratio), 3),
+                'left after two periods': round(_left_of_a_push(
+                    arm, np.array(pose), servo, design, 2 * 2 * np.pi / abs(first)), 4),
+                'others lose': design.complaint or 'nothing'}
+    return out
+
+
+def _left_of_a_push(arm, pose, servo, design, time):
+    simulation, law = frs.Simulation(arm), StrainFeedback(arm, design)
+    rest, rows = frs.equilibrium(arm, pose), []
+    simulation.set_state(coordinates=rest.coordinates)
+    there = simulation.pose('tool')[:3, 3]
+    law.start()
+
+    def control(seen):
+        effort = rest.effort + servo[0] * (pose - seen.position) - servo[1] * seen.velocity
+        return effort + law.update(seen.position, seen.velocity, seen.curvature)
+
+    loop = SampledLoop(simulation, control, LOOP)
+    simulation.push('tool', force=(0.0, 0.2, 0.2))
+
+    def watch(simulation):
+        rows.append((simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there)))
+    loop.advance_to(PUSHED, watch)
+    simulation.push('tool')
+    loop.advance_to(PUSHED + time + 1.5, watch)
+    rows = np.array(rows)
+    return float(rows[rows[:, 0] > PUSHED + time, 1].max() / rows[:, 1].max())
+
+
+def lqg_settling_periods(quick):
+    """Periods by sensors and stiffness; the law knows one of four modes, and is 50 ms late."""
+    text = shipped_robots()['single_link'].read_text(encoding='utf-8')
+    arm = build_arm(frs.read_description(text.replace('bending_y="2"', 'bending_y="4"')))
+    first, out = frs.frequencies(arm)[0], {}
+    for sensors in ('all', 'encoders'):
+        design = design_lqg(arm, [0.0], LATE, modes=1, sensors=sensors, stiffness=(0.3, 1.5))
+        for factor in (0.3, 0.5, 0.8, 1.0, 1.25, 1.5):
+            periods, last = _settled(with_stiffness(arm, factor), design, first)
+            out[f'{sensors}, stiffness {factor:g}'] = {
+                'periods': round(periods, 3), 'left after 8 s': float(f'{last:.1e}')}
+    return out
+
+
+def _settled(arm, design, first):
+    law, simulation, rows = Lqg(arm, design), frs.Simulation(arm), []
+    start, goal, end = np.zeros(1), np.array([0.6]), 1.4
+    motion = plain_motion(start, goal, 1.2, 0.2)
+    simulation.set_state(position=goal)
+    there = simulation.pose('tool')[:3, 3]
+    simulation.set_state(position=start)
+    whole = np.linalg.norm(simulation.pose('tool')[:3, 3] - there)
+
+    def control(seen):
+        if not law.is_on:
+            law.start(seen.position, effort=np.zeros(1))
+        return law.update(seen.position, seen.velocity, seen.curvature, motion.sample(seen.time))
+
+    SampledLoop(simulation, control, design.loop).advance_to(8.0, lambda simulation: rows.append(
+        (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there) / whole)))
+    time, away = np.array(rows).T
+    late = time[(time > end) & (away > 0.02)]
+    return float((late.max(initial=end) - end) * first), float(away[-10:].max())
+
+
+def planned_residual(quick):
+    """Residuals by robot, for random moves in the time of minimum jerk, and in that of ZV."""
+    out = {}
+    for name in POSES:
+        arm, random = frs.load(name), np.random.default_rng(17)
+        servo, rows = servo_of(name, arm), {'no extra time': [], 'time of zv': []}
+        refused = 0
+        for _ in range(2 if quick else 6):
+            start, goal, duration = _drawn(arm, random)
+            extra = 0.5 / frs.frequencies(arm, goal)[0]
+            plain = _rings(arm, servo, plain_motion(start, goal, duration), None, start, goal,
+                           duration)
+            for key, time in (('no extra time', duration), ('time of zv', duration + extra)):
+                try:
+                    plan = plan_move(arm, start, goal, time)
+                except frs.SettingError:
+                    refused += 1
+                    continue
+                rows[key].append(_rings(arm, servo, plan.motion, plan.effort, start, goal, time)
+                                 / plain)
+        for key, values in rows.items():
+            out[f'{name}, {key}'] = {'median': round(float(np.median(values)), 4),
+                                     'worst': round(float(np.max(values)), 4)}
+        out[f'{name}, refused'] = refused
+    return out
+
+
+def _drawn(arm, random):
+    """Poses, and a duration in which minimum jerk takes 0.6 of what the drives have."""
+    lower, upper = np.maximum(arm.arrays.lower, -1.2), np.minimum(arm.arrays.upper, 1.2)
+    start, goal = lower + (upper - lower) * random.uniform(0.05, 0.95, (2, lower.size))
+    way = np.abs(goal - start)
+    inertia = np.diag(rigid_inertia(arm, goal))
+    weight = np.abs(frs.equilibrium(arm, goal).effort)
+    left = 0.6 * effort_limits(arm) - weight
+    return start, goal, float(max(np.max(1.875 * way / rate_limits(arm) / 0.8),
+                                  np.sqrt(np.max(5.78 * way * inertia / left)), 0.4))
+
+
+def _rings(arm, servo, motion, efforts, start, goal, end):
+    """Largest distance of the tip from its goal in the second after the end [m]."""
+    simulation = frs.Simulation(arm)
+    rests = [frs.equilibrium(arm, pose) for pose in (goal, start)]
+    simulation.set_state(coordinates=rests[0].coordinates)
+    there, away = simulation.pose('tool')[:3, 3], [0.0]
+    simulation.set_state(coordinates=rests[1].coordinates)
+
+    def control(seen):
+        place, speed, _ = motion.sample(seen.time)
+        share = min(seen.time / end, 1.0)
+        feed = efforts(seen.time) if efforts and seen.time <= end else (
+            (1 - share) * rests[1].effort + share * rests[0].effort)
+        return feed + servo[0] * (place - seen.position) + servo[1] * (speed - seen.velocity)
+
+    def watch(simulation):
+        if simulation.time > end:
+            away.append(np.linalg.norm(simulation.pose('tool')[:3, 3] - there))
+    SampledLoop(simulation, control, LOOP).advance_to(end + 1.0, watch)
+    return max(away)
+
+
+def learning(quick):
+    """Root mean square of what the tip misses, over the first trial, by stiffness."""
+    arm, out = frs.load('single_link'), {}
+    motion = plain_motion(np.zeros(1), np.array([0.4]), 1.2, 0.25)
+    trials = Trials(arm, 'tool', motion, 2.05, *servo_of('single_link', arm), LOOP)
+    gain = RepeatedMove(motion, 2.05, 1, 16).model(
+        lambda reference: trials.run(arm, reference), 0.01)
+    for factor in (0.9, 1.1):
+        move = RepeatedMove(motion, 2.05, 1, 16)
+        move.gain = gain
+        for _ in range(16):
+            move.learn(trials.run(with_stiffness(arm, factor), move.reference()))
+        out[f'stiffness {factor:g}'] = {
+            'first [mm]': round(1e3 * move.errors[0], 3),
+            'after 5': round(move.errors[5] / move.errors[0], 4),
+            'after 15': round(move.errors[15] / move.errors[0], 4)}
+    return out

@@ -1,0 +1,53 @@
+"""
+Read the bench: how far its link is bent, while somebody pushes it.
+
+    python examples/read_bench.py picture.png /dev/ttyUSB0
+
+Without a port it is an emulated bench, whose gauges hum.
+"""
+
+import contextlib
+import sys
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
+
+SECONDS = 2.0
+
+arm = frs.load('rig')
+calibration = calibration_of(BridgeSettings(), arm)    # or of a file of `rig calibrate`
+shapes, times, curvatures = ShapeTracker(arm, calibration), [], []
+
+
+def take(state):
+    """Note a state of the bench; called 500 times a second, so it must be quick."""
+    shapes.take(state)
+    times.append(state.reading.stamp)
+    curvatures.append(shapes.link_state.curvature)
+
+
+with contextlib.ExitStack() as ends:
+    if len(sys.argv) > 2:
+        port = sys.argv[2]
+    else:
+        emulator = EmulatorProcess()
+        ends.callback(emulator.close)
+        port = emulator.port
+    bridge = RigBridge(arm, calibration, port, on_state=take)
+    ends.callback(bridge.close)
+    time.sleep(SECONDS)             # its motors stay off until `bridge.enable(True)`
+
+print(f'{len(times)} states in {times[-1] - times[0]:.2f} s; '
+      f'noise of the gauges: {np.std(curvatures, axis=0).round(4)} 1/m')
+plt.plot(np.array(times) - times[0], curvatures, label=list(shapes.sensors))
+plt.xlabel('time [s]')
+plt.ylabel('curvature [1/m]')
+plt.legend()
+plt.grid(True)
+plt.savefig(sys.argv[1] if len(sys.argv) > 1 else 'read_bench.png', dpi=120)

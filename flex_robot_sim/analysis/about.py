@@ -1,0 +1,73 @@
+"""About which state an arm is looked at, and what its drives do there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.statics import rest_and_slopes
+from flex_robot_sim.analysis.tangent import Slopes, checked, driven, lacking_force, positive
+from flex_robot_sim.core.mass import mass_matrix, refuse_massless
+from flex_robot_sim.exceptions import SettingError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.loads import LoadArrays
+    from flex_robot_sim.core.model import ArmModel
+
+
+def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,
+             velocity: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
+    """
+    Coordinates and rates (n,): as given, or of the equilibrium at joint positions.
+
+    The latter with its D and K (T50), else None.
+    """
+    if position is not None and np.size(position) == model.size > len(model.joint_names):
+        q = checked('position', position, model.coordinate_names)
+        return q, (np.zeros(model.size) if velocity is None
+                   else checked('velocity', velocity, model.coordinate_names)), None
+    return rest_and_slopes(model, loads, position, velocity)
+
+
+def locked_drives(model: ArmModel, joints: str | Sequence[str]) -> np.ndarray:
+    """Coordinates of the drives that are locked."""
+    if isinstance(joints, str) and joints in ('free', 'locked'):
+        return driven(model) if joints == 'locked' else np.zeros(0, int)
+    if isinstance(joints, str) or not isinstance(joints, Sequence):
+        raise SettingError(f"joints = {joints!r} must be 'locked', 'free', or names of joints")
+    for name in joints:
+        if name not in model.joint_names:
+            raise SettingError(f'no joint "{name}" to lock. Known: '
+                               f'{", ".join(model.joint_names)}')
+    return driven(model)[[model.joint_names.index(name) for name in joints]]
+
+
+def servo_gains(model: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None) -> np.ndarray:
+    """Stiffness and damping of every drive, (joints,) each, from a pair; None: no servo."""
+    if gains is None:
+        return np.zeros((2, len(model.joint_names)))
+    try:
+        stiffness, damping = gains
+    except (TypeError, ValueError) as error:
+        raise SettingError('gains must be (stiffness, damping)') from error
+    return np.array([positive(name, values, model.joint_names)
+                     for name, values in (('stiffness', stiffness), ('damping', damping))])
+
+
+def accelerations(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
+                  effort: np.ndarray | None, locked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations of all coordinates, zero where locked, and the efforts, found if None."""
+    motors = driven(model)
+    force = lacking_force(model, loads, q, qd, np.zeros(model.size))
+    if effort is None:
+        locked = motors
+    else:
+        force[motors] -= effort
+    free = np.setdiff1d(np.arange(model.size), locked)
+    refuse_massless(model)
+    M, qdd = mass_matrix(model.arrays, q), np.zeros(model.size)
+    qdd[free] = np.linalg.solve(M[np.ix_(free, free)], -force[free])
+    return qdd, (M @ qdd + force)[motors] if effort is None else effort

@@ -1,0 +1,82 @@
+"""
+The terms of the equations of motion at any state, as arrays of all coordinates.
+
+    M(q) q'' + h(q, q') + s(q, q') = S u + loads
+
+with the mass matrix M, the forces h of turning and of weight, those s of springs, dampers, stops
+and friction, and the efforts u of the motors. With payloads: those of `with_payload(model, ...)`.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.tangent import checked, driven, lacking_force
+from flex_robot_sim.core import dynamics, mass
+from flex_robot_sim.core.loads import Push, make_loads, set_loads
+from flex_robot_sim.core.model import ArmModel, make_workspace
+
+
+def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
+    """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
+    return mass.mass_matrix(model.arrays, *_checked(model, coordinates=coordinates))
+
+
+def bias_forces(model: ArmModel, coordinates: ArrayLike,
+                rates: ArrayLike | None = None) -> np.ndarray:
+    """Forces (n,) [N m, N] that turning and weight ask for where nothing accelerates: h."""
+    q, qd = _checked(model, coordinates=coordinates, rates=rates)
+    force = np.zeros(model.size)
+    dynamics.inverse_dynamics(model.arrays, q, qd, np.zeros(model.size),
+                              make_workspace(model.arrays), force)
+    return force
+
+
+def gravity_forces(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
+    """Forces (n,) [N m, N] that carry the weight: the slope of its potential energy."""
+    return bias_forces(model, coordinates)
+
+
+def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike | None = None,
+                     accelerations: ArrayLike | None = None,
+                     pushes: Iterable[Push] = ()) -> np.ndarray:
+    """
+    Forces (n,) [N m, N] that every coordinate needs from outside for a motion: S u, if it can be.
+
+    Those of the motors are at `driven_coordinates`; where no motor is, they are zero only if the
+    arm can move so.
+
+    :param pushes: [Push].
+    """
+    q, qd, qdd = _checked(model, coordinates=coordinates, rates=rates,
+                          accelerations=accelerations)
+    return lacking_force(model, make_loads(model, pushes), q, qd, qdd)
+
+
+def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike | None = None,
+                     effort: ArrayLike | None = None, pushes: Iterable[Push] = ()) -> np.ndarray:
+    """
+    Accelerations (n,) [rad/s2, m/s2] under efforts of the motors (joints,) [N m, N] and pushes.
+
+    Dry friction is that of explicit schemes here: it does not stick.
+    """
+    q, qd = _checked(model, coordinates=coordinates, rates=rates)
+    effort = (np.zeros(len(model.joint_names)) if effort is None
+              else checked('effort', effort, model.joint_names))
+    mass.refuse_massless(model)
+    work, qdd = make_workspace(model.arrays), np.zeros(model.size)
+    set_loads(model.arrays, make_loads(model, pushes), q, qd, work)
+    dynamics.forward_dynamics(model.arrays, q, qd, effort, work, qdd)
+    return qdd
+
+
+def driven_coordinates(model: ArmModel) -> np.ndarray:
+    """Which coordinate each motor moves, (joints,): its own side of a gear that gives."""
+    return driven(model)
+
+
+def _checked(model, **values):
+    """Arrays (n,) of all coordinates; None: zero."""
+    return [np.zeros(model.size) if array is None
+            else checked(name, array, model.coordinate_names) for name, array in values.items()]

@@ -1,0 +1,91 @@
+"""
+What the flex sensors of an arm see: mean curvature of a beam between two stations.
+
+In the plane xy a beam has the curvature v'', in xz w'': positive where it bends towards its +y or
++z axis, so that a cantilever that is pulled towards +y has positive curvature all along. The mean
+between the stations a and b is the difference of the slopes there over their distance,
+
+    (v'(b) - v'(a)) / (b - a),
+
+a linear map of the elastic coordinates. In a beam cut into segments each of them adds the
+difference of slopes over the part that lies in it: a gauge feels its own piece of the beam, not
+how the piece before it has turned. A gauge without length sees the curvature where it is; between
+two elements or segments, which bend independently, the mean of both.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.tangent import checked
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+POINT = 1e-9            # to either side of a gauge without length, over the length of a segment
+_SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;
+#                                                 the rows of Beam.strain begin with u'
+
+
+class FlexSensors(NamedTuple):
+    """All flex sensors of an arm: `matrix @ coordinates` and `matrix @ rates` are their values."""
+
+    names: tuple[str, ...]  # (k,)    '<link>/<sensor>', links base to tip
+    matrix: np.ndarray      # (k, n)  mean curvature by coordinate          [1/m per coordinate]
+
+
+def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
+    """
+    Return the mean curvature [1/m] that each flex sensor of an ArmModel sees, by name.
+
+    :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
+    """
+    sensors = flex_sensors(arm)
+    values = sensors.matrix @ checked('coordinates', coordinates, arm.coordinate_names)
+    return dict(zip(sensors.names, values.tolist()))
+
+
+@lru_cache(maxsize=8)
+def flex_sensors(arm: ArmModel) -> FlexSensors:
+    """
+    Return the FlexSensors of an ArmModel with n coordinates.
+
+    The product with the coordinates is curvature [1/m]; with their rates, its rate [1/(m s)].
+    """
+    sensors = [(link, sensor) for link in arm.segments
+               for sensor in arm.description.beam(link).sensors]
+    matrix = np.zeros((len(sensors), arm.size))
+    for row, (link, sensor) in zip(matrix, sensors):
+        if sensor.start < sensor.end:
+            _add_slopes(arm, link, sensor, row)
+        else:
+            _add_curvatures(arm, link, sensor, row)
+    matrix.setflags(write=False)
+    return FlexSensors(tuple(f'{link}/{sensor.name}' for link, sensor in sensors), matrix)
+
+
+def _add_slopes(arm, link, sensor, row):
+    """Add to `row` (n,) the differences of slopes over all segments that the sensor touches."""
+    axis, sign = _SLOPE[sensor.plane]
+    root = 0.0
+    for body in arm.segments[link]:
+        beam, first = arm.beams[body], arm.arrays.first[body]
+        ends = np.clip([sensor.start - root, sensor.end - root], 0.0, beam.length)
+        before, after = beam.turn(ends)[:, axis]
+        row[first:first + beam.size] += sign * (after - before) / (sensor.end - sensor.start)
+        root += beam.length
+
+
+def _add_curvatures(arm, link, sensor, row):
+    """Add to `row` (n,) the mean of the curvatures on both sides of a gauge without length."""
+    axis, sign = _SLOPE[sensor.plane]
+    bodies = arm.segments[link]
+    length = arm.beams[bodies[0]].length
+    sides = np.clip(sensor.start + np.array([-POINT, POINT]) * length, 0.0, len(bodies) * length)
+    for x in sides:
+        number = min(int(x / length), len(bodies) - 1)
+        beam, first = arm.beams[bodies[number]], arm.arrays.first[bodies[number]]
+        row[first:first + beam.size] += sign * beam.strain(x - number * length)[axis + 1] / 2

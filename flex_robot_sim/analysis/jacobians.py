@@ -1,0 +1,207 @@
+"""
+Poses, Jacobians and twists of links and of sections of flexible links, deflections included.
+
+The body Jacobian J of a frame takes the rates of all coordinates to its twist, V = J qd. Walking
+from the frame to the base, with the pose C of the frame in the body that has been reached,
+
+    column of the joint of that body            Ad_C^-1 A                                    (T57)
+    of an elastic coordinate of its carrier     Ad_C^-1 K,  with C in the root of the carrier
+
+where A is the screw of the joint and K that of the station which the body rides on (T11). Motors
+behind gears move no link, so that their columns are zero.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.tangent import checked
+from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
+from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies, set_carried_acceleration
+from flex_robot_sim.core.kinematics import set_base_poses, set_station
+from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace, station_row
+from flex_robot_sim.core.screws import add_scaled, set_composed, set_copy, set_in_child
+from flex_robot_sim.exceptions import SettingError
+
+STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'station_setback')
+STATION_MOTION = ('station_R', 'station_p', 'K', 'Ve', 'beta')
+
+
+def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = None,
+         work: Workspace | None = None) -> np.ndarray:
+    """
+    Pose (4, 4) of a link in the base frame [-, m].
+
+    :param arm: ArmModel with n coordinates; q: coordinates, (n,) [rad, m].
+    :param station: None: the frame of the link. A distance from the root along a flexible link
+        [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
+    :param work: Workspace to use instead of a new one.
+    """
+    q = checked('coordinates', q, arm.coordinate_names)
+    return _moved(arm, q, np.zeros(arm.size), link, station, work).pose
+
+
+def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body',
+             station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+    """
+    Jacobian (6, n) of a link by all coordinates (T57): angular rows first.
+
+    :param representation: of the twist: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+    :param q, station, work: see `pose`.
+    """
+    q = checked('coordinates', q, arm.coordinate_names)
+    seat = _moved(arm, q, np.zeros(arm.size), link, station, work)
+    columns = np.zeros((arm.size, 6))
+    if seat.section is not None:
+        first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
+        columns[first:first + n] = (_seen_from(seat) @ seat.section.K[0, :, :n]).T
+    if seat.body >= 0:
+        set_columns(arm.arrays, seat.body, seat.R.copy(), seat.p.copy(), seat.work, columns)
+    return from_body(seat.pose, representation) @ columns.T
+
+
+def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation: str = 'body',
+          station: float | str | None = None, work: Workspace | None = None) -> np.ndarray:
+    """
+    Twist (6,) of a link [rad/s, m/s]; parameters as in `jacobian`, with the rates qd, (n,).
+
+    It comes from the recursion over the bodies, and costs less than the Jacobian times the rates.
+    """
+    q = checked('coordinates', q, arm.coordinate_names)
+    qd = checked('rates', qd, arm.coordinate_names)
+    seat = _moved(arm, q, qd, link, station, work)
+    return from_body(seat.pose, representation) @ _body_twist(seat)
+
+
+def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str,
+               representation: str = 'body', station: float | str | None = None,
+               work: Workspace | None = None) -> np.ndarray:
+    """
+    Rate (6,) of the components of a twist, J qdd + dJ/dt qd [rad/s2, m/s2].
+
+    The linear part of the hybrid and mixed ones is the acceleration of the origin of the frame in
+    the base frame. Gravity is not in it. With qdd = 0 it is dJ/dt qd.
+
+    :param qdd: accelerations of all coordinates, (n,); the others as in `twist`.
+    """
+    q = checked('coordinates', q, arm.coordinate_names)
+    qd = checked('rates', qd, arm.coordinate_names)
+    qdd = checked('accelerations', qdd, arm.coordinate_names)
+    seat = _moved(arm, q, qd, link, station, work)
+    rate = np.zeros(6)
+    if seat.body >= 0:
+        set_rates(arm.arrays._replace(rising=np.zeros(6)), qdd, seat.work)
+        rate = seat.work.dV[seat.body].copy()
+    if seat.section is not None:
+        first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
+        rate += seat.section.K[0, :, :n] @ qdd[first:first + n] + seat.section.beta[0]    # (T13)
+    return convert_rate(_seen_from(seat) @ rate, _body_twist(seat), seat.pose, 'body',
+                        representation)
+
+
+class _Seat(NamedTuple):
+    """A frame of an arm in motion."""
+
+    body: int               # that carries it; -1: the base
+    R: np.ndarray           # (3, 3)  pose in that body
+    p: np.ndarray           # (3,)                              [m]
+    pose: np.ndarray        # (4, 4)  in the base frame
+    section: Workspace | None   # whose one station it is; None: a link
+    work: Workspace
+
+
+def _moved(arm, q, qd, link, station, work):
+    """Seat of a link or of one of its sections, with all bodies in `work` in motion."""
+    if link not in arm.frames:
+        raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
+    body, R, p = arm.frames[link]
+    work, section = work or make_workspace(arm.arrays), None
+    base_R, base_p = np.eye(3), np.zeros(3)
+    if station is not None:
+        body, row = _section(arm, link, station)
+    if body >= 0:
+        set_bodies(arm.arrays, q, qd, work, WITH_MODES)
+        set_base_poses(arm.arrays, work)
+        base_R, base_p = work.base_R[body], work.base_p[body]
+    if station is not None:
+        alone = arm.arrays._replace(**{name: np.array([value]) for name, value in row.items()})
+        section = work._replace(**{name: np.zeros((1, *getattr(work, name).shape[1:]))
+                                   for name in STATION_MOTION})
+        set_station(alone, 0, body, q, qd, section)
+        R, p = section.station_R[0], section.station_p[0]
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = base_R @ R, base_R @ p + base_p
+    return _Seat(body, R, p, T, section, work)
+
+
+def _section(arm, link, station):
+    """Body of a flexible link that has a station, and the row of its station arrays."""
+    if link not in arm.segments:
+        raise SettingError(f'link "{link}" is rigid and has no stations. Flexible links: '
+                           f'{", ".join(arm.segments) or "none"}')
+    if isinstance(station, str) and station == 'tip':
+        body, s = arm.tips[link]
+        return body, {name: getattr(arm.arrays, name)[s] for name in STATION_ROW}
+    bodies = arm.segments[link]
+    piece = arm.beams[bodies[0]].length
+    length = piece * len(bodies)
+    try:
+        x = float(station)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not 0.0 <= x <= length * (1 + 1e-12):
+        raise SettingError(f'station = {station!r} of link "{link}" must be "tip", or a distance '
+                           f'from its root of 0 to {length:.6g} m')
+    number = min(int(x / piece), len(bodies) - 1)
+    size = (*arm.arrays.station_H.shape[1:], arm.arrays.station_setback.shape[1])
+    return bodies[number], station_row(arm.beams[bodies[number]], x - number * piece, size,
+                                       arm.coupling)
+
+
+def _body_twist(seat):
+    """Body twist (6,) of a frame."""
+    V = np.zeros(6) if seat.body < 0 else seat.work.V[seat.body]
+    return _seen_from(seat) @ (V if seat.section is None else V + seat.section.Ve[0])
+
+
+def _seen_from(seat):
+    """Matrix (6, 6) that takes twists from the frame of the body to the frame on it."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = seat.R, seat.p
+    return to_body(T, 'spatial')
+
+
+@compiled
+def set_columns(arm, body, R, p, work, columns):
+    """
+    Columns of the body Jacobian of a frame fixed to a body, in the rows of `columns` (n, 6) (T57).
+
+    :param arm: ArmModel with n coordinates, whose motion is in `work`.
+    :param R: pose (R, p) of the frame in its body; turned into that in the base frame.
+    """
+    i = body
+    while i >= 0:
+        j, parent, station = arm.joint[i], arm.parent[i], arm.station[i]
+        if j >= 0:
+            set_in_child(R, p, arm.screw[i], columns[j])
+        set_composed(work.R[i], work.origin[i], R, p, work.child_R, work.child_p)
+        set_copy(work.child_p, p)
+        for r in range(3):
+            set_copy(work.child_R[r], R[r])
+        if station >= 0:
+            for k in range(arm.modes[parent]):
+                for r in range(6):
+                    work.carrier[r] = work.K[station, r, k]
+                set_in_child(R, p, work.carrier, columns[arm.first[parent] + k])
+        i = parent
+
+
+@compiled
+def set_rates(arm, qdd, work):
+    """Rates work.dV of the twists of all bodies (T13), whose motion is in `work`."""
+    for i in range(arm.parent.size):
+        set_carried_acceleration(arm, i, work, qdd)
+        if arm.joint[i] >= 0:
+            add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])

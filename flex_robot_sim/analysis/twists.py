@@ -1,0 +1,131 @@
+"""
+The same twist in four representations, with the Jacobians, rates and wrenches that belong to it.
+
+A frame has the pose T = (R, p) in the base frame and turns there with omega. With (angular,
+linear) parts, its twist reads
+
+    body        (R^T omega, R^T dp/dt)      both parts in the frame itself                   (T52)
+    spatial     (omega, dp/dt + p x omega)  in the base frame; the linear part is the velocity
+                                            of the point of the body that passes its origin  (T53)
+    hybrid      (omega, dp/dt)              of the origin of the frame, in the base frame    (T54)
+    mixed       (R^T omega, dp/dt)          one part in each of the two                      (T55)
+
+Each is X V of the body twist V with a matrix X of the pose alone. Jacobians change like twists; a
+wrench changes with X^-T, so that its power on the twist stays what it is. Names and definitions:
+Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.core.screws import set_Ad, set_inverse
+from flex_robot_sim.exceptions import SettingError
+
+REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
+
+
+def convert_twist(twist: ArrayLike, pose: np.ndarray, source: str, target: str) -> np.ndarray:
+    """
+    Twist or Jacobian in another representation.
+
+    :param twist: (6,) [rad/s, m/s], or a Jacobian (6, n), in the representation `source`.
+    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    """
+    twist, pose = _checked('twist', twist), _checked_pose(pose)
+    return from_body(pose, target) @ (to_body(pose, source) @ twist)
+
+
+def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str) -> np.ndarray:
+    """
+    Wrench in the representation that is dual to that of a twist.
+
+    In the spatial one its moment is about the origin of the base, in the others about that of the
+    frame; in the mixed one the moment is seen in the frame and the force in the base.
+
+    :param wrench: (moment, force), (6,) [N m, N], or one per column, (6, n).
+    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    """
+    wrench, pose = _checked('wrench', wrench), _checked_pose(pose)
+    return to_body(pose, target).T @ (from_body(pose, source).T @ wrench)
+
+
+def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: str,
+                 target: str) -> np.ndarray:
+    """
+    Rate of the components of a twist in another representation (T56).
+
+    :param rate: (6,) [rad/s2, m/s2], of the components in the representation `source`.
+    :param twist: in that representation too, (6,) [rad/s, m/s].
+    :param pose: of the frame in the base frame, (4, 4) [-, m].
+    """
+    rate, twist, pose = _checked('rate', rate), _checked('twist', twist), _checked_pose(pose)
+    if rate.shape != (6,) or twist.shape != (6,):
+        raise SettingError('a rate and its twist must be (6,)')
+    back = to_body(pose, source)
+    V = back @ twist
+    return from_body(pose, target) @ (back @ rate - _turning(V, source) + _turning(V, target))
+
+
+def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
+    """Matrix X (6, 6) that takes body twists to a representation, (T53) to (T55)."""
+    _check_name(representation)
+    R, X = np.ascontiguousarray(pose[:3, :3]), np.eye(6)
+    if representation == 'spatial':
+        set_Ad(R, np.ascontiguousarray(pose[:3, 3]), X)
+    elif representation == 'hybrid':
+        X[:3, :3] = X[3:, 3:] = R
+    elif representation == 'mixed':
+        X[3:, 3:] = R
+    return X
+
+
+def to_body(pose: np.ndarray, representation: str) -> np.ndarray:
+    """Matrix X^-1 (6, 6) that takes twists of a representation to body twists."""
+    if representation != 'spatial':
+        return from_body(pose, representation).T        # a rotation
+    R, p, X = np.empty((3, 3)), np.empty(3), np.empty((6, 6))
+    set_inverse(np.ascontiguousarray(pose[:3, :3]), np.ascontiguousarray(pose[:3, 3]), R, p)
+    set_Ad(R, p, X)
+    return X
+
+
+def _turning(V, representation):
+    """What X^-1 dX/dt V adds to the rate of the body twist V (T56)."""
+    out = np.zeros(6)
+    if representation in ('hybrid', 'mixed'):
+        out[3:] = np.cross(V[:3], V[3:])
+    return out
+
+
+def _check_name(representation):
+    if representation not in REPRESENTATIONS:
+        raise SettingError(f'representation = {representation!r} must be one of '
+                           f'{", ".join(REPRESENTATIONS)}')
+
+
+def _checked(name, values):
+    """Array (6,) or (6, n) of finite numbers."""
+    array = _numbers(values)
+    if array.ndim not in (1, 2) or len(array) != 6 or not np.isfinite(array).all():
+        raise SettingError(f'a {name} must be (6,) or (6, n) finite numbers, angular part first')
+    return array
+
+
+def _checked_pose(pose):
+    """Array (4, 4) that is the pose of a frame."""
+    array = _numbers(pose)
+    if (array.shape != (4, 4) or not np.allclose(array[3], [0, 0, 0, 1], rtol=0.0, atol=1e-9)
+            or not np.isfinite(array).all()
+            or not np.allclose(array[:3, :3].T @ array[:3, :3], np.eye(3), rtol=0.0, atol=1e-6)
+            or np.linalg.det(array[:3, :3]) < 0):
+        raise SettingError('a pose must be (4, 4): a rotation, a translation [m] and the row '
+                           '0 0 0 1')
+    return array
+
+
+def _numbers(values):
+    """Array of floats; nan if it cannot be one."""
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)

@@ -1,0 +1,65 @@
+"""`flexsim export`: a recording as tables, for whatever reads CSV, NumPy or Parquet."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
+from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.recording.tables import read_tables
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'export', help=about,
+        description='Write the messages of a recording as tables, one for each topic: a row for '
+                    'each message, a column for each number in it. Recordings of others are read, '
+                    'too, if they are MCAP with messages of ROS 2.')
+    parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
+    parser.add_argument('--format', default=FORMATS[0], choices=FORMATS,
+                        help='(default: %(default)s)')
+    parser.add_argument('--output', metavar='PLACE',
+                        help='new folder, or new .npz file (default: named after FILE, here)')
+    parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
+                        help='only these (default: all)')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    reader, form = RecordingReader(arguments.recording), arguments.format
+    place = Path(arguments.output) if arguments.output else place_of(reader.path, form)
+    check_place(place, form)
+    with patience('reading'):
+        tables, notes = read_tables(reader, arguments.topics)
+    for note in [*reader.notes, *notes]:
+        print(f'flexsim export: note: {note}', file=sys.stderr)
+    if not tables:
+        raise UsageError(f'{reader.path}: there are no messages in it that make a table.')
+    with patience('writing'):
+        files = write_tables(tables, place, form)
+    print_result(arguments, {
+        'recording': str(reader.path), 'about': reader.about, 'format': form,
+        'files': [str(file) for file in files], 'notes': [*reader.notes, *notes],
+        'topics': {table.topic.name: {
+            'type': table.topic.kind, 'rows': len(table.time), 'columns': list(table.columns),
+            'begin': float(table.time[0]), 'end': float(table.time[-1])} for table in tables},
+    }, as_text)
+    return 0
+
+
+def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
+    """Return the lines for people."""
+    width = max(len(topic) for topic in facts['topics'])
+    for topic, table in facts['topics'].items():
+        yield (f'{topic:{width}} {table["rows"]:>9} rows {len(table["columns"]):>4} columns  '
+               f'{table["begin"]:.3f} to {table["end"]:.3f} s')
+    files = facts['files']
+    yield files[0] if len(files) == 1 else f'{len(files)} files in {Path(files[0]).parent}'

@@ -1,0 +1,164 @@
+"""`flexsim simulate --to` with a shaper or feedback, beside the same move without."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flex_robot_sim.cli.terminal import LONG
+from flex_robot_sim.control.led_move import (
+    FEEDBACKS,
+    LedMove,
+    Residue,
+    feedback_law,
+    integral_rates,
+    sample_period,
+)
+from flex_robot_sim.control.mode_table import mode_table, stages_of
+from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.recommendation import recommend
+from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
+from flex_robot_sim.control.shaper_design import design_shaper
+from flex_robot_sim.exceptions import SettingError, UsageError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.simulation import Simulation
+
+AUTO = 'auto'
+BY_POSE = ' by pose'        # what `flexsim shape` says behind a name: here they all do
+POSES = 6                   # along a move, whose modes are looked at
+MOST_STEPS = 200_000        # of a move that is simulated once more, without
+
+
+def add_shaping(parser: ArgumentParser) -> None:
+    """Add --shaper and --feedback."""
+    parser.add_argument('--shaper', metavar='KIND',
+                        help='shape the move to --to so that the links do not ring: '
+                             f'{", ".join(SHAPERS[1:])}, or {AUTO} for what `flexsim shape` '
+                             'recommends')
+    parser.add_argument('--feedback', choices=FEEDBACKS, metavar='KIND',
+                        help='damp the links by flex sensors (strain, ppf), or replace the servo '
+                             '(lqg)')
+    parser.add_argument('--integral', type=float, metavar='SHARE',
+                        help='integral action of PD, as a share of the rate of each joint '
+                             '(default: none; 0.2 is usual)')
+
+
+def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
+              servo: tuple[np.ndarray, np.ndarray], carried: np.ndarray) -> list[_Watched]:
+    """
+    Return the move that is asked for, and, if it is cheap, the same one without.
+
+    :param started: function that returns the arm where it starts.
+    :param servo: (stiffness, damping), (joints,) each; carried: efforts that go with it.
+    """
+    arm, goal, start = simulation.arm, np.array(arguments.to), simulation.position
+    shaper, law, integral = None, None, None
+    if arguments.integral is not None:
+        if not 0.0 < arguments.integral <= 1.0:
+            raise UsageError('--integral must be above 0 and at most 1.')
+        integral = integral_rates(arm, servo, arguments.integral, arguments.time_step)
+    if arguments.shaper:
+        shaper = _shaper(arm, arguments.shaper, start, goal, servo,
+                         sample_period(arguments.time_step))
+    if arguments.feedback:
+        law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
+    moves = [_Watched(LedMove(simulation, goal, servo, carried, arguments.within, shaper, law,
+                              integral), arm, goal, servo, law)]
+    is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
+        arguments.formulation == 'recursion' and arguments.scheme != 'reference')
+    if is_cheap and (shaper or law):
+        moves.append(_Watched(LedMove(started(), goal, servo, carried, arguments.within,
+                                      integral=integral), arm, goal, servo))
+        moves[1].advance(max(round(arguments.seconds / arguments.time_step), 1))
+    return moves
+
+
+def residual(arguments: Namespace, moves: list[_Watched]) -> dict[str, Any]:
+    """Return what the tool still does after each of the moves, as --json prints it."""
+    sizes = [move.residue.size() for move in moves] + [None] * (2 - len(moves))
+    left = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
+    return {'shaper': arguments.shaper, 'feedback': arguments.feedback,
+            'time_added': moves[0].move.arrival - arguments.within,
+            'complaint': moves[0].complaint, 'residual': sizes[0], 'residual_without': sizes[1],
+            'residual_left': left}
+
+
+def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the line about it for people."""
+    if 'residual' not in summary:
+        return
+    what = ' and '.join(filter(None, (summary['shaper'], summary['feedback'])))
+    if summary['residual'] is None:
+        yield f'  {what}: the move ends too late to see what is left. Give more --seconds'
+        return
+    line = f'  tip swings after the move: {1e3 * summary["residual"]:.3g} mm with {what}'
+    if summary['residual_left'] is not None:
+        line += (f', {1e3 * summary["residual_without"]:.3g} mm without: '
+                 f'{summary["residual_left"]:.1%} is left')
+    yield f'{line}; it takes {summary["time_added"]:.2g} s longer'
+    if summary['complaint']:
+        yield f'  note: {summary["complaint"]}'
+
+
+class _Watched:
+    """A move whose tips are watched."""
+
+    def __init__(self, move, arm, goal, servo, law=None):
+        self._law = law
+        self.move, self.residue = move, Residue(arm, goal, servo)
+
+    @property
+    def complaint(self):
+        """Line about what keeps the feedback from doing what it could, or ''."""
+        law = self._law
+        if law is None or law.design.complaint:
+            return '' if law is None else law.design.complaint
+        longest = law.saturated.max() * self.move.period
+        return longest and (f'the feedback was at the limits of the motors for {longest:.2g} s: '
+                            'give the move more time, --within') or ''
+
+    def advance(self, steps):
+        """Take steps."""
+        self.move.advance(steps, lambda simulation: self.residue.watch(
+            simulation, self.move.arrival))
+
+
+def _shaper(arm, name, start, goal, servo, period):
+    """Return the OnlineShaper of a name for the poses from start to goal."""
+    poses = start + np.linspace(0.0, 1.0, POSES)[:, None] * (goal - start)
+    kind = name[:-len(BY_POSE)] if name.endswith(BY_POSE) else name
+    if kind not in (AUTO, *SHAPERS[1:]):
+        raise UsageError(f'--shaper {name}: is none of {", ".join(SHAPERS[1:])}, {AUTO}.')
+    began, told = time.monotonic(), False
+
+    def progress(done, total):
+        nonlocal told
+        if not told and time.monotonic() > began + LONG and done < total:
+            told = True
+            print(f'flexsim simulate: computing the shaper, {done / total:.0%} of it by now',
+                  file=sys.stderr)
+
+    if kind == AUTO:
+        return _recommended(arm, start, goal, poses, servo, period, progress)
+    return design_shaper(arm, ShapingSettings(shaper=kind), servo, goal, period, poses=poses,
+                         progress=progress)
+
+
+def _recommended(arm, start, goal, poses, servo, period, progress):
+    """Return the OnlineShaper that the rule of `flexsim shape` takes."""
+    found = recommend(arm, [start, goal], gains=servo)
+    if not found.cases:
+        raise SettingError(f'nothing of {arm.description.name} rings in these poses: it needs no '
+                           'shaper')
+    choice, joints = found.choice, 2 * len(arm.joint_names)
+    if not choice.follows:
+        return OnlineShaper(joints, period, choice.shaper)
+    table = mode_table(arm, servo, poses=poses, count=found.cases[0].frequencies.size,
+                       progress=progress)
+    return OnlineShaper(joints, period, table=table, stages=stages_of(table, *choice.design))

@@ -1,0 +1,55 @@
+"""`flexsim view`: an arm in a web browser, without ROS."""
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+from flex_robot_sim.cli.arguments import add_robot, numbers, read_arm
+from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.core.compiled import must_compile
+from flex_robot_sim.viewer.missing import refuse_without_view
+from flex_robot_sim.viewer.opening import open_browser
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'view', help=about,
+        description='Show an arm in a web browser: sliders for its joints and natural modes, drop '
+                    'and swing. The page is for this machine only. Ctrl-C ends it.',
+        epilog='For instance: flexsim view two_link')
+    add_robot(parser)
+    parser.add_argument('--port', type=int, metavar='N',
+                        help='of the page (default: the first that is free from 8180 on)')
+    parser.add_argument('--no-browser', action='store_true',
+                        help='print the address only, where a browser would open')
+    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
+    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
+                        help='[m/s2] (default: 0,0,-9.81)')
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    refuse_without_view()
+    page = None
+    try:
+        with patience('reading the robot'):
+            arm = read_arm(arguments)
+            from flex_robot_sim.viewer.browser import Page
+            from flex_robot_sim.viewer.model_view import ModelView
+            page = Page(arm.description.name, arguments.port)
+            if must_compile():
+                print('compiling, once after an installation: about a minute', file=sys.stderr)
+            view = ModelView(page, arm)
+            view.warm_up()
+        print(f'{arm.description.name} at {page.address}  Ctrl-C ends it.', flush=True)
+        if not arguments.no_browser:
+            open_browser(page.address)
+        view.watch()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if page is not None:
+            page.close()
+    return 0

@@ -1,0 +1,61 @@
+"""
+Integral action of a servo: what it takes beside the weight that is fed forward.
+
+A PD servo gives way to a payload that nobody has told it of. So the efforts K e of its stiffness
+are summed up,
+
+    v' = s w K e,    wanted = K e + D e' + v,                                                (C29)
+
+with the rate w = sqrt(K / J) of a joint when alone and rigid, and a share s. A motor at its limit
+adds nothing to the sum but what takes it away from there, so that it never winds up, and the sum
+itself stays within the limit.
+"""
+
+import numpy as np
+
+FADE = 0.5              # in which the sum vanishes when it is switched off                 [s]
+NOTHING = 1e-9          # effort that is none                                          [N m, N]
+
+
+class Integral:
+    """Efforts (joints,) that grow as long as joints are away from their targets [N m, N]."""
+
+    def __init__(self, joints: int) -> None:
+        """Begin switched off."""
+        self.effort, self._rates, self._change = np.zeros((3, joints))
+        self.is_on = False              # whether `update` has anything to do
+        self._is_fading = False
+        self._last: float | None = None
+
+    def set_rates(self, rates: np.ndarray) -> None:
+        """Sum up at rates s w, (joints,) [1/s]; with none of them what is summed up fades."""
+        self._rates[:] = rates
+        self._is_fading = not np.any(rates)
+        self.is_on = not self._is_fading or bool(np.any(self.effort))
+
+    def reset(self) -> None:
+        """Forget all: somebody else has led the arm."""
+        self.effort[:] = 0.0
+        self._last = None
+
+    def update(self, now: float, pull: np.ndarray, wanted: np.ndarray, limits: np.ndarray) -> None:
+        """
+        Go on to a time [s].
+
+        :param pull: K e, (joints,) [N m, N]; wanted: efforts without limits and without the sum;
+            limits: of the motors.
+        """
+        last, self._last = self._last, now
+        duration = 0.0 if last is None else max(now - last, 0.0)
+        effort, change = self.effort, self._change
+        if self._is_fading:
+            effort *= max(0.0, 1.0 - duration / FADE)
+            self.is_on = bool((np.abs(effort) > NOTHING).any())
+            return
+        np.multiply(self._rates, pull, out=change)
+        change *= duration
+        total = wanted + effort
+        change[(np.abs(total) >= limits) & (total * change > 0.0)] = 0.0
+        effort += change
+        np.minimum(effort, limits, out=effort)
+        np.maximum(effort, -limits, out=effort)

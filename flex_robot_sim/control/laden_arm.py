@@ -1,0 +1,62 @@
+"""An arm with what it carries, as a joint controller reckons with it: gains and feed-forward."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from flex_robot_sim.analysis.tangent import checked
+from flex_robot_sim.control.feed_forward import FeedForward
+from flex_robot_sim.control.servo import Sampling, Servo, ServoFit
+from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
+from flex_robot_sim.core.model import ArmModel
+
+
+class LadenArm:
+    """An arm, and what is made for it once, so that a change while it runs takes no time."""
+
+    def __init__(self, arm: ArmModel, sampling: Sampling | None = None) -> None:
+        """Take an ArmModel; `sampling` of its states goes before that of settings."""
+        self.arm, self._sampling = arm, sampling
+        self.feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
+        self._fit: tuple[object, ServoFit] | None = None
+        self._servo: tuple[ControllerSettings, Servo] | None = None
+
+    def fitted(self, settings: ControllerSettings) -> Servo:
+        """
+        Return the Servo of ControllerSettings; SettingError if useless.
+
+        It takes a while, but for those that were asked for last.
+        """
+        if self._servo is None or self._servo[0] != settings:
+            fit = self._fit_for(settings)
+            servo = self._without_integral(settings, fit)
+            self._servo = settings, fit.with_integral(servo, settings.integral_action)
+        return self._servo[1]
+
+    def given(self, settings: ControllerSettings, name: str) -> np.ndarray | None:
+        """Return the array of a setting with a number per joint, or None."""
+        values = getattr(settings, name)
+        return checked(name, values, self.arm.joint_names) if values else None
+
+    def _without_integral(self, settings, fit):
+        stiffness = self.given(settings, 'position_gain')
+        damping = self.given(settings, 'velocity_gain')
+        ratio = settings.damping_ratio
+        if stiffness is None and damping is None and not settings.bandwidth:
+            return fit.servo(ratio=ratio)
+        if stiffness is None:
+            stiffness = fit.inertia * (2 * math.pi * settings.bandwidth)**2
+            if not settings.bandwidth:
+                stiffness = fit.servo(ratio=ratio).stiffness
+        if damping is None:
+            damping = 2 * ratio * np.sqrt(stiffness * fit.inertia)
+        return fit.judged(stiffness, damping)
+
+    def _fit_for(self, settings):
+        """Return the ServoFit for the sampling and the feedback of ControllerSettings."""
+        key = self._sampling or Sampling(settings.state_period), settings.feedback
+        if self._fit is None or self._fit[0] != key:
+            self._fit = key, ServoFit(self.arm, *key)
+        return self._fit[1]

@@ -1,0 +1,312 @@
+"""
+The modes that a motion excites, by pose and payload: what shapers that follow an arm look up.
+
+They come from the exact linear model of every pose, with the joints as the arm is used: locked
+where drives hold whatever they are told, or held by the gains of a servo.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import PchipInterpolator
+
+from flex_robot_sim.analysis.felt_inertia import SLIDE, TURN, poses_within, rigid_moves
+from flex_robot_sim.analysis.jacobians import jacobian
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.payload import with_payload
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.control.impulses import Shaper, of_kind
+from flex_robot_sim.control.insensitive import specified_insensitivity
+from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import SettingError
+
+RINGS = 0.5                 # damping ratio from which a mode is left to itself
+SHARE = 0.25                # of the largest vibration, below which a mode is left out
+PLACES = 21, 7              # along the axis that matters most, and along the other
+FINER = 4                   # times as many in the table, by a curve through these
+ALONG = 5                   # places on a straight way
+MATTERS = 0.01              # change of a frequency over the range of a joint that counts
+CLOSE = 1.5                 # ratio of frequencies that one stage takes together
+
+
+class PoseModes(NamedTuple):
+    """Modes of an arm in a pose that a motion excites, slowest first."""
+
+    frequencies: np.ndarray     # (m,) natural                                             [Hz]
+    ratios: np.ndarray          # (m,) of damping
+    sizes: np.ndarray           # (m,) deflection of the tool over its acceleration        [s2]
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Sizes (m,) over the largest of them."""
+        return self.sizes / max(self.sizes.max(initial=0.0), 1e-300)
+
+
+class ModeTable(NamedTuple):
+    """Modes over the positions of the joints that they depend on."""
+
+    joints: tuple               # rows of these joints, d of them
+    axes: tuple                 # (d,) of positions, evenly spaced                      [rad, m]
+    frequencies: np.ndarray     # (rows, m) natural, the last axis runs fastest            [Hz]
+    ratios: np.ndarray          # (rows, m)
+
+    def at(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Frequencies (m,) [Hz] and damping ratios (m,) at joint positions (n,) [rad, m]."""
+        frequencies, ratios = self.frequencies, self.ratios
+        for joint, axis in zip(self.joints, self.axes):
+            along = np.clip((position[joint] - axis[0]) / (axis[1] - axis[0]), 0, axis.size - 1)
+            place = min(int(along), axis.size - 2)
+            share = along - place
+            frequencies, ratios = ((1 - share) * table[place] + share * table[place + 1]
+                                   for table in (part.reshape(axis.size, -1, part.shape[-1])
+                                                 for part in (frequencies, ratios)))
+        return frequencies.reshape(-1), ratios.reshape(-1)
+
+
+class Stage(NamedTuple):
+    """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
+
+    cycles: np.ndarray          # (k,) delays of its impulses
+    amplitudes: np.ndarray      # (k,)
+    frequencies: np.ndarray     # (rows of the table,) damped                              [Hz]
+
+
+def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:
+    """
+    Return the ArmModel with a payload fixed to a link.
+
+    :param payload: None, or (link, mass [kg]) or (link, mass, centre (3,) [m]).
+    """
+    return arm if payload is None else with_payload(arm, *payload)
+
+
+def tool_of(arm: ArmModel) -> str:
+    """Name of the link that is the tool: `tool`, or the one furthest from the base."""
+    if 'tool' in arm.frames:
+        return 'tool'
+    return [*arm.frames][-1]
+
+
+def excited_modes(arm: ArmModel, position: np.ndarray,
+                  gains: tuple[ArrayLike, ArrayLike] | None = None,
+                  tool: str | None = None) -> PoseModes:
+    """
+    Return the PoseModes of all modes that ring, however little they are excited (S9).
+
+    The size of a mode is that of the tool's vibration when a joint begins to accelerate, for the
+    joint that excites it most, over the largest acceleration that a joint gives the tool.
+
+    :param gains: (stiffness, damping) of the servo that holds the joints; None: they are locked.
+    """
+    motors, q = driven(arm), equilibrium(arm, position).coordinates
+    found = modes(arm, q, gains=gains)
+    rings = (found.damping_ratios < RINGS) & (found.frequencies > 0.0)
+    M = mass_matrix(arm.arrays, q)
+    J = jacobian(arm, q, tool or tool_of(arm), 'mixed')[3:]
+    rates, shapes = 2 * np.pi * found.frequencies[rings], found.shapes[:, rings]
+    # the phase of a damped mode is free: as much of it as can be is real
+    shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
+    if gains is None:
+        push = shapes.T @ M @ rigid_moves(arm)
+    else:
+        push = shapes[motors].T * np.broadcast_to(gains[0], len(motors))
+    mass = np.einsum('ik,ij,jk->k', shapes, M, shapes)
+    # per acceleration of a joint; then of the tool, by the joint that moves it most
+    sizes = (np.linalg.norm(J @ shapes, axis=0) * np.abs(push).max(axis=1, initial=0.0)
+             / (mass * rates**2))
+    lever = np.linalg.norm(J @ rigid_moves(arm), axis=0).max(initial=0.0)
+    if gains is not None:       # what a step of the target is worth of acceleration
+        sizes = sizes / rates**2
+    return PoseModes(found.frequencies[rings], np.maximum(found.damping_ratios[rings], 0.0),
+                     sizes / max(lever, 1e-300))
+
+
+def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
+               payload: tuple | None = None, poses: ArrayLike | None = None,
+               count: int | None = None, tool: str | None = None, like: ModeTable | None = None,
+               progress: Callable[[int, int], object] | None = None) -> ModeTable:
+    """
+    Tabulate the modes of an arm over the joints on which they depend; see ModeTable.
+
+    :param gains: as of `excited_modes`; payload: as of `loaded`.
+    :param poses: (k, joints) that the arm goes through; default: all its range [rad, m].
+    :param count: of modes; default: as many as are excited anywhere by a share that counts.
+    :param like: ModeTable whose joints, places and count to take, as for another payload.
+    """
+    arm = loaded(arm, payload)
+    given = poses_within(arm, 6) if poses is None else np.atleast_2d(np.asarray(poses, float))
+    lower, upper = range_of(arm, given if poses is not None else None)
+    seen = [excited_modes(arm, pose, gains, tool) for pose in given]
+    if like is not None:
+        count = like.frequencies.shape[1]
+    if count is None:
+        count = max(1 + max(np.flatnonzero(found.shares >= SHARE), default=-1) for found in seen)
+    if count == 0:
+        raise SettingError(f'nothing of {arm.description.name} rings in these poses: it needs no '
+                           'shaper')
+    middle = given[0]
+    if like is None:
+        joints = joints_that_matter(arm, middle, lower, upper, int(count), gains, tool)
+        coarse = [np.linspace(lower[j], upper[j], places) for j, places in zip(joints, PLACES)]
+    else:
+        joints, coarse = like.joints, [axis[::FINER] for axis in like.axes]
+    rows, total = [], int(np.prod([axis.size for axis in coarse]))
+    for values in product(*coarse):
+        pose = middle.copy()
+        pose[list(joints)] = values
+        rows.append(_first(excited_modes(arm, pose, gains, tool), count))
+        if progress is not None:
+            progress(len(rows), total)
+    tables = [np.array(part).reshape(*(axis.size for axis in coarse), count)
+              for part in zip(*rows)]
+    axes = tuple(np.linspace(axis[0], axis[-1], FINER * (axis.size - 1) + 1) for axis in coarse)
+    for k, (axis, finer) in enumerate(zip(coarse, axes)):
+        # no curve beyond the values that it joins
+        tables = [PchipInterpolator(axis, part, axis=k)(finer) for part in tables]
+    return ModeTable(joints, axes, *(part.reshape(-1, count) for part in tables))
+
+
+def path_table(arm: ArmModel, start: np.ndarray, end: np.ndarray, count: int,
+               gains: tuple[ArrayLike, ArrayLike] | None = None,
+               payload: tuple | None = None) -> ModeTable:
+    """
+    Return the ModeTable over the share (1,) of a straight way between joint positions (joints,).
+
+    It has the modes of `mode_table` on that way, for whom only that way matters.
+    """
+    share = np.linspace(0.0, 1.0, ALONG)
+    found = modes_along(arm, start + share[:, None] * (end - start), count, gains, payload)
+    finer = np.linspace(0.0, 1.0, FINER * (ALONG - 1) + 1)
+    return ModeTable((0,), (finer,), *(PchipInterpolator(share, part)(finer) for part in found))
+
+
+def modes_along(arm: ArmModel, positions: Iterable[np.ndarray], count: int,
+                gains: tuple[ArrayLike, ArrayLike] | None = None,
+                payload: tuple | None = None) -> tuple[np.ndarray, ...]:
+    """Frequencies and damping ratios, (k, count) each, at positions along a path (k, joints)."""
+    arm = loaded(arm, payload)
+    rows = [_first(excited_modes(arm, position, gains), count) for position in positions]
+    return tuple(np.array(part) for part in zip(*rows))
+
+
+def _first(found, count):
+    """Frequencies and ratios of `count` modes; one that has ceased to ring is as the last one."""
+    rows = np.minimum(np.arange(count), found.frequencies.size - 1)
+    if found.frequencies.size == 0:
+        raise SettingError('in some poses nothing rings: give poses in which it does')
+    return found.frequencies[rows], found.ratios[rows]
+
+
+def range_of(arm: ArmModel, poses: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest positions (joints,) of poses, or of the arm [rad, m]."""
+    if poses is not None:
+        return poses.min(axis=0), poses.max(axis=0)
+    free = np.where([arm.description.joint(name).kind != 'prismatic' for name in arm.joint_names],
+                    TURN, SLIDE)
+    return (np.maximum(arm.arrays.lower, -free), np.minimum(arm.arrays.upper, free))
+
+
+def joints_that_matter(arm: ArmModel, middle: np.ndarray, lower: np.ndarray, upper: np.ndarray,
+                       count: int, gains: tuple[ArrayLike, ArrayLike] | None = None,
+                       tool: str | None = None) -> tuple[int, ...]:
+    """Rows of the joints whose positions change the frequencies, that which does most first."""
+    changes = []
+    for j in range(middle.size):
+        found = []
+        for place in np.linspace(lower[j], upper[j], 5) if upper[j] > lower[j] else ():
+            pose = middle.copy()
+            pose[j] = place
+            found.append(_first(excited_modes(arm, pose, gains, tool), count)[0])
+        changes.append(np.max(np.ptp(found, axis=0) / np.min(found, axis=0)) if found else 0.0)
+    order = np.argsort(changes)[::-1][:len(PLACES)]
+    return tuple(int(j) for j in order if changes[j] > MATTERS)
+
+
+def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: float = 0.05,
+              uncertainty: float = 0.0, grouped: bool = True) -> list[Stage]:
+    """
+    Return the Stages of a shaper that follows the modes of a ModeTable.
+
+    :param tables: one, or several with the same places, as for several payloads.
+    :param kind: of impulses.KINDS, for each mode; or 'si': close modes share a stage, which keeps
+        them all below the tolerance, in all tables.
+    :param uncertainty: share by which the frequencies may be wrong, for 'si'.
+    :param grouped: whether close modes share a stage of 'si', or each has its own.
+    """
+    tables = [tables] if isinstance(tables, ModeTable) else [*tables]
+    frequencies = np.array([table.frequencies for table in tables])
+    ratios = np.array([table.ratios for table in tables]).mean(axis=(0, 1))
+    low, high = frequencies.min(axis=0), frequencies.max(axis=0)
+    if kind == 'si' and grouped:
+        groups = groups_of(tables[0])
+        low, high = (np.column_stack([choose(table[:, group], axis=1) for group in groups])
+                     for choose, table in ((np.min, low), (np.max, high)))
+        ratios = np.array([ratios[group].mean() for group in groups])
+    units = units_of(kind, low, high, ratios, tolerance, uncertainty)
+    return [_stage(unit, frequency) for unit, frequency in zip(units, np.sqrt(low * high).T)]
+
+
+def stretched(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stage]:
+    """Return the Stages of `units_of` that follow the modes of ModeTables of the same places."""
+    frequencies = np.array([table.frequencies for table in tables])
+    middle = np.sqrt(frequencies.min(axis=0) * frequencies.max(axis=0))
+    return [_stage(unit, frequency) for unit, frequency in zip(units, middle.T)]
+
+
+def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
+             tolerance: float = 0.05, uncertainty: float = 0.0) -> list[Shaper]:
+    """
+    Return a Shaper for each mode as if its frequency were 1, as `stages_of` stretches them.
+
+    :param low: lowest frequencies (poses, modes) of each mode in each pose [Hz]; high: likewise.
+    :param ratios: of damping, (modes,).
+    """
+    if kind != 'si':
+        return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
+    middle = np.sqrt(low * high)
+    # of the same damping for all: where bands are the same, the shaper is, too
+    ratio = round(float(np.mean(ratios)), 3)
+    return [_insensitive(round(float(below * (1 - uncertainty)), 6),
+                         round(float(above * (1 + uncertainty)), 6), ratio, float(tolerance))
+            for below, above in zip((low / middle).min(axis=0), (high / middle).max(axis=0))]
+
+
+@lru_cache(maxsize=64)
+def _insensitive(low, high, ratio, tolerance):
+    """Shaper for a band about 1, which takes a second to find."""
+    try:
+        return specified_insensitivity(low, high, ratio, tolerance)
+    except SettingError as error:
+        raise SettingError(
+            f'no shaper leaves {tolerance:g} of modes from {low:.3g} to {high:.3g} times their '
+            'frequency: take a larger tolerance, fewer payloads, or grouped=False') from error
+
+
+def for_frequency(unit: Shaper, frequency: float) -> Shaper:
+    """Shaper for a frequency [Hz] of one for the frequency 1."""
+    return replace(unit, times=unit.times / frequency, modes=tuple(
+        (frequency * mode, ratio) for mode, ratio in unit.modes))
+
+
+def groups_of(table: ModeTable) -> list[list[int]]:
+    """Columns of the table in groups whose frequencies are close in all poses."""
+    groups = [[0]]
+    for k in range(1, table.frequencies.shape[1]):
+        if (table.frequencies[:, k] < CLOSE * table.frequencies[:, groups[-1][0]]).all():
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    return groups
+
+
+def _stage(unit: Shaper, frequencies):
+    """Stage of a shaper for the frequency 1."""
+    damped = np.sqrt(1 - unit.modes[0][1]**2)
+    return Stage(unit.times * damped, unit.amplitudes, frequencies * damped)

@@ -1,0 +1,158 @@
+"""
+Inertia and bias of one elastic body: its beam is a sum over mass points on the deflected axis.
+
+Equation numbers are those of docs/theory.md; the points are the Gauss stations of `beams/`.
+"""
+
+from flex_robot_sim.core.compiled import inlined
+
+
+@inlined
+def add_beam(arm, i, q, qd, work, modal):
+    """
+    Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
+
+    A point has the mass m, sits at r (T10), moves against the root with A de, A = dr/de, and
+    accelerates with a = b when neither the root nor the coordinates accelerate:
+
+        I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ A; A],   E = sum m A^T A
+        b = omega x (v + omega x r + 2 A de) - x de^T H de                                    (T23)
+
+    :param modal: whether E is wanted.
+    """
+    first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                             arm.count[i, 3])
+    y_end, z_end, t_end, n = ny, ny + nz, ny + nz + nt, ny + nz + nt + nu
+    reach = arm.reach[i]
+    is_banded = reach + 1 < max(ny, nz)         # most beams have few shapes, which all overlap
+    V, h, I, B, E, bias = work.V[i], work.h, work.I[i], work.B[i], work.E[i], work.b[i]
+    wx, wy, wz = V[0], V[1], V[2]
+    # what does not depend on the deflection: shapes, and rotary inertia of the sections
+    tx = ty = tz = 0.0                          # its angular momentum by de
+    for k in range(n):
+        bias[k] = 0.0
+        de = qd[first + k]
+        tx += arm.rotary[i, 0, k] * de
+        ty += arm.rotary[i, 1, k] * de
+        tz += arm.rotary[i, 2, k] * de
+        for r in range(3):
+            B[r, k] = arm.rotary[i, r, k]
+            B[3 + r, k] = 0.0
+        if modal:
+            for m in range(n):
+                E[k, m] = arm.modal_mass[i, k, m]
+    lx, ly, lz = wy * tz - wz * ty, wz * tx - wx * tz, wx * ty - wy * tx
+    fx = fy = fz = 0.0
+    mass = mx = my = mz = mxx = myy = mzz = mxy = mxz = myz = 0.0
+
+    for g in range(arm.point_start[i], arm.point_start[i + 1]):
+        m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
+        # where the point is, how it moves against the root, and the gradient h of its shortening
+        x, y, w, dx, dy, dw, second = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(ny):
+            y += shape[k] * q[first + k]
+            dy += shape[k] * qd[first + k]
+        for k in range(y_end, z_end):
+            w += shape[k] * q[first + k]
+            dw += shape[k] * qd[first + k]
+        for k in range(t_end, n):
+            x += shape[k] * q[first + k]
+            dx += shape[k] * qd[first + k]
+        for k in range(z_end):
+            low, high = (0, y_end) if k < y_end else (y_end, z_end)
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
+            hk = dh = 0.0
+            for l in range(low, high):
+                hk += H[k, l - low] * q[first + l]
+                dh += H[k, l - low] * qd[first + l]
+            h[k] = hk
+            x -= 0.5 * q[first + k] * hk
+            dx -= qd[first + k] * hk
+            second -= qd[first + k] * dh
+
+        # velocity-dependent acceleration                                                   (T23)
+        ax = V[3] + wy * w - wz * y + 2.0 * dx
+        ay = V[4] + wz * x - wx * w + 2.0 * dy
+        az = V[5] + wx * y - wy * x + 2.0 * dw
+        bx = m * (wy * az - wz * ay + second)
+        by = m * (wz * ax - wx * az)
+        bz = m * (wx * ay - wy * ax)
+        fx += bx
+        fy += by
+        fz += bz
+        lx += y * bz - w * by
+        ly += w * bx - x * bz
+        lz += x * by - y * bx
+
+        # sums over the points                                                              (T22)
+        mass += m
+        mx += m * x
+        my += m * y
+        mz += m * w
+        mxx += m * x * x
+        myy += m * y * y
+        mzz += m * w * w
+        mxy += m * x * y
+        mxz += m * x * w
+        myz += m * y * w
+        for k in range(ny):
+            a, c = m * shape[k], m * h[k]
+            B[0, k] -= w * a
+            B[1, k] -= w * c
+            B[2, k] += x * a + y * c
+            B[3, k] -= c
+            B[4, k] += a
+            bias[k] += shape[k] * by - h[k] * bx
+        for k in range(y_end, z_end):
+            a, c = m * shape[k], m * h[k]
+            B[0, k] += y * a
+            B[1, k] -= x * a + w * c
+            B[2, k] += y * c
+            B[3, k] -= c
+            B[5, k] += a
+            bias[k] += shape[k] * bz - h[k] * bx
+        for k in range(t_end, n):
+            a = m * shape[k]
+            B[1, k] += w * a
+            B[2, k] -= y * a
+            B[3, k] += a
+            bias[k] += shape[k] * bx
+            if modal:
+                for l in range(z_end):
+                    E[k, l] -= a * h[l]
+                    E[l, k] -= a * h[l]
+        if modal:
+            for k in range(z_end):
+                for l in range(z_end):
+                    E[k, l] += m * h[k] * h[l]
+
+    F0 = work.F0[i]
+    F0[0] += lx
+    F0[1] += ly
+    F0[2] += lz
+    F0[3] += fx
+    F0[4] += fy
+    F0[5] += fz
+    I[0, 0] += myy + mzz
+    I[1, 1] += mxx + mzz
+    I[2, 2] += mxx + myy
+    I[0, 1] -= mxy
+    I[1, 0] -= mxy
+    I[0, 2] -= mxz
+    I[2, 0] -= mxz
+    I[1, 2] -= myz
+    I[2, 1] -= myz
+    I[3, 3] += mass
+    I[4, 4] += mass
+    I[5, 5] += mass
+    # r~ in the upper right block, its transpose in the lower left
+    I[0, 4] -= mz
+    I[0, 5] += my
+    I[1, 3] += mz
+    I[1, 5] -= mx
+    I[2, 3] -= my
+    I[2, 4] += mx
+    for r in range(3):
+        for s in range(3):
+            I[3 + s, r] = I[r, 3 + s]

@@ -1,0 +1,295 @@
+"""
+`@compiled`: the only door to Numba.
+
+Machine code is kept on disk between runs. Numba alone would keep running old machine code after an
+edit in another file, because callees are inlined and only the caller's file is watched. So it
+lies in a folder named after a hash of all sources that it may come from: those of the module's
+own folder and of core/ and analysis/, which alone may hold what it calls. An edit in any of them
+starts an empty folder, and code that nobody has used for long is removed. Work on nodes or pages
+waits for no compiler.
+
+To load machine code is to run it. So the cache is a folder of this user that nobody else may write
+to; where that cannot be had, nothing is kept and nothing loaded.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config as numba_config
+from numba.core import ir
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+
+if sys.platform != 'win32':
+    import fcntl
+
+config: Any = numba_config      # its attributes come from the environment, so no tool sees them
+
+CORE = Path(__file__).resolve().parent
+PACKAGE = CORE.parent
+SHARED = (CORE, PACKAGE / 'analysis')       # what any compiled function may call
+FOLDERS_KEPT = 24
+PATIENCE = 300.0        # with another process that compiles the same function             [s]
+LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
+OPTIONS: dict[str, Any] = {
+    'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
+    'nogil': True,              # ROS callbacks and the viewer run beside a step
+    'error_model': 'numpy',     # 1 / 0 is inf, as in numpy; no hidden branch and no exception
+    'fastmath': False,          # tests for nan hold, and exact zeros stay zero; it gained 3 %
+}
+
+
+def compiled(function: Callable | None = None, *, allocates: bool = False,
+             inline: str = 'never') -> Any:
+    """
+    Compile a function to machine code at its first call; release the GIL while it runs.
+
+    With NUMBA_DISABLE_JIT=1 it stays plain Python, for debugging and coverage. Functions of other
+    packages are compiled too, but not kept on disk: what they depend on is not watched.
+
+    :param allocates: whether it may make arrays. Without that right, numba refuses to compile
+        `np.empty`, `a + b` of arrays and the like, and views cost a fifth less time, because
+        nobody counts references.
+    """
+    if function is None:
+        return functools.partial(compiled, allocates=allocates, inline=inline)
+    options = {**OPTIONS, '_nrt': allocates, 'inline': inline}
+    result: Any = numba.njit(**options)(function)
+    room = Path(function.__code__.co_filename).resolve().parent
+    folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
+    if folder is not None:
+        with _cache_directory(folder):
+            result._cache = _PackageCache(function, folder)
+    if result is not function:
+        result.compile = functools.partial(_compile_once, result, result.compile)
+    return result
+
+
+def inlined(function: Callable) -> Any:
+    """
+    Compile a function as a part of its callers: for one that takes a whole arm and is called once.
+
+    A call that passes the hundred arrays of an arm and its workspace costs a third of a
+    microsecond to run and a second to compile.
+    """
+    return compiled(function, inline='always')
+
+
+def must_compile() -> bool:
+    """Whether the machine code that takes half a minute is not kept yet; little parts may be."""
+    folder = _cache_folder(CORE)
+    return not config.DISABLE_JIT and not (
+        folder and any(folder.rglob(f'{LONGEST}-*.nbi')))
+
+
+def _compile_once(dispatcher, compile_, signature):
+    """
+    Compile, or load what another process compiles at this moment: wait for it.
+
+    Locks of callees are taken inside those of their callers, and nothing calls itself, so two
+    processes never wait for each other; and they share the work if they begin with different
+    functions. A process that takes too long is not waited for.
+    """
+    with global_compiler_lock, contextlib.ExitStack() as stack:     # threads before processes
+        if isinstance(dispatcher._cache, _PackageCache):
+            with contextlib.suppress(OSError):
+                stack.enter_context(dispatcher._cache.alone())
+        stack.enter_context(_light_copies())
+        return compile_(signature)
+
+
+@contextlib.contextmanager
+def _light_copies():
+    """
+    Let statements that are inlined be copied without all variables of their function.
+
+    Old versions of Numba copy these with each statement: nine tenths of the time to compile. Later
+    ones copy them once, into variables that refer to them, and are left alone.
+    """
+    before = vars(ir.Scope).get('__deepcopy__')
+    if '__deepcopy__' not in vars(ir.Var) and before is None:
+        ir.Scope.__deepcopy__ = ir.Loc.__deepcopy__ = lambda self, memo: self
+    try:
+        yield
+    finally:
+        if before is None and '__deepcopy__' in vars(ir.Scope):
+            del ir.Scope.__deepcopy__, ir.Loc.__deepcopy__
+
+
+class _PackageCache(FunctionCache):
+    """
+    Numba's cache, safe when two processes fill it at once, and never a reason to fail.
+
+    Numba keeps apart what comes from other paths and what was written at another time. Here the
+    folder is named after the sources themselves, so all installations that have the same ones
+    share it: who finds it filled need not compile.
+    """
+
+    def __init__(self, function, folder):
+        super().__init__(function)
+        self._cache_path = str(folder / PACKAGE.name)
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, None)
+
+    def load_overload(self, *args):
+        try:
+            return super().load_overload(*args)
+        except Exception:       # a damaged file only costs the time to compile
+            with contextlib.suppress(OSError), self._lock():
+                self.flush()
+            return None
+
+    def save_overload(self, *args):
+        with contextlib.suppress(OSError), self._lock():
+            super().save_overload(*args)
+
+    @contextlib.contextmanager
+    def _lock(self):
+        """Keep other processes out: numba reads, extends and writes an index here."""
+        with self._open('lock') as file:
+            if sys.platform != 'win32':
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def alone(self):
+        """Keep other processes from compiling this function; the kernel frees what is left."""
+        with self._open(f'{self._impl.filename_base}.lock') as file:
+            deadline = time.monotonic() + PATIENCE
+            while not _is_locked(file) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            yield
+
+    def _open(self, name):
+        folder = Path(self.cache_path)
+        folder.mkdir(parents=True, exist_ok=True)
+        return open(folder / name, 'w')
+
+
+def _is_locked(file):
+    """Whether the file is ours now, because nobody else had locked it."""
+    if sys.platform == 'win32':
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _cache_directory(folder):
+    """Let numba place a cache in `folder`; other packages keep the setting they had."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def sources_of(room: Path) -> list[Path]:
+    """Return the files from which the machine code of a folder's functions may come."""
+    rooms = [CORE] if room == CORE else sorted({*SHARED, room})
+    return [path for folder in rooms for path in sorted(folder.glob('*.py'))]
+
+
+def _fingerprint(room):
+    """Hash of all that the machine code depends on, beside what numba itself checks."""
+    settings = sorted(item for item in os.environ.items()
+                      if item[0].startswith('NUMBA_') and item[0] != 'NUMBA_CACHE_DIR')
+    versions = sys.version, numba.__version__, np.__version__
+    digest = hashlib.sha256(repr((versions, settings, sorted(OPTIONS.items()))).encode())
+    for path in sources_of(room):
+        source = path.read_bytes()
+        digest.update(f'{path.relative_to(PACKAGE).as_posix()} {len(source)}\n'.encode())
+        digest.update(source)
+    return digest.hexdigest()[:16]
+
+
+def _cache_root():
+    """Where all folders of this package lie: in the user's cache, as other programs do it."""
+    if os.environ.get('NUMBA_CACHE_DIR'):
+        return Path(os.environ['NUMBA_CACHE_DIR']) / PACKAGE.name
+    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    return Path(home) / PACKAGE.name
+
+
+@functools.cache
+def _cache_folder(room):
+    """Folder for the present sources, ready to write to; None where there can be none."""
+    if config.DISABLE_JIT:
+        return None
+    try:
+        root = _private_folder(_cache_root())
+        folder = root / _fingerprint(room)
+        is_new = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        os.utime(folder)        # the time of last use
+        if is_new:
+            _prune(root)
+    except OSError:
+        return None
+    return folder
+
+
+def _private_folder(root):
+    """Make a folder for this user alone; return where it really is, or raise OSError."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    root.mkdir(mode=0o700, exist_ok=True)
+    root = root.resolve()
+    if not hasattr(os, 'getuid'):       # Windows, where a profile is private
+        return root
+    if root.stat().st_uid != os.getuid():
+        raise PermissionError(f'{root} belongs to another user')
+    for path in root.parents:
+        if _lets_others_write(path.stat()):
+            raise PermissionError(f'others may replace folders in {path}')
+    if root.stat().st_mode & 0o022:
+        root.chmod(0o700)
+        for path in root.iterdir():     # nobody knows who has put it there
+            _remove(path)
+    return root
+
+
+def _lets_others_write(status):
+    """Whether others may replace what is ours in a folder; the group of a user is the user."""
+    mode = status.st_mode
+    is_open = mode & 0o002 or mode & 0o020 and status.st_gid != os.getgid()
+    return bool(is_open) and not mode & stat.S_ISVTX
+
+
+def _prune(root):
+    """
+    Remove all but the folders used last.
+
+    A process that still works with a removed one only compiles again what it misses.
+    """
+    folders = [path for path in root.iterdir() if path.is_dir()]
+    folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in folders[FOLDERS_KEPT:]:
+        with contextlib.suppress(OSError):
+            _remove(path)
+
+
+def _remove(path):
+    """Remove a folder or a file, in one step for those who look on."""
+    rubbish = path.with_name(f'removed-{uuid.uuid4().hex}')
+    path.rename(rubbish)        # nobody sees a folder that is half empty
+    if rubbish.is_dir() and not rubbish.is_symlink():
+        shutil.rmtree(rubbish)
+    else:
+        rubbish.unlink()

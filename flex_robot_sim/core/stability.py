@@ -1,0 +1,118 @@
+"""The longest step that an explicit scheme can take with an arm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh
+from scipy.optimize import brentq
+
+from flex_robot_sim.core.mass import mass_matrix
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmArrays
+
+POSES = 4           # beside the zero pose: the highest frequency depends on the pose
+UNDAMPED = 1e-7     # damping ratio that is as good as none
+
+
+def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
+                 damping: ArrayLike = 0.0, in_stops: bool = False) -> float:
+    """
+    Return the longest stable step [s] of a scheme: 0 if there is none, inf if all are stable.
+
+    :param arrays: ArmArrays; its springs, dampers and friction count, gravity does not.
+    :param in_stops: whether it is also to do while all joints with stops lean on them.
+    :param stiffness: of a servo, (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
+    """
+    if scheme in ('implicit_midpoint', 'reference'):
+        return np.inf
+    random, joints = np.random.default_rng(0), arrays.motor.size
+    K, D = spring_matrices(arrays, stiffness, damping)
+    pairs = [(D, K)]
+    if (arrays.coulomb + arrays.stiction).any():
+        # a joint that stands feels its friction as a strong damper
+        held = (arrays.coulomb + arrays.stiction) / arrays.coulomb_rate
+        pairs.append((spring_matrices(arrays, stiffness, damping + held)[1], K))
+    if in_stops:
+        rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
+        D, K = (matrix.copy() for matrix in pairs[-1])
+        D[rows, rows] += arrays.stop_damping[rows]
+        K[rows, rows] += arrays.stop_stiffness[rows]
+        pairs.append((D, K))
+    longest = np.inf
+    for number in range(POSES + 1):
+        q = np.zeros(len(K))
+        if number > 0:
+            q[:joints] = random.uniform(np.maximum(arrays.lower, -np.pi),
+                                        np.minimum(arrays.upper, np.pi))
+        M = mass_matrix(arrays, q)
+        longest = min(longest, *(_longest(scheme, M, D, K) for D, K in pairs))
+    return longest
+
+
+def rounded_down(step: float) -> float:
+    """Return a step with three digits that is not longer."""
+    digit = 10.0**(np.floor(np.log10(step)) - 2)
+    return np.floor(step / digit) * digit
+
+
+def spring_matrices(arrays: ArmArrays, stiffness: ArrayLike = 0.0,
+                    damping: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Stiffness and damping (n, n) of links and gears, in the coordinates of the arm.
+
+    :param stiffness: more of it at every drive, (joints,) [N m/rad, N/m]; damping: likewise
+        [N m s/rad, N s/m].
+    """
+    joints = arrays.motor.size
+    n = int(joints + (arrays.motor >= 0).sum() + arrays.modes.sum())
+    K, D = np.zeros((2, n, n))
+    own = np.broadcast_to(stiffness, joints), arrays.viscous + damping
+    for j, m in enumerate(arrays.motor):
+        driven = j if m < 0 else m
+        K[driven, driven] += own[0][j]
+        K[j, j] += arrays.spring[j]
+        D[driven, driven] += own[1][j]
+        if m >= 0:
+            block = np.ix_([j, m], [j, m])
+            K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
+            D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
+    for i, size in enumerate(arrays.modes):
+        own = slice(arrays.first[i], arrays.first[i] + size)
+        K[own, own] += arrays.stiffness[i, :size, :size]
+        D[own, own] += arrays.damping[i, :size, :size]
+    elastic = n - len(arrays.shared)
+    D[elastic:, elastic:] += arrays.shared @ arrays.shared_T
+    return K, D
+
+
+def _longest(scheme, M, D, K):
+    """Longest step for M x'' + D x' + K x = 0."""
+    squares, shapes = eigh(K, M)
+    stiff = squares > 1e-9 * squares.max(initial=0.0)
+    # with z = (omega x, x') in modes: z' = [0 W; -W^T -D] z; free motion has no x in it
+    W = np.diag(np.sqrt(np.maximum(squares, 0.0)))[stiff]
+    zero, D = np.zeros((len(W), len(W))), shapes.T @ D @ shapes
+    if scheme == 'semi_implicit_euler':
+        # the edge is a state that only changes its sign: 4 x / h^2 = 2 D x / h + omega^2 x
+        largest = np.linalg.eigvalsh(np.block([[zero, W], [W.T, D]]))[-1]
+        return 2 / largest if largest > 0 else np.inf
+    rates = np.linalg.eigvals(np.block([[zero, W], [-W.T, -D]]))
+    rates = rates[np.abs(rates) > UNDAMPED * np.abs(rates).max(initial=0.0)]
+    if scheme == 'rk4':
+        return min((_edge_of_rk4(rate / abs(rate)) / abs(rate) for rate in rates), default=np.inf)
+    ratios = -rates.real / np.abs(rates)
+    steps = np.where(ratios > UNDAMPED, 2 * ratios / np.abs(rates), 0.0)
+    return steps.min(initial=np.inf)
+
+
+def _edge_of_rk4(direction):
+    """How far |1 + z + z^2/2 + z^3/6 + z^4/24| stays within 1 along a direction of z."""
+    def excess(size):
+        z = size * direction
+        return abs(1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))) - 1 - 1e-9
+
+    return brentq(excess, 1e-3, 6.0)

@@ -1,0 +1,216 @@
+"""
+Steps through time with the accelerations of any formulation, in plain Python.
+
+Springs, motors, friction, stops and pushes are those of the simulation: the forces that move the
+arm in the recursion are what inverse dynamics needs for its accelerations, and they move it here
+too. The schemes are those of integrators.py and adaptive.py. The implicit midpoint solves v' = a
+at the middle of the step by a quasi-Newton iteration with the error r = a - v' of an estimate,
+
+    v' += (1 + W S)^-1 r,    S = h/2 D + h^2/4 K
+
+where K and D are of springs, dampers and friction, and W, the inverse of a mass matrix of the
+recursion, only steers the iteration: where r = 0, the formulation alone has decided. It goes on
+until what is left is what the recursion leaves (T43). A part of a step that takes too long for
+that is halved, and one that never gets there is told, as in the recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.core.adaptive import advance_adaptively
+from flex_robot_sim.core.dynamics import implicit_dynamics, inverse_dynamics
+from flex_robot_sim.core.forces import add_powers
+from flex_robot_sim.core.integrators import (
+    EASY,
+    EVALUATIONS,
+    MOST_ITERATIONS,
+    SHORTEST,
+    STILL,
+    TOLERANCE,
+)
+from flex_robot_sim.core.loads import LoadArrays, set_loads
+from flex_robot_sim.core.mass import set_mass_matrix
+from flex_robot_sim.core.model import ArmArrays, Workspace, make_workspace
+from flex_robot_sim.core.stability import spring_matrices
+from flex_robot_sim.core.validity import Watch, note_validity
+from flex_robot_sim.formulations import Formulation
+
+LARGEST = 1e60              # sum of coordinates and rates whose products are still numbers
+
+
+def advance_by(drive: Drive, arm: ArmArrays, loads: LoadArrays, scheme: str, iterations: int,
+               q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, effort: np.ndarray, h: float,
+               steps: int, flow: np.ndarray, watch: Watch, work: Workspace) -> int:
+    """
+    Take `steps` steps of length h [s]; stop before a state that is not finite.
+
+    :param drive: Drive of the formulation that moves the arm.
+    :param scheme: name of it; the other arguments and the result are those of
+        `integrators.advance`.
+    """
+    drive.begin(arm, loads, effort, flow, work)
+    if scheme == 'reference':
+        return advance_adaptively(arm, loads, q, qd, qdd, effort, h, steps, flow, watch, work,
+                                  drive.set_slopes)
+    step_of: dict[str, Callable[..., Any]] = {
+        'implicit_midpoint': _midpoint_step, 'rk4': _rk4_step,
+        'semi_implicit_euler': _euler_step, 'forward_euler': _euler_step}
+    for step in range(steps):
+        before = q.copy(), qd.copy(), flow.copy()
+        with np.errstate(over='ignore', invalid='ignore'):
+            taken = step_of[scheme](drive, q, qd, qdd, h, scheme=scheme, iterations=iterations)
+            if taken is not None:
+                _note(taken, step, watch)
+        if not np.isfinite(q.sum() + qd.sum()):
+            q[:], qd[:], flow[:] = before
+            qdd[:] = 0.0
+            return step
+        note_validity(arm, q, step, watch, work)
+    return steps
+
+
+class Drive:
+    """The formulation that moves an arm, and the arm under its motors and loads."""
+
+    def __init__(self, formulation: Formulation, arrays: ArmArrays) -> None:
+        """Let `formulation` (see the package) move ArmArrays."""
+        self.formulation = formulation
+        self._unloaded = make_workspace(arrays)
+        self._springs: Any = None, None, None   # gains of the servo; K and D with these
+
+    def begin(self, arm: ArmArrays, loads: LoadArrays, effort: np.ndarray, flow: np.ndarray,
+              work: Workspace) -> None:
+        """Take what the next steps are about; the arguments are those of `advance_by`."""
+        self.arm, self.loads, self.effort, self.flow, self.work = arm, loads, effort, flow, work
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Accelerations (n,); leaves in the workspace what powers and validity need."""
+        qdd, force = np.zeros((2, q.size))
+        if not np.abs(q).sum() + np.abs(qd).sum() < LARGEST:
+            return np.full(q.size, np.nan)
+        set_loads(self.arm, self.loads, q, qd, self.work)
+        implicit_dynamics(self.arm, q, qd, self.effort, 0.0, qdd, self.work, qdd)
+        inverse_dynamics(self.arm, q, qd, qdd, self._unloaded, force)
+        try:
+            return self.formulation.accelerations(q, qd, force)
+        # no inertia left, in a full or a sparse matrix: the state is beyond the formulation
+        except (np.linalg.LinAlgError, RuntimeError):
+            return np.full(q.size, np.nan)
+
+    def add_powers(self, q: np.ndarray, qd: np.ndarray, weight: float) -> None:
+        """Count work and dissipation over a time `weight` [s] at the latest state."""
+        add_powers(self.arm, q, qd, q, self.effort, 0.0, weight, self.work, self.flow)
+
+    def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
+                   effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
+        """Set the rates of a state (2 n + 2,), as `adaptive.set_slopes` does."""
+        n = state.size // 2 - 1
+        q, qd = state[:n], state[n:2 * n]
+        slopes[:n], slopes[n:2 * n], slopes[2 * n:] = qd, self.accelerations(q, qd), 0.0
+        add_powers(arm, q, qd, q, effort, 0.0, 1.0, work, slopes[2 * n:])
+
+    def steering(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
+        """Matrix 1 + W S (n, n) of the implicit step."""
+        arm, work = self.arm, self.work
+        gains = work.servo_stiffness.tobytes() + work.servo_damping.tobytes()
+        if self._springs[0] != gains:
+            self._springs = gains, *spring_matrices(arm, work.servo_stiffness, work.servo_damping)
+        _, K, D = self._springs
+        driven = np.where(arm.motor >= 0, arm.motor, np.arange(arm.motor.size))
+        D = D.copy()
+        # dry friction damps a drive that stands
+        D[driven, driven] += (arm.coulomb / arm.coulomb_rate
+                              * (1.0 - np.tanh(qd[driven] / arm.coulomb_rate)**2))
+        M = np.zeros_like(D)
+        set_mass_matrix(arm, q, np.zeros(q.size), self._unloaded, M)
+        return np.eye(q.size) + np.linalg.solve(M, h / 2 * D + h * h / 4 * K)
+
+
+def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
+    """Take one step; return in how many parts, and how many of these did not converge."""
+    work, left, part, calls, parts, lost = drive.work, h, h, 0, 0, 0
+    while left > 0.0:
+        guess = qdd
+        if part == work.step[0]:            # the acceleration goes on changing as it did
+            guess = 2.0 * qdd - work.last
+        found, count, converged = _solve_midpoint(drive, q, qd, guess, part, iterations)
+        calls += count
+        if not converged and calls < EVALUATIONS and part > SHORTEST * h:
+            part *= 0.5
+            continue
+        parts, lost = parts + 1, lost + (not converged)
+        rate = qd + 0.5 * part * found
+        if not np.isfinite(rate).all():
+            q[:] = np.nan
+            break
+        drive.add_powers(q + 0.5 * part * rate, rate, part)
+        q += part * rate
+        qd += part * found
+        work.last[:], work.step[0] = qdd, part
+        qdd[:] = found
+        left -= part
+        if left < SHORTEST * h:
+            left = 0.0
+        part = left if calls >= EVALUATIONS else min(2.0 * part if count < EASY else part, left)
+    return parts, lost
+
+
+def _solve_midpoint(drive, q, qd, guess, h, iterations):
+    """Accelerations of one part of a step, evaluations, and whether they have converged."""
+    felt, qdd, steering, before, count = drive.arm.felt, guess.copy(), None, inf, 0
+    while count < MOST_ITERATIONS:
+        rate = qd + 0.5 * h * qdd
+        middle = q + 0.5 * h * rate
+        if steering is None:
+            steering = drive.steering(middle, rate, h)
+        error = drive.accelerations(middle, rate) - qdd
+        count += 1
+        if not np.isfinite(error).all():
+            return np.full_like(qdd, np.nan), count, False
+        move = np.linalg.solve(steering, error)
+        qdd += move
+        change = felt @ (h * move)**2
+        size = felt @ (rate**2 + (h * qdd)**2 + STILL**2)
+        # what is left is about change * change / before                                  (T43)
+        if count >= iterations and change * min(change, before) <= TOLERANCE**2 * size * before:
+            return qdd, count, True
+        if not isfinite(change):
+            break
+        before = change
+    return qdd, count, False
+
+
+def _note(taken, step, watch):
+    """Note a step that was hard, as the recursion does."""
+    parts, lost = taken
+    watch.hard[0] += parts > 1
+    watch.hard[1] += lost
+    if lost and watch.hard[2] < 0:
+        watch.hard[2] = step
+
+
+def _rk4_step(drive, q, qd, qdd, h, scheme, iterations):
+    x, v, sum_v, sum_a = q, qd, 0.0, 0.0
+    for part in range(4):
+        a = drive.accelerations(x, v)
+        weight = h / 6.0 if part in (0, 3) else h / 3.0
+        drive.add_powers(x, v, weight)
+        sum_v, sum_a = sum_v + weight * v, sum_a + weight * a
+        reach = 0.5 * h if part < 2 else h
+        x, v = q + reach * v, qd + reach * a
+    q += sum_v
+    qd += sum_a
+    qdd[:] = a
+
+
+def _euler_step(drive, q, qd, qdd, h, scheme, iterations):
+    qdd[:] = drive.accelerations(q, qd)
+    drive.add_powers(q, qd, h)
+    before = qd.copy()
+    qd += h * qdd
+    q += h * (qd if scheme == 'semi_implicit_euler' else before)

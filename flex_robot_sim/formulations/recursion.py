@@ -1,0 +1,39 @@
+"""
+The recursion of dynamics.py behind the interface of the papers' formulations, to be compared.
+
+It solves M qdd = force - h with the mass matrix M and the bias h of the inverse dynamics, so that
+any generalised force can be given. A Simulation runs the recursion itself, which is faster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.core.dynamics import inverse_dynamics
+from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.core.model import make_workspace
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+COVERS = 'every arm'
+
+
+def make(arm: ArmModel) -> Recursion:
+    """Return the recursion for an ArmModel."""
+    return Recursion(arm)
+
+
+class Recursion:
+    """Accelerations from the mass matrix and the bias of the recursion."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        self._arrays, self._work = arm.arrays, make_workspace(arm.arrays)
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Accelerations (n,) of all coordinates; parameters as in the package's docstring."""
+        bias = np.zeros(q.size)
+        inverse_dynamics(self._arrays, q, qd, np.zeros(q.size), self._work, bias)
+        return np.linalg.solve(mass_matrix(self._arrays, q), force - bias)

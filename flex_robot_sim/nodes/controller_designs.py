@@ -1,0 +1,165 @@
+"""What the controller node computes beside its loop: shaper and feedback for its arm and gains."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from flex_robot_sim.control.feedback_design import (
+    Feedback,
+    design_feedback,
+    refuse_feedback,
+    timing_of,
+)
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.servo import Sampling
+from flex_robot_sim.control.settings import FeedbackSettings, ShapingSettings
+from flex_robot_sim.control.shaper_design import design_shaper, refuse_shaper
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.nodes.background import Background
+from flex_robot_sim.nodes.reporting import LOOK, log
+
+NONE = 'none'
+Ask = Callable[[Callable[[], Any]], Any]    # how the controller is asked to do something
+Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo, (joints,)
+
+
+class Designs:
+    """Keeps a part of a JointController what its settings, gains and payload ask for."""
+
+    what = ''               # as lines and diagnostics name it
+
+    def __init__(self, node: Node, controller: JointController, settings: Any,
+                 in_its_thread: Ask) -> None:
+        """
+        Begin with settings.
+
+        :param in_its_thread: in_its_thread(action) is how the controller is asked.
+        """
+        self._node, self._controller = node, controller
+        self._in_its_thread, self._settings = in_its_thread, settings
+        self._servo, self.name = controller.servo, NONE
+        self._background, self._complaint = Background(self.what), ''
+        node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.change(settings)
+
+    @property
+    def state(self) -> str:
+        """What is in force, and whether another one is on its way, or why there is none."""
+        if self._background.is_busy:
+            return f'{self.name}, {self.wanted(self._settings)} is computed'
+        return f'{self.name}: {self._complaint}' if self._complaint else self.name
+
+    def change(self, settings: Any) -> None:
+        """Take over settings, when what they ask for is ready."""
+        controller = self._controller
+        self._settings, self._servo = settings, controller.servo
+        self._complaint = ''
+        if self.wanted(settings) == NONE:
+            self._background.cancel()
+            self._use(None)
+            return
+        arm, gains = controller.arm, (self._servo.stiffness, self._servo.damping)
+        target = controller.target
+        self._background.make(
+            lambda progress: self.designed(settings, arm, gains, target, progress), self._use)
+
+    def wanted(self, settings: Any) -> str:
+        """Word of the settings, NONE for nothing."""
+        raise NotImplementedError
+
+    def designed(self, settings: Any, arm: ArmModel, gains: Gains, target: np.ndarray,
+                 progress: Callable[[int, int], object]) -> Any:
+        """Return what `take` is given; FlexRobotSimError if there is none."""
+        raise NotImplementedError
+
+    def take(self, design: Any) -> str:
+        """Hand a design over to the controller, or None; return the line that says so."""
+        raise NotImplementedError
+
+    def _use(self, design):
+        self.name = NONE if design is None else self.wanted(self._settings)
+        return self.take(design)
+
+    def _look(self):
+        if self._controller.servo is not self._servo and self.wanted(self._settings) != NONE:
+            self.change(self._settings)         # gains and payload make the modes
+        news = self._background.look()
+        if news is None:
+            return
+        level, line = news
+        if level == 'warning':
+            self._complaint = line
+        log(self._node, level, line)
+
+
+class ShaperDesigns(Designs):
+    """Keeps the shaper what ShapingSettings and gains say."""
+
+    what = 'shaper'
+
+    def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
+                 period: float, in_its_thread: Ask) -> None:
+        """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
+        self._period = period
+        super().__init__(node, controller, settings, in_its_thread)
+
+    def wanted(self, settings: ShapingSettings) -> str:
+        """Kind of the shaper."""
+        return settings.shaper
+
+    def refuse(self, settings: ShapingSettings) -> None:
+        """Raise SettingError where a look at the pose of the target shows that it cannot be."""
+        controller, servo = self._controller, self._controller.servo
+        refuse_shaper(controller.arm, settings, (servo.stiffness, servo.damping),
+                      controller.target, self._period)
+
+    def designed(self, settings: ShapingSettings, arm: ArmModel, gains: Gains, target: np.ndarray,
+                 progress: Callable[[int, int], object]) -> OnlineShaper | None:
+        """Return an OnlineShaper."""
+        return design_shaper(arm, settings, gains, target, self._period, progress=progress)
+
+    def take(self, design: OnlineShaper | None) -> str:
+        """Let the controller shape by it."""
+        self._in_its_thread(lambda: self._controller.use_shaper(design))
+        return '' if design is None else (
+            f'shaper {self.name}: every motion takes up to {design.duration:.2g} s longer')
+
+
+class FeedbackDesigns(Designs):
+    """Keeps the feedback what FeedbackSettings and gains say."""
+
+    what = 'feedback'
+
+    def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
+                 sampling: Callable[[], Sampling], in_its_thread: Ask) -> None:
+        """Begin with FeedbackSettings, for states as Sampling says; see Designs."""
+        self._sampling = sampling
+        super().__init__(node, controller, settings, in_its_thread)
+
+    def wanted(self, settings: FeedbackSettings) -> str:
+        """Kind of the feedback."""
+        return settings.vibration_feedback
+
+    def refuse(self, settings: FeedbackSettings) -> None:
+        """Raise SettingError where a look at the arm shows that it cannot be."""
+        refuse_feedback(self._controller.arm, settings)
+
+    def designed(self, settings: FeedbackSettings, arm: ArmModel, gains: Gains,
+                 target: np.ndarray, progress: Callable[[int, int], object]) -> Feedback:
+        """Return a Feedback."""
+        controller, sampling = self._controller, self._sampling()
+        timing = timing_of(settings, sampling.period, sampling.is_late)
+        return design_feedback(arm, settings.vibration_feedback, gains, target, timing,
+                               controller.limits, controller.settings.feedback, progress)
+
+    def take(self, design: Feedback | None) -> str:
+        """Let the controller use it."""
+        self._in_its_thread(lambda: self._controller.feedback.use(design))
+        if design is None:
+            return ''
+        line = f'feedback {self.name}: in force'
+        return f'{line}; {design.complaint}' if design.complaint else line

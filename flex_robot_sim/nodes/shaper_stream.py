@@ -1,0 +1,115 @@
+"""A stream of set points through the shaper, in the kinds of messages that drivers take."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from flex_robot_sim.control.set_point_stream import SetPointStream
+from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.reporting import refuse
+from flex_robot_sim.nodes.topics import COMMANDS
+
+KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
+         'joint_trajectory': JointTrajectory}
+SILENT = 0.5                # without set points, after which an arm at rest is told nothing  [s]
+
+
+class ShaperStream:
+    """Set points in, as they come; shaped ones out, at a steady rate."""
+
+    def __init__(self, node: Node, kind: str, stream: SetPointStream) -> None:
+        """
+        Listen and send.
+
+        :param kind: of KINDS; stream: SetPointStream.
+        """
+        self._node, self.stream, self.problem = node, stream, ''
+        self.taken = self.refused = 0
+        self._heard, self._is_idle = None, True
+        self._make = {'commands': self._commands, 'joint_state': self._joint_state,
+                      'joint_trajectory': self._joint_trajectory}[kind]
+        self._publisher = node.create_publisher(KINDS[kind], 'set_points', COMMANDS)
+        heard = node.create_subscription(KINDS[kind], '~/set_points', self._on_set_point,
+                                         COMMANDS)
+        if heard.topic_name == self._publisher.topic_name:
+            raise SettingError(f'the shaper would hear what it sends on {heard.topic_name}: remap '
+                               'set_points to the topic of the driver')
+        self.topics = heard.topic_name, self._publisher.topic_name
+        node.create_timer(stream.period, self._on_timer)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether what is sent still changes."""
+        return self.stream.has_begun and not self.stream.is_settled
+
+    def figures(self) -> dict[str, int]:
+        """{figure: value} for the diagnostics."""
+        return {'set points': self.taken, 'set points refused': self.refused,
+                'set points late or twice': self.stream.ignored,
+                'set points beyond a limit': self.stream.limited}
+
+    def _on_set_point(self, message):
+        now = self._now()
+        try:
+            names, positions, stamp = set_point_of(message)
+            if self._is_idle and self._was_led_elsewhere():
+                self.stream.forget()
+            self.stream.take(positions, names, stamp, now)
+        except FlexRobotSimError as error:
+            self.refused += 1
+            self.problem = f'refused: {error}'
+            refuse(self._node, error)
+            return
+        self.taken, self.problem = self.taken + 1, ''
+        self._heard, self._is_idle = now, False
+
+    def _on_timer(self):
+        if self._is_idle:
+            return
+        self.stream.tick()
+        self._publisher.publish(self._make())
+        # a clock that is set back is as silent
+        self._is_idle = self.stream.is_settled and abs(self._now() - self._heard) > SILENT
+
+    def _was_led_elsewhere(self):
+        stream = self.stream
+        return stream.has_begun and any(
+            abs(stream.measured.get(name, place) - place) > stream.tolerance
+            for name, place in zip(stream.names, stream.position))
+
+    def _now(self):
+        return self._node.get_clock().now().nanoseconds / SECOND
+
+    def _commands(self):
+        return Float64MultiArray(data=self.stream.position.tolist())
+
+    def _joint_state(self):
+        message = JointState(name=list(self.stream.names),
+                             position=self.stream.position.tolist(),
+                             velocity=self.stream.velocity.tolist())
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        return message
+
+    def _joint_trajectory(self):
+        point = JointTrajectoryPoint(positions=self.stream.position.tolist(),
+                                     velocities=self.stream.velocity.tolist())
+        point.time_from_start.nanosec = round(self.stream.period * SECOND) % SECOND
+        return JointTrajectory(joint_names=list(self.stream.names), points=[point])
+
+
+def set_point_of(message: Any) -> tuple[Sequence[str] | None, Sequence[float], float | None]:
+    """Names, None for all, positions and stamp [s], None for none, of a set point."""
+    if isinstance(message, Float64MultiArray):
+        return None, message.data, None
+    stamp = stamp_of(message.header)
+    stamp = None if stamp is None else stamp / SECOND
+    if isinstance(message, JointState):
+        return message.name or None, message.position, stamp
+    if not message.points:
+        raise CommandError('it has no point. Send a trajectory of one point')
+    return message.joint_names, message.points[-1].positions, stamp

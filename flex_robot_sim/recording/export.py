@@ -1,0 +1,99 @@
+"""Tables of a recording as files: CSV, NumPy, or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.recording.tables import Table
+
+FORMATS = 'csv', 'numpy', 'parquet'
+
+
+def place_of(recording: Path, form: str) -> Path:
+    """Return where an export goes if nobody says so: beside nothing, in the current folder."""
+    stem = recording.stem or 'recording'
+    return Path(f'{stem}.npz' if form == 'numpy' else f'{stem}_{form}')
+
+
+def check_place(place: Path, form: str) -> None:
+    """Raise UsageError where an export could not go, before anything is read."""
+    if place.exists():
+        raise UsageError(f'{place}: is there already. Name another place by --output.')
+    if not place.resolve().parent.is_dir():
+        raise UsageError(f'{place}: is in a folder that does not exist. Name another place by '
+                         '--output.')
+    if form == 'numpy' and place.suffix != '.npz':
+        raise UsageError(f'{place}: NumPy reads .npz. Name such a file by --output.')
+    if form == 'parquet':
+        _parquet()
+
+
+def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
+    """Write Tables to a place, a file each, or one for NumPy; return the files."""
+    words = _file_words([table.topic.name for table in tables])
+    path = place
+    try:
+        if form == 'numpy':
+            with open(place, 'xb') as file:
+                np.savez_compressed(file, **{
+                    f'{word}/{name}': column for word, table in zip(words, tables)
+                    for name, column in _columns(table).items()})
+            return [place]
+        place.mkdir()
+        files = []
+        for word, table in zip(words, tables):
+            path = place / f'{word}.{form}'
+            files.append(path)
+            (_write_csv if form == 'csv' else _write_parquet)(path, _columns(table))
+        return files
+    except OSError as error:
+        raise UsageError(f'{path}: cannot be written: {error.strerror or error}.') from error
+
+
+def _columns(table):
+    """Return all columns; time first."""
+    name = 'time' if 'time' not in table.columns else 'time of recording'
+    return {name: table.time, **table.columns}
+
+
+def _write_csv(path, columns):
+    with open(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        # what a number is goes out; nan stays empty, as tools for tables have it
+        writer.writerows(zip(*(column.tolist() if column.dtype.kind == 'U' else [
+            '' if value != value else repr(value) for value in column.tolist()]
+            for column in columns.values())))
+
+
+def _write_parquet(path, columns):
+    pyarrow, parquet = _parquet()
+    parquet.write_table(pyarrow.table({name: pyarrow.array(column.tolist())
+                                       for name, column in columns.items()}), str(path))
+
+
+def _parquet():
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
+                         'or take another --format.') from error
+    return pyarrow, parquet
+
+
+def _file_words(topics: Sequence[str]) -> list[str]:
+    """Names of files for topics, each once: joint_states, forearm.tip_deflection."""
+    words: list[str] = []
+    for topic in topics:
+        word = re.sub(r'[^A-Za-z0-9_-]+', '.', topic).strip('.')[:100] or 'topic'
+        while word in words:
+            word += '_'
+        words.append(word)
+    return words

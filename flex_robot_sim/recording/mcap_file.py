@@ -1,0 +1,274 @@
+"""
+MCAP files: messages with their times and types, in small chunks.
+
+A file that was cut off, or of which a chunk is damaged, keeps all else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from flex_robot_sim import __version__
+from flex_robot_sim.exceptions import UsageError
+
+ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
+CHUNK = 2**18               # of messages, before they are packed                         [bytes]
+FLUSH_PERIOD = 0.5          # after which a chunk ends, however small it is               [s]
+QOS = 'offered_qos_profiles'
+INSTALL = ('recordings need the package mcap. Install it by `pip install mcap`, and call this '
+           'again')
+# reliable and keep last, with numbers of ROS's middleware interface, that all versions read
+_QOS = """- history: 1
+  depth: {depth}
+  reliability: 1
+  durability: {durability}
+  deadline: {{sec: 9223372036, nsec: 854775807}}
+  lifespan: {{sec: 9223372036, nsec: 854775807}}
+  liveliness: 1
+  liveliness_lease_duration: {{sec: 9223372036, nsec: 854775807}}
+  avoid_ros_namespace_conventions: false
+"""
+LATCHED, VOLATILE = 1, 2    # durability
+
+
+class Topic(NamedTuple):
+    """A topic of a recording."""
+
+    name: str
+    kind: str               # package/msg/Type
+    text: str               # definition of the type, if schema is SCHEMA
+    encoding: str = ENCODING
+    schema: str = SCHEMA
+    is_latched: bool = False
+
+
+class Recorded(NamedTuple):
+    """A message of a recording."""
+
+    topic: Topic
+    time: int               # when it was recorded, or simulated time                     [ns]
+    data: bytes
+
+
+def refuse_without_mcap() -> None:
+    """Raise UsageError where the package is not installed."""
+    try:
+        import mcap.writer  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f'{INSTALL}.') from error
+
+
+class RecordingWriter:
+    """A recording that is being written; what has failed once is not tried again."""
+
+    def __init__(self, path: str | Path, about: Mapping[str, str], is_new: bool = False) -> None:
+        """
+        Begin the file; UsageError if it cannot be written.
+
+        :param about: what is said about the recording, as the metadata `flex_robot_sim`.
+        :param is_new: whether a file that is there already is refused.
+        """
+        refuse_without_mcap()
+        from mcap.writer import Writer
+
+        self.path, self.failure, self.messages = Path(path), '', 0
+        self._topics: dict[tuple[str, str], int] = {}
+        self._schemas: dict[str, int] = {}
+        try:
+            self._file = open(path, 'xb' if is_new else 'wb')       # noqa: SIM115
+        except OSError as error:
+            raise UsageError(f'{path}: cannot be written: {error.strerror}. Name '
+                             f'{"a new" if is_new else "another"} file in a folder that '
+                             'exists.') from error
+        self._writer = Writer(self._file, chunk_size=CHUNK)
+        self._flushed = time.monotonic()
+        self._try(self._begin, about)
+
+    def topic(self, name: str, kind: str, text: str, is_latched: bool = False) -> int:
+        """Return the number of a topic for `write`; it is made when it is new."""
+        if (name, kind) not in self._topics:
+            if kind not in self._schemas:
+                self._schemas[kind] = self._try(
+                    self._writer.register_schema, kind, SCHEMA, text.encode())
+            qos = _QOS.format(depth=1 if is_latched else 10,
+                              durability=LATCHED if is_latched else VOLATILE)
+            self._topics[name, kind] = self._try(
+                self._writer.register_channel, name, ENCODING, self._schemas[kind], {QOS: qos})
+        return self._topics[name, kind]
+
+    def write(self, topic: int, stamp: int, data: bytes) -> None:
+        """Add a message with its time [ns]."""
+        if self.failure:
+            return
+        self._try(self._writer.add_message, topic, stamp, data, stamp, self.messages)
+        self.messages += not self.failure
+        if time.monotonic() > self._flushed + FLUSH_PERIOD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Let all that was added reach the file."""
+        self._flushed = time.monotonic()
+        self._try(self._writer.flush)
+
+    def close(self) -> None:
+        """End the file; may be called twice. UsageError if anything has failed."""
+        if not self._file.closed:
+            self._try(self._writer.finish)
+            try:
+                self._file.close()
+            except OSError as error:
+                self._failed(error)
+        if self.failure:
+            raise UsageError(self.failure)
+
+    def _begin(self, about):
+        self._writer.start(PROFILE, f'flex_robot_sim {__version__}')
+        self._writer.add_metadata('flex_robot_sim', {'version': __version__, **about})
+        self._writer.flush()
+
+    def _try(self, step, *values):
+        if self.failure:
+            return 0
+        try:
+            return step(*values)
+        except OSError as error:
+            self._failed(error)
+            return 0
+
+    def _failed(self, error):
+        kept = f'{self.messages} messages were given to it before, and all but the last second ' \
+               'of them are kept' if self.messages else 'nothing is in it'
+        self.failure = self.failure or f'{self.path}: cannot be written: {error.strerror}; {kept}.'
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+class RecordingReader:
+    """A recording to be read from its beginning, whoever made it."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Take a file, or a folder of `ros2 bag` with one; UsageError if it is no recording."""
+        refuse_without_mcap()
+        self.path = _file_of(Path(path))
+        self.notes: list[str] = []              # lines about what is missing, after reading
+        self.about: dict[str, str] = {}         # what we have said about it
+        with self._open() as file:
+            start = file.read(5)
+        if start != b'\x89MCAP':
+            what = {b'SQLit': 'a bag of SQLite', b'#ROSB': 'a bag of ROS 1'}.get(start)
+            remedy = ('Convert it to MCAP, by `ros2 bag convert` for instance' if what else
+                      'Name an MCAP file, as flexsim simulate --output and ros2 bag write them')
+            raise UsageError(f'{path}: this is {what or "no recording"}. {remedy}.')
+
+    def __iter__(self) -> Iterator[Recorded]:
+        """Yield the messages as they lie in the file."""
+        from mcap.exceptions import McapError
+        from mcap.stream_reader import StreamReader
+
+        self.notes, damaged, known = [], 0, _Known(self.about)
+        with self._open() as file:
+            source: Any = _Whole(file)
+            records = StreamReader(source, emit_chunks=True).records
+            while True:
+                try:
+                    record = next(records, None)
+                except (McapError, EOFError, ValueError, ArithmeticError):
+                    self.notes.append(f'{self.path} is cut off or damaged at {file.tell()} of '
+                                      f'{os.fstat(file.fileno()).st_size} bytes; what stands '
+                                      'before is read')
+                    break
+                except Exception as error:      # of struct, whose error has no parent of its own
+                    if type(error).__module__ != 'struct':
+                        raise
+                    self.notes.append(f'{self.path} is damaged at {file.tell()} bytes')
+                    break
+                if record is None or type(record).__name__ == 'DataEnd':
+                    break
+                parts, is_whole = _parts(record)
+                damaged += not is_whole
+                yield from known.messages(parts)
+        if damaged:
+            self.notes.append(f'{damaged} chunks of {self.path} are damaged and left out')
+        if known.strangers:
+            self.notes.append(f'{known.strangers} messages of {self.path} belong to no topic')
+
+    def _open(self) -> IO[bytes]:
+        try:
+            return open(self.path, 'rb')
+        except OSError as error:
+            raise UsageError(f'{self.path}: cannot be read: {error.strerror}.') from error
+
+
+class _Known:
+    """Types and topics that a file has told of so far."""
+
+    def __init__(self, about):
+        self._about, self._schemas, self._topics, self.strangers = about, {}, {}, 0
+
+    def messages(self, records) -> Iterator[Recorded]:
+        for record in records:
+            kind = type(record).__name__
+            if kind == 'Message':
+                topic = self._topics.get(record.channel_id)
+                if topic is None:
+                    self.strangers += 1
+                else:
+                    yield Recorded(topic, record.log_time, record.data)
+            elif kind == 'Schema':
+                self._schemas[record.id] = record
+            elif kind == 'Channel':
+                self._topics[record.id] = self._topic(record)
+            elif kind == 'Metadata' and record.name == 'flex_robot_sim':
+                self._about.update(record.metadata)
+
+    def _topic(self, channel):
+        schema = self._schemas.get(channel.schema_id)
+        qos = channel.metadata.get(QOS, '')
+        return Topic(channel.topic, schema.name if schema else '',
+                     schema.data.decode(errors='replace') if schema else '',
+                     channel.message_encoding, schema.encoding if schema else '',
+                     'durability: 1' in qos or 'durability: transient_local' in qos)
+
+
+class _Whole:
+    """A stream that gives as many bytes as are asked for, or none."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left = file, os.fstat(file.fileno()).st_size
+
+    def read(self, size: int) -> bytes:
+        if size > self._left:
+            raise EOFError
+        data = self._file.read(size)
+        if len(data) < size:
+            raise EOFError
+        self._left -= size
+        return data
+
+
+def _parts(record: Any) -> tuple[list[Any], bool]:
+    """Return what a record consists of, and whether it was whole."""
+    from mcap.stream_reader import breakup_chunk
+
+    if type(record).__name__ != 'Chunk':
+        return [record], True
+    try:
+        return breakup_chunk(record, validate_crc=True), True
+    except Exception:       # each way to pack has errors of its own for bytes that are none of it
+        return [], False
+
+
+def _file_of(path):
+    if not path.is_dir():
+        if path.exists() and not path.is_file():
+            raise UsageError(f'{path}: this is not a regular file.')
+        return path
+    files = sorted(path.glob('*.mcap'))
+    if len(files) != 1:
+        raise UsageError(f'{path}: this folder has {len(files) or "no"} .mcap files. Name one.')
+    return files[0]

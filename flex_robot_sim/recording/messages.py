@@ -1,0 +1,59 @@
+"""The messages that a recording without ROS consists of, as the packages of ROS define them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.recording.cdr import encode
+from flex_robot_sim.recording.definitions import SEPARATOR, message_type
+
+SECOND = 1_000_000_000      # [ns]
+JOINT_STATE = 'sensor_msgs/msg/JointState'
+POSE = 'geometry_msgs/msg/PoseStamped'
+TEXT = 'std_msgs/msg/String'
+_PARTS = {
+    'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec\n',
+    'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
+    'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z\n',
+    'geometry_msgs/Quaternion': 'float64 x 0\nfloat64 y 0\nfloat64 z 0\nfloat64 w 1\n',
+    'geometry_msgs/Pose': 'Point position\nQuaternion orientation\n'}
+_HEADER = 'builtin_interfaces/Time', 'std_msgs/Header'
+_WHOLES = {
+    JOINT_STATE: ('std_msgs/Header header\nstring[] name\nfloat64[] position\n'
+                  'float64[] velocity\nfloat64[] effort\n', _HEADER),
+    POSE: ('std_msgs/Header header\nPose pose\n', tuple(_PARTS)),
+    TEXT: ('string data\n', ())}
+TEXTS = {kind: f'\n{SEPARATOR}\n'.join((text, *(f'MSG: {part}\n{_PARTS[part]}'
+                                                for part in parts)))
+         for kind, (text, parts) in _WHOLES.items()}
+"""{type: text of its definition and of those that it is made of}."""
+
+_TYPES = {kind: message_type(kind, text) for kind, text in TEXTS.items()}
+
+
+def joint_state(stamp: int, names: Sequence[str], position: ArrayLike = (),
+                velocity: ArrayLike = (), effort: ArrayLike = (), frame: str = '') -> bytes:
+    """Return the bytes of a JointState, with a stamp [ns]."""
+    return encode(_TYPES[JOINT_STATE], {
+        'header': _header(stamp, frame), 'name': names, 'position': np.asarray(position),
+        'velocity': np.asarray(velocity), 'effort': np.asarray(effort)})
+
+
+def pose(stamp: int, frame: str, position: np.ndarray, rotation: Rotation) -> bytes:
+    """Return the bytes of a PoseStamped in `frame`, with a stamp [ns]."""
+    return encode(_TYPES[POSE], {'header': _header(stamp, frame), 'pose': {
+        'position': dict(zip('xyz', position.tolist())),
+        'orientation': dict(zip('xyzw', rotation.as_quat().tolist()))}})
+
+
+def text(data: str) -> bytes:
+    """Return the bytes of a String."""
+    return encode(_TYPES[TEXT], {'data': data})
+
+
+def _header(stamp: int, frame: str) -> dict[str, Any]:
+    second, rest = divmod(stamp, SECOND)
+    return {'stamp': {'sec': second, 'nanosec': rest}, 'frame_id': frame}

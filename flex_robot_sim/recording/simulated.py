@@ -1,0 +1,82 @@
+"""A simulation as a recording, with the topics that the dynamics node would send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.display.description import undeformed_tip
+from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.recording.mcap_file import RecordingWriter
+from flex_robot_sim.recording.messages import (
+    JOINT_STATE,
+    POSE,
+    SECOND,
+    TEXT,
+    TEXTS,
+    joint_state,
+    pose,
+    text,
+)
+from flex_robot_sim.recording.topic_words import topic_words
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.simulation import Simulation
+
+
+class SimulationRecording:
+    """The states of a Simulation, stamped with simulated time."""
+
+    def __init__(self, path: str | Path, arm: ArmModel) -> None:
+        """Begin the file for an ArmModel; UsageError if it cannot be written."""
+        self._writer = RecordingWriter(path, about(arm))
+        self._arm, self._sensors, self._tool = arm, flex_sensors(arm), tool_link(arm)
+        joints, motors = len(arm.joint_names), len(arm.motor_names)
+        self._motors = slice(joints, joints + motors)
+        self._driving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._elastic = slice(joints + motors, arm.size)
+        self._words = topic_words(arm.tips)
+        self._send('robot_description', TEXT, 0, text(arm.description.text), is_latched=True)
+
+    def add(self, simulation: Simulation) -> None:
+        """Add the state of the simulation."""
+        arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
+        q, qd, effort = simulation.coordinates, simulation.rates, simulation.applied_effort
+        joints = len(arm.joint_names)
+        self._send('joint_states', JOINT_STATE, stamp,
+                   joint_state(stamp, arm.joint_names, q[:joints], qd[:joints], effort))
+        if self._driving.size:
+            self._send('motor_states', JOINT_STATE, stamp, joint_state(
+                stamp, arm.motor_names, q[self._motors], qd[self._motors], effort[self._driving]))
+        if arm.tips:
+            self._send('flex_states', JOINT_STATE, stamp, joint_state(
+                stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]))
+        if self._sensors.names:
+            matrix = self._sensors.matrix
+            self._send('strain', JOINT_STATE, stamp, joint_state(
+                stamp, self._sensors.names, matrix @ q, matrix @ qd))
+        for link, tip in simulation.deflection.items():
+            self._send(f'{self._words[link]}/tip_deflection', POSE, stamp,
+                       pose(stamp, undeformed_tip(link), tip[:3], Rotation.from_rotvec(tip[3:])))
+        T = simulation.pose(self._tool)
+        self._send('tool_pose', POSE, stamp, pose(
+            stamp, arm.description.links[0].name, T[:3, 3], Rotation.from_matrix(T[:3, :3])))
+
+    def close(self) -> None:
+        """End the file; UsageError if it could not be written."""
+        self._writer.close()
+
+    def _send(self, topic, kind, stamp, data, is_latched=False):
+        writer = self._writer
+        writer.write(writer.topic(f'/{topic}', kind, TEXTS[kind], is_latched), stamp, data)
+
+
+def about(arm: ArmModel) -> dict[str, str]:
+    """What a recording says about the arm in it, beside its description."""
+    return {'robot': arm.description.name, 'coupling': arm.coupling,
+            'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.rising[3:])}

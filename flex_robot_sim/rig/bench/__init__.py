@@ -1,0 +1,1 @@
+"""The bench, simulated: its parts, its motors, the arm on them, efforts as drives take them."""

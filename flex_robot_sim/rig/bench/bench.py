@@ -1,0 +1,270 @@
+"""
+The bench without a board: arm, motors and sensors, as the pins of a controller see them.
+
+Time goes on only when `advance` is called, and every random number comes from one seed, so that
+the same calls give the same bench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.assembly import load
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.rig.bench.motors import (
+    dc_current,
+    dc_force,
+    divider_counts,
+    flex_resistance,
+    stepper_lag,
+    stepper_stiffness,
+    stepper_torque,
+)
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
+from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+STEP = 1e-3                 # of the simulation, in which the motors are implicit [s]
+DRAWN = 256                 # readings for which noise is drawn at once
+JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
+JAM_DAMPING = 1e4           # [N s/m]
+HAND = (1e6, 2e4), (50.0, 1.0)          # stiffness and damping of a hand on slide and turn  [SI]
+HAND_SPEED = 0.3            # [m/s, rad/s]
+HAND_REACH = 1e-4           # of place and speed, at which it lets go                   [SI]
+
+
+class Drive(NamedTuple):
+    """What the board puts on the pins of the motor drivers."""
+
+    duty: float = 0.0           # of the bridge, -1 to 1
+    bridge: bool = False        # on: the motor sees duty times the supply; off: no current
+    steps: float = 0            # microsteps sent since power-up
+    step_rate: float = 0.0      # at which they are sent now                        [1/s]
+    stepper: bool = False       # on: the field holds the rotor
+
+
+class Pins(NamedTuple):
+    """What the board can read."""
+
+    encoders: tuple[int, int]   # counts since power-up, of slide and turn
+    adc: tuple[int, int]        # sum of `conversions` of each flex sensor          [counts]
+    lower_switches: tuple[bool, bool]   # closed, of slide and turn
+    upper_switches: tuple[bool, bool]
+    stop_button: bool
+    current: float              # of the DC motor                                   [A]
+
+
+@dataclass
+class BenchFaults:
+    """What is broken; change it at any time."""
+
+    open_sensors: set[int] = field(default_factory=set)     # 0, 1: a wire of the sensor is off
+    shorted_sensors: set[int] = field(default_factory=set)
+    dead_encoders: set[int] = field(default_factory=set)    # SLIDE, TURN: counts stand still
+    encoder_jump: list[int] = field(default_factory=lambda: [0, 0])     # counts added
+    closed_lower: set[int] = field(default_factory=set)     # SLIDE, TURN: switch closed by hand
+    closed_upper: set[int] = field(default_factory=set)
+    stop_button: bool = False       # pressed: the motors lose their supply as well
+    jammed: bool = False            # something blocks the slide
+    weak_stepper: float = 1.0       # share of the torque that is left, 1: all of it
+
+
+class Bench:
+    """The rig arm with its motors and sensors."""
+
+    def __init__(self, arm: ArmModel | None = None, parts: BenchParts | None = None, seed: int = 0,
+                 start: Sequence[float] = (0.15, 0.0), conversions: int = 16,
+                 formulation: str = 'recursion') -> None:
+        """
+        Start at rest.
+
+        :param arm: ArmModel with a prismatic and a revolute joint and two flex sensors on one
+            flexible link; default: the shipped rig.
+        :param start: positions of the joints [m, rad].
+        :param conversions: of the converter that are added up for one reading.
+        :param formulation: equations of motion of the arm.
+        """
+        self.arm = load('rig') if arm is None else arm
+        self.parts = parts or BenchParts()
+        self.faults = BenchFaults()
+        self.conversions = conversions
+        refuse_other(self.arm)
+        self._tip = self.arm.description.links[-1].name
+        self._curvature = flex_sensors(self.arm).matrix
+        self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
+                                  for sensor in self.arm.description.beam(link).sensors])
+        settings = SimulationSettings(time_step=STEP, formulation=formulation)
+        Simulation(self.arm, settings).step()       # loads machine code, which takes a while
+        self.simulation = Simulation(self.arm, settings)
+        self.simulation.set_state(start)
+        self._random = np.random.default_rng(seed)
+        self._noise: list[float] = []
+        joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
+        self._switches = (joint.lower + self.parts.switch_margin,
+                          joint.upper - self.parts.switch_margin)
+        self._start = np.array(start, float)
+        self._steps = 0.0
+        self._zero_angle = float(start[TURN])       # where the field stands before the first step
+        self._held = [0, 0]                         # counts of encoders that have died
+        self._jam = None
+        self.hands: dict[int, list[float]] = {}     # joint: [where a hand holds it, where to]
+        self.current = 0.0
+
+    @property
+    def time(self) -> float:
+        """Time on the bench [s]."""
+        return self.simulation.time
+
+    @property
+    def curvatures(self) -> np.ndarray:
+        """Mean curvature of each flex sensor, (2,) [1/m]."""
+        return self._curvature @ self.simulation.coordinates
+
+    @property
+    def lost_steps(self) -> float:
+        """Microsteps that the rotor has slipped against what it was sent."""
+        behind = self.simulation.position[TURN] - self._zero_angle
+        return round(behind / (2 * np.pi) * self.parts.steps_per_turn) - self._steps
+
+    def advance(self, drive: Drive, duration: float = 1e-3) -> None:
+        """Go on for `duration` [s], a whole number of steps, with the pins held."""
+        count = round(duration / STEP)
+        if count < 1 or abs(count * STEP - duration) > 1e-9:
+            raise SettingError(f'duration = {duration!r} must be a multiple of {STEP} s')
+        first, moved = self._steps, drive.steps - self._steps
+        powered = not self.faults.stop_button
+        for k in range(count):
+            self._steps = first + moved * (k + 1) / count
+            self._set_efforts(drive, powered)
+            self.simulation.step()
+        self._steps = drive.steps
+
+    def take_hold(self, steps: int) -> None:
+        """Let the field, after `steps` microsteps since power-up, stand where the rotor is."""
+        self._steps = steps
+        self._zero_angle = (self.simulation.position[TURN]
+                            - steps * 2 * np.pi / self.parts.steps_per_turn)
+
+    def mend(self) -> None:
+        """Take all faults away; counts that have jumped stay where they are."""
+        self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
+
+    def renew(self, start: Sequence[float]) -> None:
+        """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
+        self.faults = BenchFaults()
+        self.hands.clear()
+        self.simulation.reset()
+        self.simulation.set_state(start)
+        self._start = np.array(start, float)
+        self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
+        self._held = [0, 0]
+
+    def carry(self, joint: int, place: float) -> None:
+        """Let a hand bring a joint to a place [m, rad], and let go of it there."""
+        self.hands[joint] = [self.simulation.position[joint], place]
+
+    def push_tip(self, force: float) -> None:
+        """Push the last link along its own y axis [N]."""
+        self.simulation.push(self._tip, force=(0.0, force, 0.0), follows=True)
+
+    def read(self) -> Pins:
+        """Return the Pins of this instant."""
+        position, faults = self.simulation.position, self.faults
+        lower, upper = self._switches
+        wide = self.parts.turn_switch
+        return Pins(
+            self._counts(position), self._adc(),
+            (bool(position[SLIDE] <= lower or SLIDE in faults.closed_lower),
+             bool(position[TURN] <= -wide or TURN in faults.closed_lower)),
+            (bool(position[SLIDE] >= upper or SLIDE in faults.closed_upper),
+             bool(position[TURN] >= wide or TURN in faults.closed_upper)),
+            faults.stop_button, self.current)
+
+    def _set_efforts(self, drive, powered):
+        parts, simulation = self.parts, self.simulation
+        position, velocity = simulation.position, simulation.velocity
+        effort, target = np.zeros(2), position.copy()
+        stiffness, damping = np.zeros(2), np.zeros(2)
+        self.current = 0.0
+        if drive.bridge and powered:
+            voltage, speed = drive.duty * parts.supply, velocity[SLIDE]
+            self.current = dc_current(parts, voltage, speed)
+            effort[SLIDE] = dc_force(parts, self.current, speed)
+            # its slope with the speed goes to the damping of the servo, which is implicit
+            faster = speed + 1e-6
+            ahead = dc_force(parts, dc_current(parts, voltage, faster), faster)
+            damping[SLIDE] = max(0.0, (effort[SLIDE] - ahead) / 1e-6)
+            effort[SLIDE] += damping[SLIDE] * speed
+        if drive.stepper and powered:
+            # the servo holds the linear part, implicitly; the effort is what a sine lacks
+            share = self.faults.weak_stepper
+            stiffness[TURN] = share * stepper_stiffness(parts)
+            damping[TURN] = parts.stepper_damping
+            lag = stepper_lag(parts, position[TURN] - self._zero_angle, self._steps)
+            target[TURN] = position[TURN] - lag
+            rate = drive.step_rate * 2 * np.pi / parts.steps_per_turn
+            effort[TURN] = (share * stepper_torque(parts, lag, drive.step_rate)
+                            + stiffness[TURN] * lag + damping[TURN] * rate)
+        if not self.faults.jammed:
+            self._jam = None
+        elif self._jam is None:
+            self._jam = position[SLIDE]
+        if self._jam is not None:
+            target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
+            damping[SLIDE] += JAM_DAMPING
+        for joint, (now, end) in list(self.hands.items()):
+            speed = HAND_SPEED * STEP
+            now += min(max(end - now, -speed), speed)
+            self.hands[joint][0] = now
+            target[joint] = now
+            stiffness[joint], damping[joint] = HAND[joint]
+            if (now == end and abs(position[joint] - end) < HAND_REACH
+                    and abs(velocity[joint]) < HAND_REACH):
+                del self.hands[joint]
+        simulation.hold(target, stiffness, damping)
+        simulation.effort = effort
+
+    def _counts(self, position):
+        parts, counts = self.parts, []
+        for joint, scale in ((SLIDE, parts.counts_per_metre), (TURN, parts.counts_per_radian)):
+            if joint not in self.faults.dead_encoders:
+                moved = position[joint] - self._start[joint]
+                self._held[joint] = int(np.floor(moved * scale + 0.5))
+            counts.append(self._held[joint] + self.faults.encoder_jump[joint])
+        return tuple(counts)
+
+    def _adc(self):
+        parts, full = self.parts, (1 << self.parts.adc_bits) - 1
+        if not self._noise:
+            self._noise = list(self._random.normal(0.0, parts.adc_noise,
+                                                   (DRAWN, 2, self.conversions)))
+        noise, sums = self._noise.pop(), []
+        for sensor, bend in enumerate(self.curvatures * self._lengths):
+            resistance = flex_resistance(parts, bend)
+            if sensor in self.faults.open_sensors:
+                resistance = np.inf
+            elif sensor in self.faults.shorted_sensors:
+                resistance = 0.0
+            counts = np.rint(divider_counts(parts, resistance) + noise[sensor])
+            sums.append(int(np.minimum(np.maximum(counts, 0), full).sum()))
+        return tuple(sums)
+
+
+def refuse_other(arm: ArmModel) -> None:
+    """Raise SettingError if `arm` cannot be the bench."""
+    kinds = [joint.kind for joint in arm.description.joints if joint.moves]
+    if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
+        raise SettingError(f'{arm.description.source} is no bench: it needs a prismatic joint, '
+                           'then a revolute one, and two flex sensors')
+    if arm.motor_names:
+        raise SettingError(
+            f'{arm.description.source} is no bench: joint "{arm.motor_names[0]}" is flexible, and '
+            'the one encoder of a joint cannot tell its two sides apart. Leave out its stiffness')

@@ -1,0 +1,178 @@
+"""
+From efforts to what the drivers of the two motors take: PWM duty and step rate.
+
+The slide has a DC motor, whose force follows from its model: the duty brings the current that
+makes the force, on top of the back-EMF at the present speed. Where the supply is too weak the duty
+is 1 and the force is what is left: nothing at the 0.08 m/s of the shipped parts.
+
+The turn has a stepper, which goes where it is sent whatever the load. So the effort accelerates a
+model of the joint, an admittance, and the stepper is sent along at the rate of the model,
+
+    J v' = effort - b v - c sign(v),                                                        (1)
+
+with the inertia J, the viscous friction b and the Coulomb friction c of the robot description.
+Limits: the moment with which the bent link pulls back at its root does not reach the model, so
+that the joint neither gives way to the link nor damps it; the rate follows no faster than the ramp
+of the board; and beyond its pull-out torque the stepper slips, which the board notices as
+LOST_STEPS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flex_robot_sim.analysis.felt_inertia import felt_inertia
+from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
+from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.settings import Settings, setting
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from flex_robot_sim.core.model import ArmModel
+
+LONGEST = 0.02              # time that a set point is taken to last at most                [s]
+
+
+@dataclass(frozen=True)
+class DriveSettings(Settings):
+    """How efforts become set points of the motors."""
+
+    duty_limit: float = setting(1.0, 'largest duty of the DC motor', above=0.0)
+    step_rate_limit: float = setting(6000.0, 'largest rate of the stepper', 'steps/s', above=0.0)
+    step_acceleration: float = setting(
+        32000.0, 'of the stepper; that of the ramp of the board, if it has less, counts',
+        'steps/s2', above=0.0)
+    step_lead: float = setting(
+        0.02, 'by which the rate of the model may run ahead of the pulses that are sent', 's',
+        above=0.0)
+    admittance_inertia: float = setting(
+        0.0, 'that an effort of the turn accelerates; 0: of the robot description', 'kg m2',
+        at_least=0.0)
+    admittance_damping: float = setting(
+        0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0)
+
+
+class Duties(NamedTuple):
+    """What the motors shall do, and what comes of it."""
+
+    duty: float             # of the DC motor, -1 to 1
+    step_rate: float        # [steps/s]
+    effort: tuple[float, float]     # that the joints get of those commanded [N, N m]
+
+
+class Friction(NamedTuple):
+    """A mass with friction along one coordinate; see (1)."""
+
+    inertia: float          # [kg, kg m2]
+    viscous: float          # [N s/m, N m s/rad]
+    coulomb: float          # [N, N m]
+
+    def after(self, velocity: float, effort: float, duration: float) -> float:
+        """Velocity after a while under a constant effort, by one implicit step: it may stick."""
+        share = duration / self.inertia
+        free = (velocity + share * effort) / (1.0 + share * self.viscous)
+        held = share * self.coulomb / (1.0 + share * self.viscous)
+        return math.copysign(max(0.0, abs(free) - held), free)
+
+    def effort(self, before: float, after: float, duration: float) -> float:
+        """Effort that brings one velocity to the other within `duration` [s]."""
+        return (self.inertia * (after - before) / duration + self.viscous * after
+                + (math.copysign(self.coulomb, after) if after else 0.0))
+
+
+class Drives:
+    """The two motors of the bench as things that take efforts."""
+
+    def __init__(self, arm: ArmModel, calibration: Any,
+                 settings: DriveSettings | None = None) -> None:
+        """Prepare for an ArmModel of the bench and its Calibration."""
+        self.settings = settings or DriveSettings()
+        self.parts = calibration.parts
+        self.clipped = [0, 0]               # set points that a motor could not carry out
+        self.limited = [False, False]       # whether the last one was such
+        self._duty_sign = math.copysign(1.0, calibration.slide.scale)
+        self._steps = calibration.steps_per_radian
+        arrays, inertia = arm.arrays, felt_inertia(arm).largest
+        self.slide, turn = (Friction(*map(float, row)) for row in zip(
+            inertia, arrays.viscous[:2], arrays.coulomb[:2]))
+        self.turn = turn._replace(
+            inertia=self.settings.admittance_inertia or turn.inertia,
+            viscous=turn.viscous + self.settings.admittance_damping)
+        self._velocity = 0.0                # of the model of the turn          [rad/s]
+        self.set_board_limits(1.0, math.inf, math.inf)
+
+    def set_board_limits(self, duty: float, step_rate: float, acceleration: float) -> None:
+        """Keep within what the board takes: duty, rate [steps/s], acceleration [steps/s2]."""
+        settings = self.settings
+        self.duty_limit = min(settings.duty_limit, duty)
+        self.rate_limit = min(settings.step_rate_limit, step_rate) / abs(self._steps)
+        self.acceleration = min(settings.step_acceleration, acceleration) / abs(self._steps)
+
+    def stand(self) -> None:
+        """Forget the motion: the motors are off, or the board moves them by itself."""
+        self._velocity = 0.0
+        self.limited = [False, False]
+
+    def set_point(self, effort: Sequence[float] | np.ndarray,
+                  velocity: Sequence[float] | np.ndarray, step_rate: float,
+                  duration: float) -> Duties:
+        """
+        Next set point.
+
+        :param effort: commanded, (2,) [N, N m]; velocity: of the joints, (2,) [m/s, rad/s].
+        :param step_rate: of the pulses at present [steps/s].
+        :param duration: since the last set point [s].
+        """
+        duration = min(duration, LONGEST)
+        # the speed in the middle of the time for which the duty will stay
+        speed = self.slide.after(velocity[SLIDE], effort[SLIDE], duration / 2)
+        duty, force = self.duty(effort[SLIDE], speed)
+        rate, moment = self._rate(effort[TURN], step_rate, duration)
+        return Duties(duty, rate, (force, moment))
+
+    def duty(self, force: float, speed: float) -> tuple[float, float]:
+        """Duty for a force [N] at a speed [m/s] of the slide, and the force that comes of it."""
+        duty, reached = dc_duty(self.parts, force, speed)
+        if abs(duty) > self.duty_limit:
+            duty = math.copysign(self.duty_limit, duty)
+            reached = self.force(self._duty_sign * duty, speed)
+        self._note(SLIDE, reached != force)
+        return self._duty_sign * duty, reached
+
+    def force(self, duty: float, speed: float) -> float:
+        """Force [N] on the slide that a duty of the board makes at a speed [m/s]."""
+        voltage = self._duty_sign * duty * self.parts.supply
+        return dc_force(self.parts, dc_current(self.parts, voltage, speed), speed)
+
+    def step_rate(self, velocity: float) -> float:
+        """Step rate of the board [steps/s] at a velocity of the turn [rad/s]."""
+        return velocity * self._steps
+
+    def _rate(self, effort, pulses, duration):
+        before = self._velocity
+        wanted = self.turn.after(before, effort, duration)
+        # the pulses lag behind on their ramp, or stand at a limit of the board: stay in reach
+        lead = self.acceleration * self.settings.step_lead
+        now = pulses / self._steps
+        lowest = max(-self.rate_limit, min(now - lead, self.rate_limit))
+        highest = min(self.rate_limit, max(now + lead, -self.rate_limit))
+        self._velocity = min(max(wanted, lowest), highest)
+        self._note(TURN, self._velocity != wanted)
+        if self._velocity != wanted:
+            effort = self.turn.effort(before, self._velocity, duration)
+        return self.step_rate(self._velocity), effort
+
+    def _note(self, joint, is_limited):
+        self.clipped[joint] += bool(is_limited)
+        self.limited[joint] = bool(is_limited)
+
+
+def board_limits(read: Callable[[Parameter], float]) -> tuple[float, float, float]:
+    """Limits of the board for `set_board_limits`, by read(Parameter) -> value."""
+    return (read(Parameter.DUTY_MAX) * 1e-4, float(read(Parameter.STEP_RATE_MAX)),
+            float(read(Parameter.STEP_ACCELERATION)))

@@ -1,0 +1,82 @@
+"""
+Efforts that are constant piece by piece as a profile that the board plays by its own clock.
+
+The board knows duties and step rates, so each piece is cut into short segments and both joints are
+predicted over them by their models, a mass with friction: the duty follows from force and speed in
+the middle of a segment, the step rate is the mean one. Instants at which an effort changes are
+instants of the profile, to the microsecond.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.exceptions import CommandError
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
+from flex_robot_sim.rig.wire.profile import CAPACITY, LONGEST, SHORTEST, segment
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.bench.drives import Drives
+    from flex_robot_sim.rig.wire.protocol import Segment
+
+FINEST = 0.02               # segment of a piece, where the board has room for as many          [s]
+ROUNDING = 1e-9             # [s]
+
+
+def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Segment]:
+    """
+    Return the Segments of a profile that starts at rest.
+
+    :param drives: Drives; what they cannot carry out is clipped, and counted by them.
+    :param times: at which each effort ends, rising (k,) [s]; efforts: (k, 2) [N, N m].
+    """
+    times, efforts = _checked(times, efforts)
+    lengths = np.diff(times, prepend=0.0)
+    counts = _counts(lengths)
+    velocity, segments = [0.0, 0.0], []
+    for length, count, effort in zip(lengths, counts, efforts):
+        duration = length / count
+        for _ in range(count):
+            segments.append(segment(duration, *_piece(drives, effort, velocity, duration)))
+    return segments
+
+
+def _piece(drives, effort, velocity, duration):
+    """Duty and step rate of a segment; `velocity` [m/s, rad/s] goes on to its end."""
+    middle = drives.slide.after(velocity[SLIDE], effort[SLIDE], duration / 2)
+    duty, force = drives.duty(effort[SLIDE], middle)
+    velocity[SLIDE] = drives.slide.after(velocity[SLIDE], force, duration)
+    before = velocity[TURN]
+    limit = drives.rate_limit
+    after = min(max(drives.turn.after(before, effort[TURN], duration), -limit), limit)
+    velocity[TURN] = after
+    return duty, drives.step_rate((before + after) / 2)
+
+
+def _counts(lengths):
+    """How many segments each piece is cut into: as fine as there is room for."""
+    finest = FINEST
+    while True:
+        counts = np.maximum(1, np.ceil(lengths / finest - ROUNDING).astype(int))
+        if counts.sum() <= CAPACITY:
+            return counts
+        finest *= 1.1
+
+
+def _checked(times, efforts):
+    times, efforts = np.asarray(times, float), np.asarray(efforts, float)
+    if times.ndim != 1 or efforts.shape != (times.size, 2):
+        raise CommandError('a profile needs two efforts, of slide and turn, for each time')
+    if not 0 < times.size <= CAPACITY:
+        raise CommandError(f'a profile has 1 to {CAPACITY} pieces; this one has {times.size}')
+    if not (np.isfinite(times).all() and np.isfinite(efforts).all()):
+        raise CommandError('times and efforts of a profile must be finite')
+    lengths = np.diff(times, prepend=0.0)
+    shortest, longest = SHORTEST * 1e-6, CAPACITY // 2 * LONGEST * 1e-6
+    if (lengths < shortest - ROUNDING).any() or times[-1] > longest:
+        raise CommandError(f'the times of a profile must rise by {shortest:g} s at least, '
+                           f'to {longest:g} s at most')
+    return times, efforts

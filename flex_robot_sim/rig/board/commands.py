@@ -1,0 +1,264 @@
+"""What the board answers to the frames of a host: sessions, repetitions, refusals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flex_robot_sim.rig.board.senses import DUTY_ONE, LOWER, REVERSED
+from flex_robot_sim.rig.wire.behaviour import ALIVE, ANSWERS, DRIVE, READ_ONLY_REFUSES, WRITE
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.protocol import (
+    MAJOR,
+    NO_SESSION,
+    SCHEMA_CRC,
+    Ack,
+    Arm,
+    Clear,
+    Disarm,
+    Estop,
+    EventAck,
+    EventKind,
+    Hello,
+    Home,
+    Joint,
+    Mode,
+    Param,
+    ProfileLoad,
+    ProfileStart,
+    Result,
+    Setpoint,
+    State,
+    Stream,
+    Time,
+    TimeReply,
+    Zero,
+)
+from flex_robot_sim.rig.wire.ticks import WRAP
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, VALIDITY_MAX, Access, Fault
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.board.emulated_board import EmulatedBoard
+    from flex_robot_sim.rig.wire.frames import Frame
+
+PROFILE_CAPACITY = CONSTANTS['PROFILE_CAPACITY'][0]
+SEGMENTS_PER_CHUNK = CONSTANTS['SEGMENTS_PER_CHUNK'][0]
+SEGMENT_TIMES = CONSTANTS['SEGMENT_MIN_US'][0], CONSTANTS['SEGMENT_MAX_US'][0]
+
+
+class Commands:
+    """The host's side of the board: which session holds, what was said last."""
+
+    def __init__(self, board: EmulatedBoard) -> None:
+        self._board = board
+        self.refused, self.last_refusal = 0, Result.ACCEPTED
+        self.setpoint_sequence = None       # of the last set point that was taken
+        self._nonce = None
+        self._read_only = False
+        self._last = None                   # (id, sequence, result, value) of the last command
+        self._carry_out = {
+            Arm: self._arm, Disarm: self._disarm, Clear: self._clear, Home: self._home,
+            Zero: self._zero, Param: self._param, ProfileLoad: self._load,
+            ProfileStart: self._play, Stream: self._stream}
+
+    @property
+    def session(self) -> int:
+        """Number of the present session, 0: none."""
+        return self._board.outbox.session
+
+    def handle(self, frame: Frame) -> None:
+        """Carry out what a frame asks for, and answer it."""
+        message = frame.message
+        if isinstance(message, Hello):
+            self._hello(message)
+        elif isinstance(message, Estop):
+            self._board.latch(Fault.ESTOP_COMMAND)
+            self._answer(frame, Result.ACCEPTED, 0)
+        elif isinstance(message, Setpoint):
+            self._take_setpoint(frame)
+        elif isinstance(message, Time):
+            if self._is_ours(frame):
+                now = self._board.now % WRAP
+                self._board.outbox.put(TimeReply(message.token, now, now))
+        elif isinstance(message, EventAck):
+            if self._is_ours(frame):
+                self._board.outbox.acknowledged(message.number)
+        else:
+            self._command(frame)
+
+    def _is_ours(self, frame):
+        return frame.session == self.session != NO_SESSION
+
+    def _hello(self, hello):
+        board = self._board
+        if self.session == NO_SESSION or hello.nonce != self._nonce:
+            fresh = 1 + (board.identity.boot_id % 255 if self.session == NO_SESSION
+                         else self.session % 255)
+            board.outbox.session, self._nonce = fresh, hello.nonce
+            self._read_only = (hello.major, hello.schema_crc) != (MAJOR, SCHEMA_CRC)
+            self._last = self.setpoint_sequence = None
+            board.said_hello()
+            if board.moving:
+                board.change(State.DISARMED)
+            board.tell(EventKind.SESSION, fresh)
+        board.outbox.put(board.identity._replace(nonce=hello.nonce))
+
+    def _command(self, frame):
+        message, sequence = frame.message, frame.sequence
+        if not self._is_ours(frame):
+            self._answer(frame, Result.WRONG_SESSION, 0)
+            return
+        if self._last is not None:
+            number, last_sequence, result, value = self._last
+            if (number, last_sequence) == (message.ID, sequence):
+                self._answer(frame, result, value)
+                return
+            if not _is_newer(sequence, last_sequence):
+                self._answer(frame, Result.OLD, 0)
+                return
+        variant = WRITE if getattr(message, 'access', None) == Access.WRITE else ''
+        if isinstance(message, Param):
+            variant = variant or 'read'
+        result = self._refusal(type(message), variant)
+        value = 0
+        if result is None:
+            result, value = self._carry_out[type(message)](message)
+        self._last = message.ID, sequence, result, value
+        self._answer(frame, result, value)
+
+    def _refusal(self, kind, variant):
+        """Result that session and state give, or None where they let the command pass."""
+        if self._read_only and (kind, variant) in READ_ONLY_REFUSES:
+            return Result.READ_ONLY
+        answer = ANSWERS[kind, variant][self._board.state]
+        return None if answer.result == Result.ACCEPTED else answer.result
+
+    def _answer(self, frame, result, value):
+        board = self._board
+        board.outbox.put(Ack(frame.message.ID, result, frame.sequence, board.state, board.faults,
+                             value))
+
+    def _take_setpoint(self, frame):
+        setpoint, result = frame.message, None
+        if not self._is_ours(frame):
+            result = Result.WRONG_SESSION
+        elif (self.setpoint_sequence is not None
+              and not _is_newer(frame.sequence, self.setpoint_sequence)):
+            result = Result.OLD
+        else:
+            variant = DRIVE if setpoint.mode == Mode.DRIVE else ALIVE
+            result = self._refusal(Setpoint, variant)
+            if result is None and self._wrong_field(setpoint) is not None:
+                result = Result.OUT_OF_RANGE
+        if result is not None:
+            self.refused += 1
+            self.last_refusal = result
+            return
+        self.setpoint_sequence = frame.sequence
+        if setpoint.mode == Mode.DRIVE:
+            self._board.drive(setpoint)
+        else:
+            self._board.stand()
+
+    def _wrong_field(self, setpoint):
+        """Place of the first field out of range, or None."""
+        if setpoint.mode not in tuple(Mode):
+            return 0
+        if setpoint.mode == Mode.DRIVE:
+            if not self._may_drive(setpoint.duty, 0.0):
+                return 1
+            if not self._may_drive(0.0, setpoint.step_rate):
+                return 2
+        return None if 1 <= setpoint.validity <= VALIDITY_MAX else 3
+
+    def _may_drive(self, duty, step_rate):
+        parameters = self._board.parameters
+        return (abs(round(duty * DUTY_ONE)) <= parameters[Parameter.DUTY_MAX]
+                and abs(step_rate) <= parameters[Parameter.STEP_RATE_MAX])
+
+    def _arm(self, _):
+        self._board.arm()
+        return Result.ACCEPTED, 0
+
+    def _disarm(self, _):
+        if self._board.moving:
+            self._board.change(State.DISARMED)
+        return Result.ACCEPTED, 0
+
+    def _clear(self, _):
+        board, stays = self._board, Fault(0)
+        if board.state != State.FAULT:
+            return Result.ACCEPTED, 0
+        stays = board.persisting()
+        board.faults = stays
+        if stays:
+            return Result.CAUSE_PERSISTS, 0
+        board.change(State.DISARMED)
+        return Result.ACCEPTED, 0
+
+    def _home(self, message):
+        fitted = self._board.parameters[Parameter.SWITCHES_FITTED]
+        if message.joint not in tuple(Joint) or not LOWER[message.joint] & fitted:
+            return Result.OUT_OF_RANGE, 0
+        self._board.home(int(message.joint))
+        return Result.ACCEPTED, 0
+
+    def _zero(self, message):
+        if message.joint not in tuple(Joint):
+            return Result.OUT_OF_RANGE, 0
+        self._board.has_origin(int(message.joint), message.counts)
+        self._board.tell(EventKind.HOMED, int(message.joint))
+        return Result.ACCEPTED, 0
+
+    def _param(self, message):
+        board = self._board
+        if message.access not in tuple(Access):
+            return Result.OUT_OF_RANGE, 0
+        if message.parameter not in PARAMETERS:
+            return Result.OUT_OF_RANGE, 1
+        if message.access == Access.WRITE:
+            text = PARAMETERS[message.parameter]
+            if not text.least <= message.value <= text.most:
+                return Result.OUT_OF_RANGE, 2
+            before = board.parameters[message.parameter]
+            board.parameters[message.parameter] = message.value
+            board.profile.clear()
+            if message.parameter in REVERSED and message.value != before:
+                board.lose_homing(REVERSED.index(message.parameter))    # counts run the other way
+        return Result.ACCEPTED, board.parameters[message.parameter]
+
+    def _load(self, message):
+        profile = self._board.profile
+        rows = message.segments[:max(0, min(SEGMENTS_PER_CHUNK, message.total - message.first))]
+        wrong = None
+        if message.first >= message.total:
+            wrong = 0
+        elif not 1 <= message.total <= PROFILE_CAPACITY:
+            wrong = 1
+        elif not all(SEGMENT_TIMES[0] <= row.duration <= SEGMENT_TIMES[1]
+                     and self._may_drive(row.duty, row.step_rate) for row in rows):
+            wrong = 3
+        if wrong is not None:
+            profile.clear()
+            return Result.OUT_OF_RANGE, wrong
+        if not profile.load(message, rows):
+            return Result.BAD_PROFILE, 0
+        return Result.ACCEPTED, profile.held
+
+    def _play(self, message):
+        board = self._board
+        if board.profile.crc != message.crc or board.profile.crc is None:
+            return Result.NO_PROFILE, 0
+        if not board.is_homed:
+            return Result.NOT_HOMED, 0
+        board.play()
+        return Result.ACCEPTED, 0
+
+    def _stream(self, message):
+        if message.rate and CONTROL_RATE % message.rate:
+            return Result.OUT_OF_RANGE, 0
+        self._board.stream(message.rate)
+        return Result.ACCEPTED, message.rate
+
+
+def _is_newer(sequence, last):
+    return 0 < (sequence - last) % 65536 < 32768

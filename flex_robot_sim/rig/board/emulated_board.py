@@ -1,0 +1,352 @@
+"""
+The board in Python: the rules of `docs/rig_protocol.md`, step by step, without any I/O.
+
+Bytes go in, bytes come out, time and pins are given: the same calls give the same bytes. The
+firmware is written from the same page; the conformance suite holds both to it.
+"""
+
+from typing import NamedTuple
+
+from flex_robot_sim.rig.bench.bench import Drive, Pins
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
+from flex_robot_sim.rig.board.commands import Commands
+from flex_robot_sim.rig.board.motion import ProfileStore, StepRamp
+from flex_robot_sim.rig.board.outbox import Outbox
+from flex_robot_sim.rig.board.senses import (
+    ADC,
+    BUTTON,
+    DUTY_ONE,
+    HOMED,
+    LIMIT,
+    LOWER,
+    UPPER,
+    Senses,
+)
+from flex_robot_sim.rig.wire.frames import FrameReader
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.protocol import (
+    EventKind,
+    Fault,
+    Health,
+    HelloAck,
+    Input,
+    Setpoint,
+    State,
+    Telemetry,
+)
+from flex_robot_sim.rig.wire.ticks import WRAP
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, CONTROL_RATE, MOVING, Joint
+
+STEP_TIME = 1 / CONTROL_RATE                                            # [s]
+SELF_TEST_STEPS = 20
+WATCHDOG = CONSTANTS['WATCHDOG_MS'][0] * 1000 - 1_000_000 // CONTROL_RATE   # [us]
+LATE_LIMIT = CONSTANTS['LATE_LIMIT_US'][0]
+LOADED = int(Input.PROFILE_LOADED)
+HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
+SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
+SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
+SETTLING = 20_000           # a switch that opens sooner after it has closed has bounced   [us]
+HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
+
+
+class Asked(NamedTuple):
+    """What the motors are asked for."""
+
+    duty: float = 0.0
+    step_rate: float = 0.0          # to reach                                  [steps/s]
+
+
+STAND = Asked()
+
+
+class EmulatedBoard:
+    """One board from boot on."""
+
+    def __init__(self, identity: HelloAck) -> None:
+        """Boot; `identity` is what HELLO_ACK says, but for the nonce."""
+        self.identity = identity
+        self.state = State.BOOT
+        self.faults = Fault(0)
+        self.homed = 0                  # bits as in Input
+        self.now = 0                    # start of the present control step, never wraps  [us]
+        self.parameters = {number: text.default for number, text in PARAMETERS.items()}
+        self.reader = FrameReader(from_board=False)
+        self.outbox = Outbox()
+        self.profile = ProfileStore()
+        self.senses = Senses(self.parameters, identity.counts_per_turn, identity.steps_per_turn)
+        self.commands = Commands(self)
+        self.overruns = 0
+        self.longest_step = 0           # [us]
+        self.late_steps = 0
+        self._ramp = StepRamp()
+        self._duty = 0.0                # applied
+        self._asked, self._valid_until = STAND, 0
+        self.last_fed = 0               # when the watchdog was fed, never wraps          [us]
+        self._homing: Joint | None = None
+        self._home_since = 0
+        self._closed_since: int | None = None       # its switch                     [us]
+        self._leaving = False
+        self._profile_since = 0
+        self._steps = 0                 # control steps since boot
+        self._sent_at_start = 0         # pulses, at the start of the present control step
+        self._said_hello = False
+        self._telemetry_divisor, self._telemetry_phase = 0, 0
+
+    @property
+    def moving(self) -> bool:
+        """Whether the outputs are on."""
+        return self.state in MOVING
+
+    @property
+    def steps(self) -> int:
+        """Pulses sent since boot."""
+        return self._ramp.steps
+
+    @property
+    def inputs(self) -> int:
+        """Switches, button and what is known, bits as in Input."""
+        loaded = LOADED if self.profile.crc is not None else 0
+        return self.senses.switches | self.homed | loaded
+
+    @property
+    def is_homed(self) -> bool:
+        """Whether both joints have their origin."""
+        return all(self.homed & bit for bit in HOMED)
+
+    def persisting(self) -> Fault:
+        """Latched faults whose cause is there in this step."""
+        still = Fault.SELF_TEST
+        if self.senses.switches & BUTTON:
+            still |= Fault.ESTOP_INPUT
+        for sensor, fault in enumerate(ADC):
+            if self.senses.at_rail(sensor):
+                still |= fault
+        return self.faults & still
+
+    def step(self, now: int, pins: Pins, data: bytes = b'', late: int = 0) -> Drive:
+        """
+        One control step; return what the pins of the drivers shall be.
+
+        :param now: board clock without its wrap [us]; pins: Pins of the bench; data: bytes that
+            have arrived; late: by which the step started later than planned [us].
+        """
+        self.now = now
+        self._steps += 1
+        self._sent_at_start = self.steps
+        self.senses.read(pins)
+        if self.state == State.BOOT:
+            self.reader.feed(data)              # heard by nobody
+            if self._steps >= SELF_TEST_STEPS:
+                self.state = State.DISARMED
+                self.tell(EventKind.BOOT, int(self.identity.reset_cause))
+            return Drive(steps=self.steps)
+        self._look_for_faults(late)
+        for frame in self.reader.feed(data):
+            self.commands.handle(frame)
+        asked = self._decide()
+        self._set_outputs(asked)
+        self._send()
+        return Drive(self._duty, self.moving, self.steps, self._ramp.rate, self.moving)
+
+    def take(self, duration: float = STEP_TIME) -> bytes:
+        """Bytes that go out on the line within `duration` [s]."""
+        return self.outbox.take(duration)
+
+    def tell(self, kind: EventKind, detail: int) -> None:
+        """Remember an event."""
+        self.outbox.happened(self.now, kind, self.state, self.faults, detail)
+
+    def enter(self, state: State) -> None:
+        """Change the state, and switch outputs off where it asks for that."""
+        if self.moving and state not in MOVING:
+            self._duty = 0.0
+            self._ramp.stop()
+            self.senses.forget()
+        self._asked, self._homing = STAND, None
+        self.state = state
+
+    def change(self, state: State) -> None:
+        """Change the state and tell it, if it is another one."""
+        before = self.state
+        if state != before:
+            self.enter(state)
+            self.tell(EventKind.STATE, int(before))
+
+    def latch(self, faults: Fault) -> None:
+        """Latch faults, which switches the outputs off."""
+        fresh = faults & ~self.faults
+        self.faults |= faults
+        if fresh:
+            self.enter(State.FAULT)
+            self.tell(EventKind.FAULT, int(fresh))
+
+    def said_hello(self) -> None:
+        """Start anew with a host."""
+        self._said_hello = True
+        self._telemetry_divisor = 0
+
+    def stream(self, rate: int) -> None:
+        """Send telemetry at a rate [Hz], 0: none."""
+        self._telemetry_divisor = CONTROL_RATE // rate if rate else 0
+        self._telemetry_phase = -1
+
+    def arm(self) -> None:
+        """Switch the outputs on, with an arm that stands."""
+        self.feed_watchdog()
+        if self.state == State.DISARMED:
+            self.change(State.ARMED)
+            self.senses.compare_from_here(self.steps)
+        self._asked = STAND
+
+    def drive(self, setpoint: Setpoint) -> None:
+        """Apply a set point that was taken."""
+        self.feed_watchdog()
+        if self.state == State.ARMED:
+            self._asked = Asked(setpoint.duty, setpoint.step_rate)
+            self._valid_until = self.now + setpoint.validity * 1000
+
+    def stand(self) -> None:
+        """Take a set point that only says that the host is alive."""
+        self.feed_watchdog()
+        if self.state == State.ARMED:
+            self._asked = STAND
+
+    def feed_watchdog(self) -> None:
+        """Begin the time of the watchdog anew."""
+        self.last_fed = self.now
+
+    def home(self, joint: Joint) -> None:
+        """Begin to look for the lower switch of a joint."""
+        self.change(State.HOMING)
+        self.homed &= ~HOMED[joint]
+        self._homing, self._home_since = joint, self.now
+        self._closed_since, self._leaving = None, False
+
+    def has_origin(self, joint: Joint, counts: int) -> None:
+        """Give the counts of a joint their origin."""
+        self.senses.counts[joint] = counts
+        self.homed |= HOMED[joint]
+
+    def play(self) -> None:
+        """Start the profile that is loaded."""
+        self.change(State.PROFILE)
+        self._profile_since = self.now
+
+    def lose_homing(self, joint: Joint) -> None:
+        """Counts of a joint have no origin any more."""
+        if self.homed & HOMED[joint]:
+            self.homed &= ~HOMED[joint]
+            self.tell(EventKind.HOMING_LOST, joint)
+
+    def _look_for_faults(self, late):
+        found = self.senses.constant_faults(self.now)
+        if late > 1000:
+            self.late_steps += 1
+        if self.moving:
+            found |= self.senses.moving_faults(self.now, self.steps, self._homing)
+            if late > LATE_LIMIT:
+                found |= Fault.LATE
+        if found:
+            self.latch(found)
+        for joint in self.senses.jumped:
+            self.lose_homing(joint)
+
+    def _decide(self):
+        """Watchdog, end of validity, homing and profile: what the motors are asked for."""
+        if self.moving and self.now - self.last_fed >= WATCHDOG:
+            self.latch(Fault.WATCHDOG)
+        if self.state == State.HOMING:
+            return self._home_on()
+        if self.state == State.PROFILE:
+            segment = self.profile.at(self.now - self._profile_since)
+            if segment is not None:
+                return Asked(segment.duty, segment.step_rate)
+            self.enter(State.ARMED)
+            self.tell(EventKind.PROFILE_DONE, self.profile.held)
+        elif self.now >= self._valid_until:
+            self._asked = STAND
+        return self._asked
+
+    def _home_on(self):
+        joint = self._homing
+        closed = bool(self.senses.switches & LOWER[joint])
+        if self.now - self._home_since > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
+            self.latch(Fault.HOMING)
+            return STAND
+        if self._leaving and not closed:
+            self.has_origin(joint, self.parameters[HOME_COUNTS[joint]])
+            self.senses.compare_from_here(self.steps)
+            self.enter(State.ARMED)
+            self.tell(EventKind.HOMED, joint)
+            return STAND
+        if not closed:
+            self._closed_since = None
+        elif self._closed_since is None:
+            self._closed_since = self.now
+        self._leaving = closed and self.now - self._closed_since >= SETTLING
+        sign = 1 if self._leaving else -1 + closed
+        if joint == SLIDE:
+            return Asked(sign * self.parameters[Parameter.HOME_DUTY] / DUTY_ONE, 0.0)
+        return Asked(0.0, float(sign * self.parameters[Parameter.HOME_RATE]))
+
+    def _set_outputs(self, asked):
+        """Limits and ramp."""
+        if self.state == State.PROFILE:
+            hit = Fault(0)
+            for joint, motion in ((SLIDE, asked.duty), (TURN, asked.step_rate)):
+                if self._at_switch(joint, motion) or self._at_soft_limit(joint, motion):
+                    hit |= LIMIT[joint]
+            if self._at_switch(TURN, self._ramp.rate):
+                hit |= Fault.LIMIT_TURN
+            if hit:
+                self.latch(hit)
+        if not self.moving:
+            return
+        duty, rate = asked
+        if self._at_switch(SLIDE, duty) or self._at_soft_limit(SLIDE, duty):
+            duty = 0.0
+        if self._at_switch(TURN, rate) or self._at_soft_limit(TURN, rate):
+            rate = 0.0
+        if self._at_switch(TURN, self._ramp.rate):
+            self._ramp.stop()
+        self._duty = duty
+        self._ramp.advance(rate, self.parameters[Parameter.STEP_ACCELERATION], STEP_TIME)
+        self.senses.duty_applied(self.now, duty)
+
+    def _at_switch(self, joint, motion):
+        towards = UPPER[joint] if motion > 0 else LOWER[joint]
+        return motion != 0 and bool(self.senses.switches & towards)
+
+    def _at_soft_limit(self, joint, motion):
+        if not self.homed & HOMED[joint] or self._homing == joint or motion == 0:
+            return False
+        counts = self.senses.counts[joint]
+        return (counts >= self.parameters[SOFT_UPPER[joint]] if motion > 0
+                else counts <= self.parameters[SOFT_LOWER[joint]])
+
+    def _send(self):
+        if not self._said_hello:
+            return
+        self.outbox.send_event(self.now)
+        self._telemetry_phase += 1
+        # not in the step that took STREAM
+        if (self._telemetry_divisor and self._telemetry_phase > 0
+                and (self._telemetry_phase - 1) % self._telemetry_divisor == 0):
+            self.outbox.put(self._telemetry())
+        if self._steps % HEALTH_STEPS == 0:
+            self.outbox.put(self._health())
+
+    def _telemetry(self):
+        senses = self.senses
+        return Telemetry(
+            self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._sent_at_start,
+            self._ramp.rate, self.state, self.inputs, self.faults,
+            self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
+
+    def _health(self):
+        counts, commands = self.reader.counts, self.commands
+        return Health(
+            self._steps * 1000 // CONTROL_RATE, counts.frames, counts.crc_errors,
+            counts.length_errors, counts.unknown_ids, 0, self.overruns, commands.refused,
+            commands.last_refusal, self.late_steps, self.longest_step, self.outbox.dropped,
+            self.outbox.lost_events)

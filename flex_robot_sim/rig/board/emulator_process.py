@@ -1,0 +1,104 @@
+"""
+An emulated bench in a process of its own, which ends with the one that started it.
+
+The child holds the read end of a pipe. Whatever becomes of the parent, kill -9 included, the pipe
+is closed then, and the child stops and takes its port away.
+"""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.realtime.priority import stand_in_for_hardware
+from flex_robot_sim.rig.errors import RigError
+
+READY = 'port '             # before the name of the port, on standard output
+
+
+class EmulatorProcess:
+    """An emulated bench; `port` is its name."""
+
+    def __init__(self, faults: Iterable[str] = (), robot: str = 'rig') -> None:
+        """
+        Start it; this takes a minute where the arm has to be compiled first.
+
+        :param faults: words as in `emulator_faults`; robot: file of the bench, or a shipped one.
+        """
+        self._process = subprocess.Popen(
+            run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self._stdin, self._stdout, self._stderr = _pipes(self._process)
+        try:
+            line = self._stdout.readline()
+        except BaseException:
+            self.close()
+            raise
+        if not line.startswith(READY):
+            _, said = self._process.communicate()
+            last = said.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
+            raise RigError(f'the emulator has not started: {last[0]}')
+        self.port = line[len(READY):].strip()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """Stop it; may be called twice."""
+        if not self._stdin.closed:
+            self._stdin.close()
+        try:
+            self._process.wait(5.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._stdout.close()
+        self._stderr.close()
+
+
+def _pipes(process):
+    """Return the ends of its pipes that are ours."""
+    return process.stdin, process.stdout, process.stderr
+
+
+def main(words: Sequence[str]) -> int:
+    """Emulate until standard input is closed; words: robot, then faults."""
+    from flex_robot_sim.rig.board.emulator import Emulator
+    from flex_robot_sim.rig.board.rig_of import rig_of
+
+    robot, *faults = words
+    # signals to all of a session are for the parent, which ends this one when it is ready to
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
+        try:
+            rig = rig_of(robot)
+            rig.step()                  # compiles, before anybody waits for an answer
+            emulator = Emulator(Path(folder) / 'rig', rig, faults)
+        except FlexRobotSimError as error:
+            print(error, file=sys.stderr)
+            return 2
+        threading.Thread(target=_wait_for_end, args=(emulator,), daemon=True).start()
+        print(f'{READY}{emulator.link}', flush=True)
+        stand_in_for_hardware()
+        try:
+            emulator.run()
+        finally:
+            emulator.close()
+    return 0
+
+
+def _wait_for_end(emulator):
+    sys.stdin.read()
+    emulator.stop()
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

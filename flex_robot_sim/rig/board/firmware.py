@@ -1,0 +1,107 @@
+"""The firmware as files: where its sources are, how they are built, where a symbol lies."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.share import share_folder
+
+COMPILER = 'arm-none-eabi-gcc'
+TOOLS = {
+    'make': 'make',
+    COMPILER: 'gcc-arm-none-eabi',
+}
+ELF_MAGIC = b'\x7fELF\x01\x01'          # 32 bits, little-endian
+SYMBOL_TABLE = 2
+
+
+def missing_tools(tools: Mapping[str, str]) -> str:
+    """
+    Return what to do about programs that are not installed, on one line, or ''.
+
+    :param tools: {program: package of Debian and Ubuntu that has it}.
+    """
+    packages = sorted({package for tool, package in tools.items() if not shutil.which(tool)})
+    if not packages:
+        return ''
+    missing = ', '.join(tool for tool in tools if not shutil.which(tool))
+    return (f'{missing} cannot be found. Install it (Debian, Ubuntu: '
+            f'sudo apt install --no-install-recommends {" ".join(packages)}).')
+
+
+def build(target: str = 'emulation', sources: Path | None = None) -> Path:
+    """
+    Make the firmware, if its sources have changed, and return the path of its ELF file.
+
+    :param target: 'board' or 'emulation'; sources: default: those that come with the package.
+    """
+    problem = missing_tools(TOOLS)
+    if problem:
+        raise RigError(problem)
+    sources = Path(sources or share_folder() / 'firmware')
+    folder = _build_folder(sources)
+    with _locked(folder / '.lock'):
+        result = subprocess.run(['make', '-s', '-C', sources, target, f'BUILD={folder}'],
+                                capture_output=True, text=True, check=False,
+                                stdin=subprocess.DEVNULL)
+    if result.returncode:
+        said = (result.stderr.strip() or result.stdout.strip() or 'make said nothing').splitlines()
+        problem = next((line for line in said if 'error' in line.lower()), said[-1])
+        raise RigError(f'the firmware in {sources} cannot be built: {problem.strip()}')
+    return folder / f'{target}.elf'
+
+
+def symbol_address(path: str | Path, name: str) -> int:
+    """Return the address of a symbol in an ELF file of a 32-bit processor."""
+    data = Path(path).read_bytes()
+    try:
+        return _symbols(data)[name]
+    except (KeyError, struct.error, ValueError) as error:
+        raise RigError(f'{path} is no firmware for the emulation: it has no symbol {name}. '
+                       'Build it with `make -C firmware emulation`.') from error
+
+
+def _symbols(data):
+    """{name: value} of all symbols (ELF specification 1.2, figures 1-3, 1-8 and 1-15)."""
+    if data[:6] != ELF_MAGIC:
+        raise ValueError('not an ELF file of 32 bits')
+    table, = struct.unpack_from('<I', data, 32)
+    size, count = struct.unpack_from('<HH', data, 46)
+    sections = [struct.unpack_from('<10I', data, table + k * size) for k in range(count)]
+    found = {}
+    for _, kind, _, _, offset, length, link, *_ in sections:
+        if kind == SYMBOL_TABLE:
+            names = sections[link][4]
+            for at in range(offset, offset + length, 16):
+                name, value = struct.unpack_from('<II', data, at)
+                end = data.index(b'\0', names + name)
+                found[data[names + name:end].decode()] = value
+    return found
+
+
+def _build_folder(sources):
+    """`build` beside the sources, or one in the user's cache where that cannot be written."""
+    folder = sources / 'build'
+    if not os.access(folder if folder.exists() else sources, os.W_OK):
+        cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+        folder = cache / 'flex_robot_sim' / f'firmware-{zlib.crc32(bytes(sources)):08x}'
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RigError(f'{folder} cannot be made: {error.strerror}. '
+                       'Make it writable, or set XDG_CACHE_HOME.') from error
+    return folder
+
+
+@contextlib.contextmanager
+def _locked(path):
+    with open(path, 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,90 @@
+"""What moves on the board: the ramp of the step rate, and a profile that plays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flex_robot_sim.rig.wire.profile import profile_crc
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
+
+
+class StepRamp:
+    """Pulses of the stepper at a rate that changes no faster than the acceleration."""
+
+    def __init__(self) -> None:
+        self.rate = 0.0             # now                                       [steps/s]
+        self._place = 0.0           # of the ramp, whole steps are pulses       [steps]
+
+    @property
+    def steps(self) -> int:
+        """Pulses sent since boot, with their sign."""
+        return int(self._place // 1)
+
+    def advance(self, target: float, acceleration: float, duration: float) -> None:
+        """
+        Let time go on.
+
+        :param target: rate to reach [steps/s]; acceleration: [steps/s2]; duration: [s].
+        """
+        change = acceleration * duration
+        before = self.rate
+        self.rate = min(max(target, before - change), before + change)
+        reached = abs(self.rate - before) / acceleration
+        # on the ramp for a while, then at the rate that it has reached
+        self._place += 0.5 * (before + self.rate) * reached + self.rate * (duration - reached)
+
+    def stop(self) -> None:
+        """Send no further pulse."""
+        self.rate = 0.0
+
+
+class ProfileStore:
+    """A profile while it is loaded in chunks, and afterwards."""
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._total = 0
+        self._crc: int | None = None
+
+    @property
+    def held(self) -> int:
+        """Number of segments that are there."""
+        return len(self._segments)
+
+    @property
+    def crc(self) -> int | None:
+        """CRC-32 of the profile, or None while there is no whole one."""
+        return self._crc if self._total and self.held == self._total else None
+
+    def load(self, chunk: ProfileLoad, rows: Sequence[Segment]) -> bool:
+        """
+        Take the rows of a ProfileLoad; return whether they fit what is held.
+
+        What does not fit throws everything away.
+        """
+        if chunk.first == 0:
+            self._segments, self._total, self._crc = [], chunk.total, chunk.crc
+        fits = (chunk.first == self.held and chunk.total == self._total
+                and chunk.crc == self._crc)
+        if fits:
+            self._segments += rows
+            fits = self.held < self._total or profile_crc(self._segments) == self._crc
+        if not fits:
+            self.clear()
+        return fits
+
+    def clear(self) -> None:
+        """Forget the profile."""
+        self._segments, self._total, self._crc = [], 0, None
+
+    def at(self, elapsed: int) -> Segment | None:
+        """Segment at a time [us] since the start, or None after its end."""
+        end = 0
+        for segment in self._segments:
+            end += segment.duration
+            if elapsed < end:
+                return segment
+        return None

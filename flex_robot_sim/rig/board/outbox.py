@@ -1,0 +1,70 @@
+"""What the board has to say: answers at once, events until they have arrived, the rest in turn."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from flex_robot_sim.rig.wire.frames import encode, wire_length
+from flex_robot_sim.rig.wire.line import Line
+from flex_robot_sim.rig.wire.protocol import Event, Health, Telemetry
+from flex_robot_sim.rig.wire.ticks import WRAP
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, State
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.wire.layout import Message
+
+BUFFER = 1024                       # of the transmitter; what does not fit is not sent  [B]
+RESERVED = 512                      # of it for answers and events                       [B]
+EVENT_REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0] * 1000
+EVENT_CAPACITY = CONSTANTS['EVENT_CAPACITY'][0]
+
+
+class Outbox:
+    """Frames on their way to the host, as fast as the line takes them."""
+
+    def __init__(self) -> None:
+        self.session = 0
+        self.dropped = 0
+        self.lost_events = 0
+        self.sequence = 0               # of the next frame
+        self._line = Line(BUFFER)
+        self._events: deque[Event] = deque()
+        self._number = 0
+        self._sent: int | None = None   # when the oldest event was sent last            [us]
+
+    def put(self, message: Message) -> bool:
+        """Queue a frame; return whether there was room."""
+        room = BUFFER - RESERVED * isinstance(message, (Telemetry, Health))
+        if len(self._line) + wire_length(type(message)) > room:
+            self.dropped += 1
+            return False
+        self._line.put(encode(message, self.session, self.sequence))
+        self.sequence = (self.sequence + 1) & 0xFFFF
+        return True
+
+    def happened(self, time: int, kind: EventKind, state: State, faults: Fault,
+                 detail: int) -> None:
+        """Remember an event [us]; where there is no room it is lost and counted."""
+        number = self._number
+        self._number = (number + 1) & 0xFFFF
+        if len(self._events) >= EVENT_CAPACITY:
+            self.lost_events += 1
+        else:
+            self._events.append(Event(number, time % WRAP, kind, state, faults, detail))
+
+    def acknowledged(self, number: int) -> None:
+        """Forget the event that was sent, if it has this number."""
+        if self._events and self._events[0].number == number and self._sent is not None:
+            self._events.popleft()
+            self._sent = None
+
+    def send_event(self, now: int) -> None:
+        """Queue the oldest event if it is new or has waited too long, at `now` [us]."""
+        due = self._sent is None or now - self._sent >= EVENT_REPEAT
+        if self._events and due and self.put(self._events[0]):
+            self._sent = now
+
+    def take(self, duration: float) -> bytes:
+        """Bytes that leave within `duration` [s]."""
+        return self._line.take(duration)

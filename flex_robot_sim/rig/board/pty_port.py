@@ -1,0 +1,181 @@
+"""
+A serial port that is none: a pseudo terminal under a name that stays.
+
+The name is a symbolic link in the user's runtime folder. It is locked as long as the port exists,
+so that two emulators never share one, and what a killed one left behind is taken over.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import select
+import stat
+import termios
+import tty
+from pathlib import Path
+
+from flex_robot_sim.exceptions import UsageError
+
+PORT_NAME = 'rig'
+LOCK = re.compile(r'(?:emulator )?(\d+)\n')        # and its process; the first ones had no word
+READ_SIZE = 65536
+
+
+def default_link() -> Path:
+    """Path of the link that `serial_port:=emulator` opens."""
+    runtime = os.environ.get('XDG_RUNTIME_DIR')
+    if runtime and os.access(runtime, os.W_OK):
+        return Path(runtime) / 'flex_robot_sim' / PORT_NAME
+    return Path('/tmp') / f'flex_robot_sim-{os.getuid()}' / PORT_NAME
+
+
+class PtyPort:
+    """One end of a pseudo terminal; the other is opened by its link, like a serial port."""
+
+    def __init__(self, link: str | Path | None = None) -> None:
+        """Open the terminal and its link; UsageError if another process has that link."""
+        self.link = Path(link) if link else default_link()
+        self.overflows = 0          # times that bytes were thrown away because nobody read
+        self._lock = self._locked()
+        self._master: int | None = None
+        self._slave: int | None = None
+        self.plug()
+
+    @property
+    def plugged(self) -> bool:
+        """Whether the terminal exists."""
+        return self._master is not None
+
+    def plug(self) -> None:
+        """Make a new terminal and let the link name it."""
+        if self.plugged:
+            return
+        self._master, self._slave = master, slave = os.openpty()
+        # raw before anybody opens it, or the first bytes are echoed; the slave stays open, or
+        # the master reads errors while nobody is connected
+        tty.setraw(slave, termios.TCSANOW)
+        os.set_blocking(master, False)
+        fresh = self.link.with_name(f'{self.link.name}.{os.getpid()}.new')
+        with contextlib.suppress(FileNotFoundError):
+            fresh.unlink()
+        fresh.symlink_to(os.ttyname(slave))
+        fresh.replace(self.link)            # in one step: nobody sees a missing link
+
+    def unplug(self) -> None:
+        """Take link and terminal away, as a pulled plug does."""
+        if self._master is None or self._slave is None:
+            return
+        self.link.unlink(missing_ok=True)
+        os.close(self._slave)
+        os.close(self._master)
+        self._master = self._slave = None
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self.unplug()
+        if self._lock is not None:
+            # the file stays: whoever unlinks a lock takes it from those who wait for it
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def read(self, most: int | None = None) -> bytes:
+        """Return all bytes that have come, or the first so many."""
+        data = b''
+        while self._master is not None and (most is None or len(data) < most):
+            try:
+                piece = os.read(self._master, READ_SIZE if most is None else most - len(data))
+            except OSError as error:
+                # nothing there, or the other end has gone away
+                if error.errno in (errno.EAGAIN, errno.EIO):
+                    break
+                raise
+            if not piece:
+                break
+            data += piece
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Send bytes; where nobody reads, old ones are lost and not the newest."""
+        while data and self._master is not None and self._slave is not None:
+            try:
+                data = data[os.write(self._master, data):]
+            except BlockingIOError:
+                self.overflows += 1
+                termios.tcflush(self._slave, termios.TCIFLUSH)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                self.overflows += 1
+                return
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for bytes, or until the time is over; return whether there are any."""
+        if self._master is None:
+            select.select([], [], [], seconds)
+            return False
+        return bool(select.select([self._master], [], [], seconds)[0])
+
+    def _locked(self):
+        """Return the lock of the link, for which nothing of anybody else is touched."""
+        folder = self.link.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._expect_our_place(folder.stat())
+            # a link in place of the lock would lead to another file
+            lock = os.open(f'{self.link}.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+                           | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        except OSError as error:
+            what = 'it is a link' if error.errno == errno.ELOOP else error.strerror
+            raise UsageError(f'{self.link}.lock cannot be made: {what}. '
+                             'Give another --link.') from error
+        try:
+            self._take(lock)
+        except BaseException:
+            os.close(lock)
+            raise
+        return lock
+
+    def _take(self, lock):
+        held = os.fstat(lock)
+        text = os.read(lock, 100).decode(errors='replace') if stat.S_ISREG(held.st_mode) else 'no'
+        owner = LOCK.fullmatch(text)
+        if held.st_uid != os.getuid() or held.st_nlink != 1 or text and not owner:
+            raise UsageError(f'{self.link}.lock is there and is no lock of an emulator of yours. '
+                             'Give another --link.')
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise UsageError(f'{self.link} belongs to an emulator that runs, process '
+                             f'{owner[1] if owner else "unknown"}. Stop it, or give another '
+                             '--link.') from error
+        self._expect_no_other_file()
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f'emulator {os.getpid()}\n'.encode(), 0)
+
+    def _expect_our_place(self, folder):
+        """Refuse a folder in which others can replace the link."""
+        if folder.st_uid not in (os.getuid(), 0):
+            raise UsageError(f'{self.link.parent} belongs to another user. Give another --link.')
+        # the group that a user has alone is no other
+        is_open = folder.st_mode & (0o002 if folder.st_gid == os.getgid() else 0o022)
+        if is_open and not folder.st_mode & stat.S_ISVTX:
+            raise UsageError(f'others may replace what is in {self.link.parent}. Give another '
+                             '--link.')
+
+    def _expect_no_other_file(self):
+        """Refuse to replace anything but the link of an emulator of this user."""
+        if not os.path.lexists(self.link):
+            return
+        if not self.link.is_symlink() or not os.readlink(self.link).startswith('/dev/'):
+            raise UsageError(f'{self.link} is there and is no link to a terminal. Give another '
+                             '--link.')
+        if self.link.lstat().st_uid != os.getuid():
+            raise UsageError(f'{self.link} belongs to another user. Give another --link.')

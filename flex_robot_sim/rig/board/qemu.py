@@ -1,0 +1,303 @@
+"""
+The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
+
+In lockstep time stands still until `step`; what a step does depends on nothing else than what it
+was given. Requests and answers go through two pipes, which the firmware opens as files of the
+host: the processor waits in a read, and a step costs two changes of the process and no more. In
+real time (qemu_port.py) the mailbox is written and read over QEMU's qtest socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import socket
+import struct
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.realtime.priority import BEFORE_ORDINARY, use_realtime_priority
+from flex_robot_sim.rig.board.firmware import build, missing_tools, symbol_address
+from flex_robot_sim.rig.errors import RigError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.wire.vocabulary import ResetCause
+
+PROGRAM = 'qemu-system-arm'
+PACKAGES = {PROGRAM: 'qemu-system-arm'}
+MACHINE = 'netduinoplus2'           # an STM32F405
+PATIENCE = 20.0                     # for one step, or for a boot                       [s]
+BOOTS_NOT = 'does not boot'
+
+# firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
+START = 0x5354524D
+REAL_TIME, LOCKSTEP = 0, 1
+REBOOT, HANG, CRASH, OVERFLOW = 1, 2, 4, 8
+HEAD = struct.Struct('<4xI24s24s')  # mode, pipes
+# time, bytes, faults, cause, boot; encoders, ADC, current, inputs
+WORLD = struct.Struct('<5I2i2IiI')
+WORD = struct.Struct('<I')
+OUT = struct.Struct('<4I3i')        # bytes, boots, cause, enabled; duty, step rate, steps
+TO_HOST, FROM_HOST = 2048, 4096     # bytes that one step can move
+WORLD_AT = HEAD.size
+RECEIVED_AT = WORLD_AT + 4
+PINS_AT = WORLD_AT + 20
+OUT_AT = WORLD_AT + WORLD.size
+TO_HOST_AT = OUT_AT + OUT.size
+FROM_HOST_AT = TO_HOST_AT + TO_HOST
+SIZE = FROM_HOST_AT + FROM_HOST
+
+# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
+# and ends itself with QEMU. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
+SUPERVISOR = """
+exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+{ read -r _ <&3; kill -9 "$child"; } 2>/dev/null & watcher=$!
+wait "$child"
+kill "$watcher" 2>/dev/null
+"""
+FIRST_DESCRIPTOR = 10
+
+
+@contextlib.contextmanager
+def _before_others():
+    """Give processes that are started here a real-time priority, if it is allowed."""
+    policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
+    refused = use_realtime_priority(BEFORE_ORDINARY)
+    try:
+        yield
+    finally:
+        if not refused:
+            os.sched_setscheduler(0, policy, parameter)
+
+
+class World(NamedTuple):
+    """What the pins of the processor are given."""
+
+    encoders: tuple[int, int] = (0, 0)      # since power-up                        [counts]
+    adc: tuple[int, int] = (32760, 32760)   # sums of ADC_CONVERSIONS conversions   [counts]
+    current: float = 0.0            # of the DC motor                               [A]
+    inputs: int = 0                 # protocol.Input: switches and button
+
+
+class Outputs(NamedTuple):
+    """What the firmware puts on its pins."""
+
+    duty: int                       # of the bridge                                 [1/DUTY_ONE]
+    step_rate: int                  # of the pulses                                 [1e-3 steps/s]
+    steps: int                      # pulses sent since boot
+    bridge: bool                    # the motor sees the duty; off: no current
+    stepper: bool                   # the driver holds the rotor
+
+
+def _around(at, data):
+    """Places and pieces of bytes that are laid into the ring from `at` on."""
+    first = FROM_HOST - at
+    return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
+
+
+class QemuMachine:
+    """
+    QEMU with the firmware in it. Close it, or use it in a `with`.
+
+    However this process ends, QEMU ends with it.
+    """
+
+    def __init__(self, image: str | Path | None = None, lockstep: bool = True, boot_id: int = 1,
+                 clock: int = 0, world: World | None = None) -> None:
+        """
+        Power up.
+
+        :param image: ELF file of the firmware; default: built from the sources.
+        :param clock: of the board at power-up [us].
+        """
+        problem = missing_tools(PACKAGES)
+        if problem:
+            raise RigError(problem)
+        image = build() if image is None else image
+        self._mailbox = symbol_address(image, 'mailbox')
+        self.outputs: Any = None    # Outputs, after the first step
+        self.boots = 0
+        self._boot_id, self._world = boot_id, world or World()
+        self._received, self._asking = 0, threading.Lock()
+        with contextlib.nullcontext() if lockstep else _before_others():
+            self._start(str(image))
+        try:
+            head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
+            self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
+                      + self._writing(0, WORD.pack(START)))
+            if lockstep:
+                self._answer(BOOTS_NOT)
+            else:
+                self._wait_for_boot()
+        except BaseException:
+            self.close()
+            raise
+
+    def step(self, world: World, clock: int, data: bytes = b'') -> bytes:
+        """
+        Go on to a board time [us] after sending bytes; return what the firmware has sent.
+
+        At most one control step is done, whatever the distance.
+        """
+        return self._asked_for(world, clock, data)
+
+    def reboot(self, clock: int, boot_id: int, cause: ResetCause) -> None:
+        """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
+        self._boot_id = boot_id
+        self._asked_for(self._world, clock, faults=REBOOT, cause=int(cause))
+
+    def hang(self, clock: int) -> None:
+        """Let the firmware hang until its watchdog resets the processor."""
+        self._asked_for(self._world, clock, faults=HANG)
+
+    def crash(self, clock: int) -> None:
+        """Let the firmware meet an instruction that does not exist."""
+        self._asked_for(self._world, clock, faults=CRASH)
+
+    def overflow(self, clock: int) -> None:
+        """Let the stack of the firmware grow out of the memory."""
+        self._asked_for(self._world, clock, faults=OVERFLOW)
+
+    def set_world(self, world: World) -> None:
+        """In real time: what the pins are given from now on."""
+        self._world = world
+        self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
+
+    def read_outputs(self) -> Outputs:
+        """In real time: return the present Outputs; in lockstep they are in `outputs`."""
+        self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
+        return self.outputs
+
+    def receive(self, data: bytes) -> None:
+        """In real time: give bytes to the serial port, at most FROM_HOST at once."""
+        lines = ''
+        for byte_at, piece in _around(self._received % FROM_HOST, data):
+            lines += self._writing(FROM_HOST_AT + byte_at, piece)
+        self._received = (self._received + len(data)) % 2**32
+        self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
+
+    def read_sent(self) -> bytes:
+        """In real time: wait for what the firmware sends; b'' when QEMU has ended."""
+        return self._answers.read(4096)
+
+    def stop(self) -> None:
+        """End QEMU; whoever waits for it sees that."""
+        self._process.stdin.close()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End QEMU and let go of everything."""
+        self.stop()
+        for end in (self._process.stderr, self._qtest, self._requests, self._answers):
+            end.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _start(self, image):
+        self._qtest, qtest = socket.socketpair()
+        self._qtest.settimeout(PATIENCE)
+        (to_read, requests), (answers, to_write) = os.pipe(), os.pipe()
+        self._requests, self._answers = os.fdopen(requests, 'wb', 0), os.fdopen(answers, 'rb', 0)
+        self._poll = select.poll()
+        self._poll.register(self._answers, select.POLLIN)
+        theirs = [qtest.detach(), to_read, to_write]
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in theirs]
+        self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
+        command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
+                   '-monitor', 'none', '-serial', 'none', '-no-user-config',
+                   '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
+                   '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
+        # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
+        self._process = subprocess.Popen(
+            ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+            pass_fds=numbers)
+        for end in (*theirs, *numbers):
+            os.close(end)
+
+    def _packed_world(self, clock, received=0, faults=0, cause=0):
+        world = self._world
+        return WORLD.pack(clock % 2**32, received, faults, cause, self._boot_id, *world.encoders,
+                          *world.adc, round(world.current * 1000), world.inputs)
+
+    def _asked_for(self, world, clock, data=b'', faults=0, cause=0):
+        if len(data) > FROM_HOST:
+            raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
+        self._world = world
+        with self._named_errors():
+            self._requests.write(self._packed_world(clock, len(data), faults, cause) + data)
+        return self._answer('does not finish its step')
+
+    def _answer(self, problem):
+        """Wait for the answer, keep the outputs and return the bytes to the host."""
+        data, size = b'', OUT.size
+        with self._named_errors():
+            while len(data) < size:
+                if not self._poll.poll(PATIENCE * 1000):
+                    raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+                piece = self._answers.read(OUT.size + TO_HOST)
+                if not piece:
+                    raise ConnectionError
+                data += piece
+                if len(data) >= OUT.size:
+                    size = OUT.size + self._take(data[:OUT.size])
+        return data[OUT.size:]
+
+    def _take(self, out):
+        """Keep what the firmware says of itself; return how many bytes go to the host."""
+        sent, self.boots, _, enabled, duty, step_rate, steps = OUT.unpack(out)
+        self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
+        return sent
+
+    def _wait_for_boot(self):
+        deadline = time.monotonic() + PATIENCE
+        while not (self.read_outputs() and self.boots):
+            if time.monotonic() > deadline:
+                raise RigError(f'the firmware in QEMU {BOOTS_NOT} within {PATIENCE:g} s')
+
+    def _reading(self, at, size):
+        """Line that reads a block at an offset in the mailbox."""
+        return f'read {self._mailbox + at:#x} {size:#x}\n'
+
+    def _writing(self, at, data):
+        """Line that writes a block at an offset in the mailbox."""
+        return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
+
+    def _ask(self, lines):
+        """Send lines of the qtest protocol, and return the bytes in each answer."""
+        count, data = lines.count('\n'), b''
+        with self._asking, self._named_errors():
+            self._qtest.sendall(lines.encode())
+            while data.count(b'\n') < count:
+                piece = self._qtest.recv(4096)
+                if not piece:
+                    raise ConnectionError
+                data += piece
+        answers = data.split(b'\n')[:-1]
+        assert len(answers) == count and all(answer.startswith(b'OK') for answer in answers)
+        return [bytes.fromhex(answer[5:].decode()) for answer in answers]     # OK 0x...
+
+    @contextlib.contextmanager
+    def _named_errors(self):
+        try:
+            yield
+        except OSError as error:
+            said = ''
+            if not isinstance(error, TimeoutError):
+                # QEMU is gone: let the supervisor end too, so that its words are complete
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+                said = self._process.stderr.read().decode(errors='replace').strip()
+            reason = said.splitlines()[0] if said else 'it does not answer'
+            raise RigError(f'QEMU has failed: {reason}') from error

@@ -1,0 +1,75 @@
+"""The firmware in QEMU as a serial port: in real time, behind a pseudo terminal like any other."""
+
+import contextlib
+import threading
+import time
+from pathlib import Path
+
+from flex_robot_sim.rig.board.pty_port import PtyPort
+from flex_robot_sim.rig.board.qemu import QemuMachine, World
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
+
+PIECE = 256                         # bytes that go to the board at once
+
+
+class QemuPort:
+    """
+    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
+
+    What nobody reads is thrown away, because a pipe that is not drained would freeze QEMU.
+    """
+
+    def __init__(self, link: str | Path | None = None, image: str | Path | None = None,
+                 boot_id: int = 1, clock: int = 0, world: World | None = None) -> None:
+        """
+        Power up behind `link`; default: the name that `serial_port:=emulator` opens.
+
+        :param clock: of the board at power-up [us].
+        """
+        self.port = PtyPort(link)
+        self._ended = threading.Event()
+        try:
+            self.machine = QemuMachine(image, False, boot_id, clock, world)
+        except BaseException:
+            self.port.close()
+            raise
+        self._threads = [threading.Thread(target=work, name=f'qemu {work.__name__}', daemon=True)
+                         for work in (self._to_host, self._to_board)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def link(self) -> str:
+        """Path of the port."""
+        return str(self.port.link)
+
+    def close(self) -> None:
+        """End QEMU and take the port away."""
+        self._ended.set()
+        self.machine.stop()
+        for thread in self._threads:
+            thread.join()
+        self.machine.close()
+        self.port.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def _to_host(self):
+        while data := self.machine.read_sent():
+            self.port.write(data)
+
+    def _to_board(self):
+        """Give bytes to the board no faster than its line brings them."""
+        with contextlib.suppress(RigError):     # QEMU has ended
+            while not self._ended.is_set():
+                if self.port.wait(0.05):
+                    data = self.port.read()
+                    for at in range(0, len(data), PIECE):
+                        piece = data[at:at + PIECE]
+                        self.machine.receive(piece)
+                        time.sleep(len(piece) / BYTES_PER_SECOND)

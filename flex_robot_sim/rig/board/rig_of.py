@@ -1,0 +1,21 @@
+"""The emulated rig of a robot description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flex_robot_sim.core.assembly import load
+from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.bench.parts import BenchParts
+
+
+def rig_of(robot: str | Path = 'rig', seed: int = 0,
+           parts: BenchParts | None = None) -> EmulatedRig:
+    """Return an EmulatedRig whose bench carries this robot, with noise of this seed."""
+    return EmulatedRig(Bench(load(robot), parts, seed,
+                             conversions=CONVERSIONS))

@@ -1,0 +1,64 @@
+"""Work that must not hold up the reader of the port: a thread that takes what is left for it."""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+CAPACITY = 4096             # items that wait; beyond, the oldest are lost
+
+log = logging.getLogger(__name__)
+
+
+class Batches:
+    """A thread that handles, every now and then, all items that were put since."""
+
+    def __init__(self, name: str, period: float, handle: Callable[[list[Any]], object]) -> None:
+        """
+        Start the thread.
+
+        :param period: from one look to the next [s].
+        :param handle: called with a list of items, oldest first.
+        """
+        self.lost = 0               # items for which there was no room
+        self.period = period
+        self._handle = handle
+        self._items: deque[Any] = deque()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, item: object) -> None:
+        """Leave an item; any thread may call this."""
+        if len(self._items) >= CAPACITY:
+            self._items.popleft()
+            self.lost += 1
+        self._items.append(item)
+
+    def close(self) -> None:
+        """Handle what is left, and stop; may be called twice."""
+        self._closing.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self):
+        due = time.monotonic() + self.period
+        while not self._closing.wait(max(0.0, due - time.monotonic())):
+            self._handle_all()
+            # a look that has become late is not made up for
+            late = max(0.0, time.monotonic() - due)
+            due += self.period * (1 + late // self.period)
+        self._handle_all()
+
+    def _handle_all(self):
+        items = []
+        while self._items:
+            items.append(self._items.popleft())
+        if not items:
+            return
+        try:
+            self._handle(items)
+        except Exception:           # a fault of the handler; the link goes on without it
+            log.exception('%s failed', self._thread.name)

@@ -1,0 +1,313 @@
+"""
+The bench as an arm: efforts in, states out, over a link that may come and go.
+
+Everything hangs on the telemetry: each reading makes a state, and while the board is armed every
+few readings a set point. So without fresh readings there are neither states nor set points, and
+the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
+never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
+and stays so. It is refused while commands ask for more than a little, because a controller that
+has waited with an old target would throw the arm at the moment of arming.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.realtime.timing import Samples
+from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, board_limits
+from flex_robot_sim.rig.bench.parts import SLIDE, BenchParts
+from flex_robot_sim.rig.calibration.calibration import Calibration, nominal
+from flex_robot_sim.rig.calibration.file import read_calibration
+from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, sensor_names
+from flex_robot_sim.rig.host.commands import describe_faults, state_name
+from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
+from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.ticks import elapsed
+from flex_robot_sim.rig.wire.vocabulary import (
+    MOVING,
+    EventKind,
+    Fault,
+    Input,
+    Joint,
+    ResetCause,
+    State,
+)
+from flex_robot_sim.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
+
+ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
+ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
+EVENTS_KEPT = 100
+NONE = 0.0, 0.0
+HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
+
+
+@dataclass(frozen=True)
+class BridgeSettings(Settings):
+    """How the bench is used as an arm."""
+
+    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
+                                           'emulator: an emulated bench of its own')
+    emulator_faults: tuple = setting((), 'what goes wrong on the emulator, NAME=VALUE@SECONDS',
+                                     of=str)
+    calibration_file: str = setting('', 'YAML file of flexsim rig calibrate; empty: data sheets')
+    board_parameters: tuple = setting((), 'NAME=VALUE of the board, given to it after each boot',
+                                      of=str)
+    zero_pose: tuple = setting((0.15, 0.0), 'where slide and turn stand when zero is called',
+                               'm, rad')
+    setpoint_rate: float = setting(200.0, 'of the set points while armed', 'Hz', above=0.0)
+    command_timeout: float = setting(
+        0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0)
+    enable_effort: float = setting(
+        0.25, 'share of its limit that the commanded effort of a joint may have when it is armed',
+        above=0.0)
+    log_file: str = setting('', 'new file for all telemetry, 3 MB in a minute, which flexsim rig '
+                                'compare reads; empty: none')
+
+
+class RigState(NamedTuple):
+    """The bench at one moment."""
+
+    reading: Reading
+    duration: float             # since the last reading, by the clock of the board [s]
+    is_first: bool              # after a gap, or just after the counts got another origin
+    position: tuple[float, float]     # of slide and turn [m, rad]
+    velocity: tuple[float, float]     # [m/s, rad/s]
+    effort: tuple[float, float]     # that the motors make [N, N m]
+
+
+class RigBridge:
+    """One bench."""
+
+    def __init__(self, arm: ArmModel, calibration: Calibration, port: str,
+                 settings: BridgeSettings | None = None, link_settings: LinkSettings | None = None,
+                 drive_settings: DriveSettings | None = None,
+                 estimator_settings: EstimatorSettings | None = None,
+                 on_state: Callable[[RigState], object] | None = None) -> None:
+        """
+        Connect; RigError says in one line what is in the way.
+
+        :param arm: ArmModel of the bench; calibration: its Calibration; port: name of the port.
+        :param on_state: called with each RigState, by the thread that reads: be quick.
+        """
+        sensor_names(arm, calibration)
+        self.arm, self.calibration = arm, calibration
+        self.settings = settings or BridgeSettings()
+        self.drives = Drives(arm, calibration, drive_settings)
+        self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
+                                     self.settings.command_timeout)
+        # (level, line), for whoever logs them
+        self.events: deque[tuple[str, str]] = deque(maxlen=EVENTS_KEPT)
+        self._joints = JointTracker(calibration, estimator_settings or EstimatorSettings())
+        self.readings = 0                           # that have come
+        self.work = Samples()                       # that a reading makes, messages included [s]
+        self._on_state = on_state
+        self._ticks: int | None = None              # of the last reading                   [us]
+        self._due = self._last = 0.0                # set points, by the clock of the board [s]
+        self._board_time = 0.0                      # since the first reading               [s]
+        self._quiet_until = 0.0                     # states are of no use before           [s]
+        self._effort = NONE
+        self._is_linked = False
+        parameters = parameter_values(self.settings.board_parameters)
+        self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
+                            self._on_event)
+        self._is_linked = True
+        try:
+            for parameter, value in parameters.items():
+                self.link.write_parameter(parameter, value)
+        except BaseException:
+            self.link.close()
+            raise
+        self.events.extend(('warning', line)
+                           for line in foreign_scales(self.link.board, calibration.parts))
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether the outputs of the board are on, as far as the newest telemetry says."""
+        return self.board_state in MOVING
+
+    @property
+    def board_state(self) -> State | None:
+        """State of the board; None without a reading."""
+        reading = self.link.reading
+        return reading.message.state if reading else None
+
+    @property
+    def unhomed(self) -> tuple[str, ...]:
+        """Names of the joints without an origin, whose soft limits do not hold either."""
+        reading = self.link.reading
+        inputs = reading.message.inputs if reading else Input(0)
+        return tuple(name for name, bit in zip(self.arm.joint_names, HOMED) if not inputs & bit)
+
+    def command(self, names: Sequence[str], efforts: Sequence[float]) -> None:
+        """Take efforts by joint name [N, N m]; CommandError if unusable."""
+        self.commands.offer(names, efforts, time.monotonic())
+
+    def enable(self, is_on: bool) -> str:
+        """Arm or disarm; return a line that says what it is now. RigError if refused."""
+        if not is_on:
+            self.link.disarm()
+            return 'disarmed: the motors are off'
+        self._refuse_jerk()
+        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
+        self.commands.forget()
+        self.link.arm()
+        self._wait_until_armed()
+        unhomed = self.unhomed
+        if unhomed:
+            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so '
+                    'that positions count from where the board booted. Disarm and call zero')
+        return 'armed: commands move the motors'
+
+    def _wait_until_armed(self):
+        """Let the states say that commands move the arm, before somebody sends a target."""
+        end = time.monotonic() + ARMED_WITHIN
+        while self.board_state != State.ARMED and time.monotonic() < end:
+            time.sleep(1e-3)
+
+    def zero(self) -> str:
+        """Tell the board that the joints stand in the zero pose, which makes them homed."""
+        encoders = self.calibration.slide, self.calibration.turn
+        for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
+            self.link.zero(joint, round(place * encoder.scale + encoder.zero))
+        self._quiet_until = self._board_time + ORIGIN_PAUSE
+        slide, turn = self.settings.zero_pose
+        return f'the joints stand at {slide:g} m and {turn:g} rad'
+
+    def clear(self) -> str:
+        """Forget the latched faults whose cause is gone; the board stays disarmed."""
+        if self.link.state == LinkState.DISPLACED:
+            self.link.reconnect()
+            return 'the board is ours again, and disarmed'
+        self.link.clear()
+        return 'no fault is latched; enable to arm'
+
+    def load_profile(self, segments: Iterable[Segment]) -> int:
+        """Give the board a profile; return its CRC."""
+        return self.link.load_profile(segments)
+
+    def start_profile(self, crc: int) -> str:
+        """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
+        self.link.start_profile(crc)
+        return 'the board plays the profile'
+
+    def close(self) -> None:
+        """Disarm and let go of the port; may be called twice."""
+        self.link.close()
+
+    def _refuse_jerk(self):
+        """Raise CommandError if commands would throw the arm at the moment of arming."""
+        efforts = self.commands.efforts(time.monotonic())
+        for name, effort, limit in zip(self.arm.joint_names, efforts, effort_limits(self.arm)):
+            if abs(effort) > self.settings.enable_effort * limit:
+                raise CommandError(f'"{name}" is commanded {effort:.3g} [N, N m] while it stands. '
+                                   'Let the controller hold it where it is, then enable')
+
+    def _on_reading(self, reading):
+        begun, message = time.monotonic(), reading.message
+        duration = 0.0 if self._ticks is None else elapsed(message.time, self._ticks) * 1e-6
+        self._ticks = message.time
+        self.readings += 1
+        self._board_time += duration
+        self._joints.take(message, duration)
+        self._drive(message)
+        if self._on_state is not None:
+            is_first = self._joints.has_restarted or self._board_time < self._quiet_until
+            self._on_state(RigState(reading, duration, is_first, self._joints.position,
+                                    self._joints.velocity, self._effort))
+        self.work.add(time.monotonic() - begun)
+
+    def _drive(self, message):
+        """Send a set point where one is due, and note the efforts that the motors make."""
+        if not self._is_linked or message.state == State.ARMED and not self._is_due():
+            return
+        velocity = self._joints.velocity
+        if message.state == State.ARMED:
+            wanted = self.drives.set_point(
+                self.commands.efforts(time.monotonic()), velocity, message.step_rate,
+                self._board_time - self._last)
+            self._last = self._board_time
+            self.link.drive(wanted.duty, wanted.step_rate)
+            self._effort = wanted.effort
+            return
+        self.drives.stand()
+        self._effort = NONE
+        self._last = self._board_time
+        if message.state in MOVING:
+            self._effort = self.drives.force(message.duty, velocity[SLIDE]), 0.0
+            if self._is_due():
+                self.link.alive()
+
+    def _is_due(self):
+        if self._board_time < self._due:
+            return False
+        self._due = max(self._due, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
+        return True
+
+    def _on_event(self, event):
+        if event.kind == EventKind.FAULT:
+            self.events.append(('error', 'the board stopped. '
+                                f'{describe_faults(Fault(event.detail))}'))
+        elif event.kind == EventKind.STATE:
+            self.events.append(('info', f'the board is {state_name(event.state)}'))
+        elif event.kind == EventKind.BOOT:
+            self.events.append(('warning', f'the board has booted, by '
+                                f'{ResetCause(event.detail).name}: it is disarmed and not homed'))
+        elif event.kind == EventKind.PROFILE_DONE:
+            self.events.append(('info', f'the profile is done, {event.detail} segments'))
+        elif event.kind == EventKind.HOMING_LOST:
+            self.events.append(('error', f'{Joint(event.detail).name} has lost its origin'))
+
+
+def calibration_of(settings: BridgeSettings, arm: ArmModel) -> Calibration:
+    """Calibration that BridgeSettings name: of a file, or from data sheets."""
+    if settings.calibration_file:
+        return read_calibration(settings.calibration_file)
+    lengths = {f'{link}/{sensor.name}': sensor.end - sensor.start for link in arm.segments
+               for sensor in arm.description.beam(link).sensors}
+    return nominal(BenchParts(), lengths)
+
+
+def parameter_values(words: Iterable[str]) -> dict[Parameter, int]:
+    """{Parameter: value} of words NAME=VALUE; SettingError says what is wrong with one."""
+    values = {}
+    for word in words:
+        name, _, text = word.partition('=')
+        if name not in Parameter.__members__:
+            raise SettingError(f'board_parameters: no parameter "{name}". Known: '
+                               f'{", ".join(Parameter.__members__)}')
+        parameter = Parameter[name]
+        about = PARAMETERS[parameter]
+        try:
+            values[parameter] = value = int(text)
+        except ValueError as error:
+            raise SettingError(f'board_parameters: "{word}" is not NAME=VALUE with a whole '
+                               'number') from error
+        if not about.least <= value <= about.most:
+            raise SettingError(f'board_parameters: {word} must be {about.least} to {about.most}: '
+                               f'{about.meaning}{about.unit and f" [{about.unit}]"}')
+    return values
+
+
+def foreign_scales(board: HelloAck, parts: BenchParts) -> list[str]:
+    """
+    Return a line for each scale of a board that is not that of the parts of a calibration.
+
+    :param board: HelloAck; parts: BenchParts.
+    """
+    scales = (('encoder counts', board.counts_per_turn, parts.encoder_counts),
+              ('steps', board.steps_per_turn, parts.steps_per_turn))
+    return [f'the board has {theirs} {name} in a turn, and the calibration {ours}: one of them is '
+            'of another bench' for name, theirs, ours in scales if theirs != ours]

@@ -1,0 +1,142 @@
+"""
+An experiment against the simulation of it: the same inputs, and how far the two are apart.
+
+The simulated bench starts where the real one was when the motors were switched on, gets the duties
+and pulses of the log and runs freely, so that everything that is wrong with the model comes
+together. Chu and others, section 4, compare such curves of their bench (figures 19 to 22) and find
+the steady states about 3.5 % apart.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.bench.drives import Drives
+from flex_robot_sim.rig.bench.parts import SLIDE
+from flex_robot_sim.rig.bridge.bridge import RigState
+from flex_robot_sim.rig.bridge.experiment_log import Experiment, durations
+from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
+from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, JointTracker
+from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
+from flex_robot_sim.rig.wire.vocabulary import MOVING
+
+STEADY = 0.1                # share of a run at its end over which the steady state is a mean
+LEAST = 1e-9                # range below which a quantity did not move
+
+
+class Quantity(NamedTuple):
+    """One thing that was measured and simulated."""
+
+    name: str
+    unit: str
+    bench: np.ndarray           # (k,)
+    simulation: np.ndarray      # (k,)
+
+    @property
+    def difference(self) -> np.ndarray:
+        """Bench less simulation, (k,)."""
+        return self.bench - self.simulation
+
+    def figures(self, runs: Sequence[slice]) -> dict[str, float]:
+        """
+        Figures of the difference, nan where the bench did not move or a sensor was broken.
+
+        :param runs: slices of the rows between switching on and off.
+        """
+        # within a run: in between, a new origin or a hand may have moved it
+        span = float(np.max([np.ptp(self.bench[run]) for run in runs]))
+        rms = float(np.sqrt(np.mean(self.difference**2)))
+        ends = [self.difference[run.stop - max(1, round(STEADY * (run.stop - run.start))):run.stop]
+                for run in runs]
+        steady = float(np.mean([abs(end.mean()) for end in ends]))
+        share = 100.0 / span if span > LEAST else np.nan
+        return {'range': span, 'rms_difference': rms,
+                'largest_difference': float(np.abs(self.difference).max()),
+                'rms_percent': rms * share, 'steady_percent': steady * share}
+
+
+class Comparison(NamedTuple):
+    """A whole experiment, the rows in which the motors were on."""
+
+    time: np.ndarray            # since the motors were switched on first [s], (k,)
+    duty: np.ndarray            # of the DC motor, (k,)
+    step_rate: np.ndarray       # of the stepper [steps/s], (k,)
+    runs: tuple[slice, ...]     # from switching on to off, or to a gap
+    quantities: tuple[Quantity, ...]
+    missing: float              # of the log while the motors were on [s]
+
+
+def compare(experiment: Experiment, estimator: str = 'least_squares') -> Comparison:
+    """Simulate an Experiment and return both; UsageError if the motors were never on."""
+    arm, calibration = experiment.arm, experiment.calibration
+    shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
+    twin = Twin(arm, calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0))
+    time, rows, missing, was_on, on = 0.0, [], 0.0, False, 0
+    for state in states_of(experiment):
+        time += state.duration
+        is_on = state.reading.message.state in MOVING
+        if is_on and was_on and state.duration > LONGEST:
+            missing += state.duration
+        was_on = is_on
+        on += is_on
+        shapes.take(state)
+        shape = shapes.link_state
+        residual = twin.take(state, shape)
+        message = state.reading.message
+        if is_on and residual is not None:
+            rows.append((time, message.duty, message.step_rate, *state.position,
+                         *shape.curvature, shape.tip[1], *residual.position,
+                         *residual.curvature, residual.tip))
+    if len(rows) < 2 <= on:
+        raise UsageError('the flex sensors do not tell the shape of the link at any time at which '
+                         'the motors were on. Mend the sensor, or take --estimator kalman.')
+    if len(rows) < 2:
+        raise UsageError('the motors were never on in this log: there is nothing to compare.')
+    table = np.array(rows)
+    names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
+             (f'{shapes.link}/tip_deflection', 'm')]
+    bench, residual = np.split(table[:, 3:], 2, axis=1)
+    quantities = tuple(Quantity(name, unit, measured, measured - off) for (name, unit), measured,
+                       off in zip(names, bench.T, residual.T))
+    return Comparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
+                      _runs(table[:, 0]), quantities, missing)
+
+
+def states_of(experiment: Experiment) -> Iterator[RigState]:
+    """Yield a RigState for each reading, as the bridge makes them."""
+    tracker = JointTracker(experiment.calibration, EstimatorSettings())
+    drives = Drives(experiment.arm, experiment.calibration)
+    for reading, duration in zip(experiment.readings, durations(experiment.readings)):
+        message = reading.message
+        tracker.take(message, duration)
+        effort = 0.0, 0.0
+        if message.state in MOVING:
+            effort = drives.force(message.duty, tracker.velocity[SLIDE]), 0.0
+        yield RigState(reading, duration, tracker.has_restarted, tracker.position,
+                       tracker.velocity, effort)
+
+
+def _runs(times):
+    """Slices of rows that follow each other without a gap."""
+    steps = np.diff(times)
+    edges = np.flatnonzero(steps > 5.0 * np.median(steps)) + 1
+    ends = [0, *edges.tolist(), len(times)]
+    return tuple(slice(a, b) for a, b in zip(ends, ends[1:]))
+
+
+def summary(comparison: Comparison) -> dict[str, Any]:
+    """What `flexsim rig compare` prints, as JSON may hold it: nan is None."""
+    def plain(value):
+        return value if np.isfinite(value) else None
+    return {
+        'duration_s': float(sum(np.ptp(comparison.time[run]) for run in comparison.runs)),
+        'readings': len(comparison.time),
+        'runs': len(comparison.runs),
+        'missing_s': comparison.missing,
+        'quantities': {
+            quantity.name: {'unit': quantity.unit, **{
+                name: plain(value) for name, value in quantity.figures(comparison.runs).items()}}
+            for quantity in comparison.quantities},
+    }

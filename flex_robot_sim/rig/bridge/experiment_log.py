@@ -1,0 +1,176 @@
+"""
+The log of an experiment: telemetry as it came, raw counts and all, as CSV under one line of JSON.
+
+The first line is a comment with what is needed to read the rest years later: robot description,
+which of its terms live, gravity and calibration. Each row is one TELEMETRY after two times; units
+are those of docs/rig_protocol.md. 500 rows in a second are 3 MB in a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.core.assembly import GRAVITY, build_arm
+from flex_robot_sim.description import read_description, read_text
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.files import read_bytes
+from flex_robot_sim.rig.bridge.batches import Batches
+from flex_robot_sim.rig.calibration.calibration import Calibration
+from flex_robot_sim.rig.calibration.file import calibration_of_tree
+from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.protocol import NO_SESSION, Telemetry
+from flex_robot_sim.rig.wire.ticks import elapsed
+from flex_robot_sim.rig.wire.vocabulary import Fault, Input, State
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+FORMAT = 1
+FIELDS = Telemetry._fields
+COLUMNS = ('stamp', 'arrived', *FIELDS)     # both [s], on a clock that never jumps
+FLUSH_PERIOD = 0.25                         # [s]
+
+
+class ExperimentLog:
+    """A log that is written while the experiment runs."""
+
+    def __init__(self, path: str | Path, arm: ArmModel, calibration: Calibration) -> None:
+        """
+        Begin the file; UsageError if it cannot be written, or is there already.
+
+        :param arm: ArmModel of the bench; whatever it was made of, its URDF is kept, xacro
+            expanded.
+        """
+        self.path, self.rows = Path(path), 0
+        about = {'format': FORMAT, 'robot': arm.description.text, 'coupling': arm.coupling,
+                 'gravity': (-arm.arrays.rising[3:]).tolist(), 'calibration': asdict(calibration)}
+        try:
+            # open until `close`
+            self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
+            self._file.write(f'# {json.dumps(about)}\n{",".join(COLUMNS)}\n')
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(f'log file {path}: {error.strerror}. Name a new file in a folder '
+                             'that exists.') from error
+        self.failure = ''               # why nothing is written any more
+        self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
+
+    def put(self, reading: Reading) -> None:
+        """Add a Reading; it is written soon, by another thread."""
+        self._batches.put(reading)
+
+    def close(self) -> None:
+        """Write what is left; may be called twice."""
+        self._batches.close()
+        try:
+            self._file.close()
+        except OSError as error:        # what a full disk has left in the buffer
+            self._failed(error)
+
+    def _write(self, readings):
+        if self.failure:
+            return
+        try:
+            self._file.writelines(
+                f'{reading.stamp:.6f},{reading.arrived:.6f},'
+                f'{",".join(_text(value) for value in reading.message)}\n' for reading in readings)
+            self._file.flush()
+            self.rows += len(readings)
+        except OSError as error:
+            self._failed(error)
+
+    def _failed(self, error):
+        self.failure = self.failure or f'log file {self.path}: {error.strerror}'
+
+
+class Experiment(NamedTuple):
+    """A log that was read."""
+
+    arm: ArmModel
+    calibration: Calibration
+    readings: list[Reading]     # in their order
+
+
+def read_experiment(path: str | Path, robot: str = '',
+                    calibration: Calibration | None = None) -> Experiment:
+    """
+    Return the Experiment in a file; UsageError says which line is wrong.
+
+    :param robot: to be compared with instead of the one in the log; likewise calibration.
+    """
+    try:
+        text = read_bytes(path).decode()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, 'strerror', None) or 'it is no text'
+        raise UsageError(f'{path}: cannot be read: {reason}.') from error
+    # not by str.splitlines, which knows a dozen ends of a line
+    first, header, *lines = [*text.split('\n'), '']
+    about = _about(path, first)
+    if tuple(header.strip().split(',')) != COLUMNS:
+        raise UsageError(f'{path}:2: the columns must be {",".join(COLUMNS)}.')
+    # a log whose writer was killed may end within a line
+    del lines[-2:]
+    readings = [_reading(path, number, line) for number, line in enumerate(lines, 3)]
+    if len(readings) < 2:
+        raise UsageError(f'{path}: there is no experiment in it: {len(readings)} rows.')
+    if not robot and not about.get('robot'):
+        raise UsageError(f'{path}:1: the log does not hold the robot. Name it.')
+    try:
+        # a log may come from anybody: only the user names files; earlier ones know the robot only
+        arm = build_arm(read_description(robot) if robot else read_text(about['robot']),
+                        about.get('coupling', 'shortening'), about.get('gravity', GRAVITY))
+        return Experiment(arm, calibration or calibration_of_tree(
+            about.get('calibration'), 'calibration'), readings)
+    except (TypeError, ValueError) as error:        # of what stands where text or a list belongs
+        raise UsageError(f'{path}:1: the robot is not whole.') from error
+    except FlexRobotSimError as error:
+        raise UsageError(f'{path}:1: {error}') from error
+
+
+def _about(path, line):
+    try:
+        about = json.loads(line[1:]) if line.startswith('#') else None
+    except (ValueError, RecursionError):
+        about = None
+    if not isinstance(about, dict) or about.get('format') != FORMAT:
+        raise UsageError(f'{path}:1: this is no log of an experiment of this version.')
+    return about
+
+
+def _reading(path, number, line):
+    try:
+        stamp, arrived, *words = line.split(',')
+        values = dict(zip(FIELDS, words))
+        if len(words) != len(FIELDS):
+            raise ValueError
+        message = Telemetry(**{
+            name: _KINDS[name](int(word)) if name in _KINDS else
+            float(word) if Telemetry.__annotations__[name].__origin__ is float else int(word)
+            for name, word in values.items()})
+        encode(message, NO_SESSION, 0)          # what no board can send is no telemetry
+        if not (math.isfinite(float(stamp)) and math.isfinite(float(arrived))):
+            raise ValueError
+        return Reading(message, float(stamp), float(arrived))
+    except (ValueError, OverflowError, UsageError) as error:
+        raise UsageError(f'{path}:{number}: this is no row of telemetry.') from error
+
+
+_KINDS = {'state': State, 'inputs': Input, 'faults': Fault}
+
+
+def _text(value):
+    return str(int(value)) if isinstance(value, int) else f'{value:.6g}'
+
+
+def durations(readings: Sequence[Reading]) -> np.ndarray:
+    """Time since the reading before (k,), by the clock of the board, 0 for the first [s]."""
+    ticks = np.array([reading.message.time for reading in readings], np.int64)
+    return np.append(0.0, elapsed(ticks[1:], ticks[:-1]) * 1e-6)

@@ -1,0 +1,164 @@
+"""
+The model beside the bench: the same inputs, and how far it is off.
+
+The twin is the simulated bench without its sensors. It gets what the board has really put on the
+motors, duty and pulses, not what was commanded, so that only the model and its parameters are
+judged. When pulses came between two readings is told by their rate: spread evenly, they would
+shake the strip by more than the flex sensors resolve. Left alone, an open loop drifts; so the twin
+is drawn towards the estimate of the bench with a time constant, and the residual is what has come
+together over about that time. Without a time constant it runs freely from the moment at which the
+motors are switched on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive
+from flex_robot_sim.rig.bench.parts import TURN
+from flex_robot_sim.rig.wire.vocabulary import MOVING
+from flex_robot_sim.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.rig.bridge.bridge import RigState
+    from flex_robot_sim.rig.calibration.calibration import Calibration
+    from flex_robot_sim.rig.estimation.shape_tracker import BentLink
+
+
+@dataclass(frozen=True)
+class TwinSettings(Settings):
+    """The model beside the bench."""
+
+    twin: bool = setting(False, 'whether the model runs beside the bench')
+    twin_time_constant: float = setting(
+        1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
+        'on', 's', at_least=0.0)
+    twin_rate: float = setting(50.0, 'rate of the residual', 'Hz', above=0.0)
+
+
+class Residual(NamedTuple):
+    """Bench less twin, and the twin itself."""
+
+    position: np.ndarray        # (2,) [m, rad]
+    velocity: np.ndarray        # (2,) [m/s, rad/s]
+    curvature: np.ndarray       # (k,) of the flex sensors [1/m]
+    tip: float                  # across, in the plane of the sensors [m]
+    twin_position: np.ndarray   # (2,) [m, rad]
+    twin_tip: float             # [m]
+
+
+class Twin:
+    """A bench in software that follows one in hardware."""
+
+    def __init__(self, arm: ArmModel, calibration: Calibration, link: str,
+                 settings: TwinSettings | None = None, formulation: str = 'recursion') -> None:
+        """
+        Prepare for an ArmModel, the Calibration of the bench and the name of its link.
+
+        :param formulation: equations of motion of the twin.
+        """
+        self.settings = settings or TwinSettings()
+        self.restarts = 0               # times that the twin was put where the bench is
+        self._arm, self._link = arm, link
+        self._bench = Bench(arm, calibration.parts, formulation=formulation)
+        self._curvature = flex_sensors(arm).matrix
+        self._elastic = arm.size - len(arm.joint_names)
+        self._scale = calibration.parts.steps_per_turn / (2 * np.pi) / calibration.steps_per_radian
+        self._duty_sign = float(np.sign(calibration.slide.scale))
+        self._drive, self._rest = Drive(), 0.0
+        self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
+        self._place = 0.5                       # on the ramp of the board: whole steps are pulses
+
+    def take(self, state: RigState, shape: BentLink, is_asked: bool = True) -> Residual | None:
+        """
+        Go on to a RigState and the LinkState of the same reading; return the Residual.
+
+        None where the bench is not known well enough, because a sensor is broken, and where
+        nobody asks, because to find it takes longer than to go on.
+        """
+        message = state.reading.message
+        is_on, was_on = message.state in MOVING, self._drive.bridge
+        if state.is_first or is_on and not was_on or not shape.is_known:
+            self._restart(state, shape)
+        else:
+            self._go_on(message, state.duration)
+        self._drive = Drive(self._duty_sign * message.duty, is_on,
+                            message.step_position * self._scale, message.step_rate * self._scale,
+                            is_on)
+        self._pulses, self._rate = message.step_position, message.step_rate
+        if not shape.is_known:
+            return None
+        residual = self._residual(state, shape) if is_asked else None
+        if self.settings.twin_time_constant or not is_on:
+            self._draw(state, shape)
+        return residual
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """Coordinates of the twin, (n,)."""
+        return self._bench.simulation.coordinates
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates of the coordinates of the twin, (n,)."""
+        return self._bench.simulation.rates
+
+    def _restart(self, state, shape):
+        self.restarts += 1
+        message = state.reading.message
+        elastic = shape.elastic if shape.is_known else np.zeros(self._elastic)
+        rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic)
+        self._bench.simulation.set_state(
+            coordinates=np.concatenate([state.position, elastic]),
+            rates=np.concatenate([state.velocity, rates]))
+        self._bench.take_hold(message.step_position * self._scale)
+        self._rest, self._place = 0.0, message.step_position + 0.5
+
+    def _go_on(self, message, duration):
+        self._rest += duration
+        steps = round(self._rest / STEP)
+        self._rest -= steps * STEP
+        first, last = sorted((self._pulses, message.step_position))
+        for k in range(steps):
+            # the rate of a reading is that at the end of the control step which it starts
+            rate = self._rate + (message.step_rate - self._rate) * (k - 0.5) / steps
+            self._place += rate * STEP
+            sent = math.floor(min(max(self._place, first), last))
+            if k == steps - 1:
+                sent = message.step_position
+            # the duty is that of the last reading
+            self._bench.advance(self._drive._replace(
+                steps=sent * self._scale, step_rate=rate * self._scale), STEP)
+        self._place = min(max(self._place, message.step_position), message.step_position + 1)
+
+    def _residual(self, state, shape):
+        simulation = self._bench.simulation
+        q = simulation.coordinates
+        tip = tip_deflection(self._arm, self._link, q)[1]
+        return Residual(state.position - simulation.position, state.velocity - simulation.velocity,
+                        shape.curvature - self._curvature @ q, shape.tip[1] - tip,
+                        simulation.position, tip)
+
+    def _draw(self, state, shape):
+        """Draw the twin towards the bench."""
+        constant = self.settings.twin_time_constant
+        share = 1.0 if constant == 0.0 else 1.0 - np.exp(-state.duration / constant)
+        simulation = self._bench.simulation
+        q, qd = simulation.coordinates, simulation.rates
+        velocity = np.array(state.velocity)
+        if self._drive.stepper:
+            # the field holds the rotor, and how it shakes there is left out of the velocity
+            velocity[TURN] = simulation.velocity[TURN]
+        simulation.set_state(
+            coordinates=q + share * (np.concatenate([state.position, shape.elastic]) - q),
+            rates=qd + share * (np.concatenate([velocity, shape.elastic_rate]) - qd))
+        if not self._drive.stepper:
+            # the field takes hold where the bench is when it is switched on
+            self._bench.take_hold(self._drive.steps)

@@ -1,0 +1,172 @@
+"""
+From raw counts to SI units, by constants that were measured on the very bench.
+
+An encoder counts along a line, position = (count - zero) / scale, where a negative scale turns the
+sign. A flex sensor in its divider reads the share s of the converter's range; its resistance
+R = R_divider s / (1 - s) grows with the mean curvature k as
+
+    R = R_flat (1 + gain k + curve k^2).                                                    (1)
+
+A divider resistance that is wrong by a factor makes R_flat wrong by the same and changes no
+curvature.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypeVar
+
+import numpy as np
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
+from flex_robot_sim.settings import Settings, setting
+
+SMALLEST, LARGEST = 1e-9, 1e12      # what a number of a bench may be, unless it is 0
+
+
+AnyCount = TypeVar('AnyCount', float, np.ndarray)
+
+
+@dataclass(frozen=True)
+class EncoderCalibration(Settings):
+    """What the counts of an encoder mean."""
+
+    scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
+    zero: float = setting(0.0, 'count in the zero pose')
+    deviation: float = setting(0.0, 'of a position that was used for the scale', 'unit',
+                               at_least=0.0)
+    scale_deviation: float = setting(0.0, 'of the scale', '1/unit', at_least=0.0)
+
+    def position(self, count: AnyCount) -> AnyCount:
+        """Position of the joint [m, rad]."""
+        return (count - self.zero) / self.scale
+
+    def __post_init__(self):
+        super().__post_init__()
+        _refuse_wild(self)
+        if self.scale == 0.0:
+            raise SettingError('scale must not be 0')
+
+
+@dataclass(frozen=True)
+class SensorCalibration(Settings):
+    """What the counts of a flex sensor mean; see (1)."""
+
+    flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
+    gain: float = setting(0.3, 'growth of the resistance with the curvature', 'm')
+    curve: float = setting(0.0, 'likewise with its square', 'm2')
+    divider_resistance: float = setting(10e3, 'from the sensor to the reference', 'ohm', above=0.0)
+    lowest: float = setting(-10.0, 'curvature that was measured', '1/m')
+    highest: float = setting(10.0, 'likewise', '1/m')
+    deviation: float = setting(1e-3, 'of one reading', '1/m', above=0.0)
+    gain_deviation: float = setting(0.0, 'of the gain', 'm', at_least=0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _refuse_wild(self)
+        if self.gain == 0.0:
+            raise SettingError('gain must not be 0: the sensor would not tell the side to which '
+                               'it bends')
+
+    def curvature(self, share: float) -> float:
+        """
+        Mean curvature [1/m]; nan where no curvature gives this reading.
+
+        :param share: of the converter's range, 0 to 1.
+        """
+        if not 0.0 < share < 1.0:
+            return math.nan
+        rise = self.divider_resistance * share / (1.0 - share) / self.flat_resistance - 1.0
+        root = self.gain**2 + 4.0 * self.curve * rise
+        # of the two curvatures with this resistance, the one on the side of zero
+        if root < 0.0:
+            return math.nan
+        return 2.0 * rise / (self.gain + math.copysign(math.sqrt(root), self.gain))
+
+    def covers(self, curvature: float) -> bool:
+        """Whether the curvature [1/m] lies within what was measured, or a fifth beyond."""
+        margin = 0.2 * (self.highest - self.lowest)
+        return self.lowest - margin <= curvature <= self.highest + margin
+
+
+@dataclass(frozen=True)
+class ConstantDeviations(Settings):
+    """Standard deviations of the constants of the motors; 0: taken from data sheets."""
+
+    steps_per_radian: float = setting(0.0, 'of the stepper', '1/rad', at_least=0.0)
+    resistance: float = setting(0.0, 'of the DC motor', 'ohm', at_least=0.0)
+    back_emf: float = setting(0.0, 'of the DC motor', 'V s/rad', at_least=0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _refuse_wild(self)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All constants of one bench."""
+
+    slide: EncoderCalibration
+    turn: EncoderCalibration
+    steps_per_radian: float         # microsteps, negative where the joint turns the other way
+    sensors: dict[str, SensorCalibration]   # by '<link>/<sensor>', in order of channels
+    parts: BenchParts = field(default_factory=BenchParts)
+    constant_deviations: ConstantDeviations = field(default_factory=ConstantDeviations)
+
+    def __post_init__(self):
+        steps = self.steps_per_radian
+        if isinstance(steps, bool) or not isinstance(steps, (int, float)) \
+                or not SMALLEST <= abs(steps) <= LARGEST:
+            raise SettingError(f'steps_per_radian = {steps!r} must be a number, and not 0')
+        _refuse_wild(self.parts)
+
+    def positions(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Positions of slide [m] and turn [rad], (2,)."""
+        return np.array([self.slide.position(counts[0]), self.turn.position(counts[1])])
+
+    def curvatures(self, shares: Iterable[float]) -> np.ndarray:
+        """Curvatures (k,) [1/m] of shares of the converter's range (k,)."""
+        return np.array([sensor.curvature(share)
+                         for sensor, share in zip(self.sensors.values(), shares)])
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations of the curvatures, (k,) [1/m]."""
+        return np.array([sensor.deviation for sensor in self.sensors.values()])
+
+    @property
+    def encoder_deviations(self) -> np.ndarray:
+        """Standard deviations of positions by the width of a count, (2,) [m, rad]."""
+        return 1 / np.abs([self.slide.scale, self.turn.scale]) / math.sqrt(12)
+
+
+def _refuse_wild(settings):
+    """Refuse what no bench has: powers of it would be infinite, or nothing."""
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        if value and not SMALLEST <= abs(value) <= LARGEST:
+            raise SettingError(f'{item.name} = {value!r} must be 0 or of a size between '
+                               f'{SMALLEST:g} and {LARGEST:g}')
+
+
+def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:
+    """
+    Calibration from data sheets: good for the emulator, and for a first look at a bench.
+
+    :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
+    """
+    # a reading is the sum of so many conversions
+    noise = (math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
+             / math.sqrt(CONVERSIONS))
+    found = {}
+    for name, length in sensors.items():
+        share = parts.flat_resistance / (parts.flat_resistance + parts.divider_resistance)
+        gain = parts.bend_gain * length
+        found[name] = SensorCalibration(
+            parts.flat_resistance, gain, parts.bend_curve * length**2, parts.divider_resistance,
+            deviation=noise / (share * (1 - share) * gain))
+    return Calibration(EncoderCalibration(parts.counts_per_metre),
+                       EncoderCalibration(parts.counts_per_radian),
+                       parts.steps_per_turn / (2 * math.pi), found, parts)

@@ -1,0 +1,78 @@
+"""What a person and a calibration say to each other: questions, numbers with units, words."""
+
+import math
+from collections.abc import Callable, Mapping
+
+WORDS = {
+    'back': 'to the step before; nothing is lost',
+    'more': 'readings for this step, besides those that it has',
+    'again': 'throw the readings of this step away and take them anew',
+    'drop': 'throw the last reading of this step away, or with a number that one',
+    'skip': 'leave the DC motor as its data sheet says',
+    'quit': 'leave; what was measured is kept, and the same command goes on from there',
+    'help': 'print this',
+}
+
+
+class Word(Exception):
+    """The person typed a word of WORDS instead of an answer; `number` may follow `drop`."""
+
+    def __init__(self, word: str, number: int | None = None) -> None:
+        super().__init__(word)
+        self.word, self.number = word, number
+
+
+class Dialogue:
+    """Questions to a person, who may answer each of them by a word instead."""
+
+    def __init__(self, ask: Callable[[str], str], say: Callable[[str], object]) -> None:
+        """Prepare; ask: function(question) -> answer, say: function(line)."""
+        self._ask, self.say = ask, say
+
+    def enter(self, question: str) -> None:
+        """Wait for Enter."""
+        while self.answer(question):
+            self.say('  Enter, or a word: ' + ', '.join(WORDS))
+
+    def number(self, question: str, units: Mapping[str, float],
+               default: float | None = None) -> float | None:
+        """
+        Return a number that is typed, in SI, or `default` for nothing.
+
+        :param units: {name: size in SI}; the first is meant where none is typed.
+        """
+        while True:
+            answer = self.answer(question)
+            if not answer:
+                return default
+            value = _number(answer, units)
+            if value is not None:
+                return value
+            self.say(f'  "{answer}" is no number. Type one like -12.5, in '
+                     f'{" or ".join(units)}, or help.')
+
+    def answer(self, question: str) -> str:
+        """Return the line that is typed; a word of WORDS is raised."""
+        while True:
+            line = ' '.join(self._ask(question).split())
+            word, _, rest = line.lower().partition(' ')
+            if word not in WORDS or rest and not (word == 'drop' and rest.isdecimal()):
+                return line
+            if word != 'help':
+                raise Word(word, int(rest) if rest else None)
+            for name, about in WORDS.items():
+                self.say(f'  {name:<8} {about}')
+
+
+def _number(text, units):
+    """Number in SI that `text` says, or None."""
+    size = next(iter(units.values()))
+    for name, of_unit in sorted(units.items(), key=lambda item: -len(item[0])):
+        if text.endswith(name):
+            text, size = text[:-len(name)], of_unit
+            break
+    try:
+        value = float(text.replace(',', '.'))
+    except ValueError:
+        return None
+    return value * size if math.isfinite(value) else None

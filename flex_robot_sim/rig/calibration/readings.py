@@ -1,0 +1,47 @@
+"""The raw readings of a calibration that is not done yet, as a YAML file."""
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.rig.calibration.sequence import COLUMNS
+from flex_robot_sim.settings import read_yaml, write_yaml
+
+
+def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> None:
+    """
+    Write the readings of a calibration that goes on; what was there stays whole until then.
+
+    :param board: its unique number, text.
+    """
+    write_yaml(f'{path}.new', {'board': board, 'readings': readings}, [
+        'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
+    try:
+        os.replace(f'{path}.new', path)
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def read_readings(path: str | Path, board: str) -> dict[str, Any]:
+    """Return the readings of a calibration that was left, if it is of this board."""
+    tree = read_yaml(path)
+    remedy = 'Delete it, or give another --output'
+    if tree.get('board') != board:
+        raise SettingError(f'{path}: was begun with the board {tree.get("board")}, and this is '
+                           f'{board}. {remedy}')
+    readings = tree.get('readings')
+    if not isinstance(readings, dict) or not all(
+            values == [] or _are_numbers(values, 2) if name == 'zero' else
+            name in COLUMNS and isinstance(values, list) and all(
+                isinstance(row, dict) and tuple(row) == COLUMNS[name]
+                and _are_numbers(list(row.values()), len(row)) for row in values)
+            for name, values in readings.items()):
+        raise SettingError(f'{path}: these are no readings of a calibration. {remedy}')
+    return readings
+
+
+def _are_numbers(values, count):
+    return isinstance(values, list) and len(values) == count and all(
+        isinstance(value, (int, float)) and abs(value) < math.inf for value in values)

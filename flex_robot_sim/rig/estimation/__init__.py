@@ -1,0 +1,1 @@
+"""From counts and flex sensors to the state of the arm."""

@@ -1,0 +1,102 @@
+"""
+Positions and velocities from counts: no delay in the position, little in the velocity.
+
+An observer of second order follows each position p, with both of its poles at z = exp(-w T):
+
+    e = p - p',   p' += (1 - z^2) e,   v' += (1 - z)^2 / T e                                (1)
+
+after p' += v' T. What is known about the velocity, the pulses of the stepper, is added beforehand,
+so that only what the pulses do not explain lags behind by about 2 / w. While the stepper holds the
+joint, that is the rotor, which the ringing link moves to and fro on its magnetic spring. A
+controller that answers to this drives the ringing, so w lies below it then.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from flex_robot_sim.rig.wire.vocabulary import MOVING
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
+    from flex_robot_sim.rig.wire.protocol import Telemetry
+
+LONGEST = 0.05              # between two readings, beyond which the observer starts anew     [s]
+JUMPS = (0.005, 0.2)        # of a position against the observer, likewise               [m, rad]
+
+
+class Tracker:
+    """The observer (1) for one value; plain floats, because arrays this short take longer."""
+
+    def __init__(self, bandwidth: float, jump: float = math.inf) -> None:
+        """
+        Prepare; the first reading starts it.
+
+        :param bandwidth: w / (2 pi) [Hz], may be changed at any time.
+        :param jump: of the value beyond which it starts anew.
+        """
+        self.bandwidth, self._jump = bandwidth, jump
+        self._gains: dict[tuple[int, float], tuple[float, float]] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget everything."""
+        self.value, self.rate = math.nan, 0.0
+        self.has_restarted = True       # with the last reading
+
+    def take(self, value: float, duration: float, rate_change: float = 0.0) -> None:
+        """
+        Take a value in; nan if it is not known.
+
+        :param duration: since the last one [s].
+        :param rate_change: that is known to have happened since then.
+        """
+        known = self.rate + rate_change
+        expected = self.value + 0.5 * (self.rate + known) * duration
+        error = value - expected
+        # nothing is true of nan, so the first value and one after nan start it
+        if abs(error) < self._jump and 0.0 < duration <= LONGEST:
+            place, rate = self._gain(duration)
+            self.value, self.rate = expected + place * error, known + rate * error
+            self.has_restarted = False
+        else:
+            self.value, self.rate, self.has_restarted = value, 0.0, True
+
+    def _gain(self, duration):
+        key = round(duration * 1e6), self.bandwidth
+        gain = self._gains.get(key)
+        if gain is None:
+            if len(self._gains) > 100:
+                self._gains.clear()
+            z = math.exp(-2.0 * math.pi * self.bandwidth * duration)
+            gain = self._gains[key] = 1.0 - z * z, (1.0 - z)**2 / duration
+        return gain
+
+
+class JointTracker:
+    """Slide and turn of the bench from telemetry."""
+
+    def __init__(self, calibration: Any, settings: EstimatorSettings) -> None:
+        """Prepare for a Calibration, with the bandwidths of EstimatorSettings."""
+        self._calibration = calibration
+        self._settings = settings
+        self._slide, self._turn = (Tracker(settings.velocity_bandwidth, jump) for jump in JUMPS)
+        self._pulses = 0.0
+        # (slide, turn) [m, rad; m/s, rad/s]
+        self.position = self.velocity = math.nan, math.nan
+        self.has_restarted = True   # with the last reading: a gap, or counts of another origin
+
+    def take(self, message: Telemetry, duration: float) -> None:
+        """Take Telemetry in, which came `duration` [s] of the board after the last one."""
+        calibration, slide, turn = self._calibration, self._slide, self._turn
+        self.position = (calibration.slide.position(message.slide_counts),
+                         calibration.turn.position(message.turn_counts))
+        pulses = message.step_rate / calibration.steps_per_radian
+        turn.bandwidth = (self._settings.turn_velocity_bandwidth if message.state in MOVING
+                          else self._settings.velocity_bandwidth)
+        slide.take(self.position[0], duration)
+        turn.take(self.position[1], duration, pulses - self._pulses)
+        self._pulses = pulses
+        self.velocity = slide.rate, turn.rate
+        self.has_restarted = slide.has_restarted or turn.has_restarted

@@ -1,0 +1,145 @@
+"""
+From flex sensors to the shape of a link: least squares on curvatures.
+
+Least squares takes one instant and the flex sensors only: the shape with the smallest sum of
+((C e - curvature) / deviation)^2, where C is the map of `flex_sensors` and e are the elastic
+coordinates. Where sensors are fewer than coordinates, the shape is a sum of as many known ones as
+there are sensors, in this order: that of a force at the tip, that of the slowest vibration while
+all else stands still, that of a moment at the tip, and then s^2, s^3, ... in the curvature. The
+shape with the least energy would be the other choice; it flattens what is between the sensors, and
+its tip is by a tenth too low.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag, eigh
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.exceptions import SettingError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+
+
+class Shape(NamedTuple):
+    """An elastic link as it is estimated."""
+
+    elastic: np.ndarray     # (m,)  elastic coordinates
+    tip: np.ndarray         # (3,)  translation of the tip in its undeformed frame      [m]
+    tip_deviation: np.ndarray   # (3,)  its standard deviation                          [m]
+
+
+class ShapeEstimator:
+    """Least squares for the elastic coordinates of one link."""
+
+    def __init__(self, arm: ArmModel, link: str, deviation: np.ndarray) -> None:
+        """
+        Prepare the estimate.
+
+        :param arm: ArmModel; link: name of the flexible link.
+        :param deviation: standard deviation of each of its sensors, (k,) [1/m].
+        """
+        self.sensors, columns, C = sensors_of(arm, link)
+        self.deviation = checked_deviations(deviation, len(self.sensors))
+        planes = [sensor.plane for sensor in arm.description.beam(link).sensors]
+        bases = [_bending(arm, link, columns, plane, planes.count(plane))
+                 for plane in ('xy', 'xz')]
+        self._basis = np.hstack(bases)
+        self._C = C @ self._basis
+        if not self._C.size or np.linalg.matrix_rank(self._C) < self._C.shape[1]:
+            raise SettingError(f'the flex sensors of "{link}" do not tell its bending: there are '
+                               'none, or two at one place')
+        self._tip = tip_map(arm, link)[:, columns]
+        # what bends or stretches without a sensor is not known
+        self._blind = (self._tip != 0).any(axis=1)
+        self._blind[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
+
+    def estimate(self, curvatures: np.ndarray) -> Shape:
+        """
+        Shape for curvatures (k,) [1/m]; a sensor without a reading is nan.
+
+        What the sensors that are left cannot tell is nan in the answer.
+        """
+        curvatures = np.asarray(curvatures, float)
+        seen = np.isfinite(curvatures)
+        weighted = self._C[seen] / self.deviation[seen, None]
+        if np.linalg.matrix_rank(weighted) < weighted.shape[1]:
+            return Shape(np.full(len(self._basis), np.nan), np.full(3, np.nan), np.full(3, np.nan))
+        inverse = self._basis @ np.linalg.pinv(weighted)
+        elastic = inverse @ (curvatures[seen] / self.deviation[seen])
+        tip, spread = self._tip @ elastic, _norms(self._tip @ inverse)
+        tip[self._blind] = spread[self._blind] = np.nan
+        return Shape(elastic, tip, spread)
+
+
+def tip_map(arm: ArmModel, link: str) -> np.ndarray:
+    """Translation (3, n) of the tip in its undeformed frame by coordinate, for small bending."""
+    rows, slope = np.zeros((3, arm.size)), np.zeros((3, arm.size))
+    for body in arm.segments[link]:
+        beam, first = arm.beams[body], arm.arrays.first[body]
+        own = slice(first, first + beam.size)
+        # what has turned before carries this segment along
+        rows += beam.length * np.vstack([np.zeros(arm.size), slope[2], -slope[1]])
+        rows[:, own] += beam.shape(beam.length)
+        slope[:, own] += beam.turn(beam.length)
+    return rows
+
+
+def _bending(arm, link, columns, plane, sensors):
+    """Elastic coordinates (m, terms) of the shapes that some sensors in a plane can tell apart."""
+    row, sign = (3, 1.0) if plane == 'xy' else (2, -1.0)       # of Beam.strain
+    strain = np.zeros((0, len(columns)))
+    places, weights, root = [], [], 0.0
+    for body in arm.segments[link]:
+        beam, first = arm.beams[body], arm.arrays.first[body] - columns[0]
+        part = np.zeros((beam.stations.size, len(columns)))
+        part[:, first:first + beam.size] = sign * beam.strain(beam.stations)[:, row]
+        strain = np.vstack([strain, part])
+        places.extend(root + beam.stations)
+        weights.extend(np.sqrt(beam.weights))
+        root += beam.length
+    bends = (strain != 0).any(axis=0)
+    if bends.sum() <= sensors:
+        return np.eye(len(columns))[:, bends]
+    s, weights = np.array(places) / root, np.array(weights)[:, None]
+    known = np.column_stack([1.0 - s, strain @ _swing(arm, link, columns, bends), *(
+        s**power for power in (0, *range(2, sensors)))])[:, :sensors]
+    return np.linalg.lstsq(strain * weights, known * weights, rcond=None)[0]
+
+
+def _swing(arm, link, columns, bends):
+    """Elastic coordinates (m,) of the slowest vibration in which only some of them move."""
+    among = np.ix_(bends, bends)
+    stiffness = block_diag(*(arm.beams[body].stiffness for body in arm.segments[link]))
+    inertia = mass_matrix(arm.arrays, np.zeros(arm.size))[np.ix_(columns, columns)]
+    swing = np.zeros(len(columns))
+    swing[bends] = eigh(stiffness[among], inertia[among])[1][:, 0]
+    return swing
+
+
+def sensors_of(arm: ArmModel, link: str) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names of the sensors of a link, its coordinates, and the map between them (k, m)."""
+    if link not in arm.segments:
+        raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.segments)}')
+    names, matrix = flex_sensors(arm)
+    rows = np.array([k for k, name in enumerate(names) if name.split('/')[0] == link], int)
+    columns = np.concatenate([np.arange(arm.beams[body].size) + arm.arrays.first[body]
+                              for body in arm.segments[link]])
+    return [names[k] for k in rows], columns, matrix[np.ix_(rows, columns)]
+
+
+def checked_deviations(values: ArrayLike, count: int) -> np.ndarray:
+    """Standard deviations (count,) from one or as many; SettingError unless they are > 0."""
+    values = np.broadcast_to(np.asarray(values, float), (count,)).copy()
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise SettingError('standard deviations must be finite and > 0')
+    return values
+
+
+def _norms(rows):
+    return np.sqrt((rows**2).sum(axis=1))

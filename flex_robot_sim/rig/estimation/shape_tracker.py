@@ -1,0 +1,170 @@
+"""
+The bent link of the bench from its flex sensors, reading after reading.
+
+By least squares on each reading, or by the Kalman filter that also knows the encoders and the
+motion of the stepper. Where a sensor is broken, what it would have told is nan.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.rig.bench.bench import refuse_other
+from flex_robot_sim.rig.bench.motors import stepper_stiffness
+from flex_robot_sim.rig.bench.parts import SLIDE, TURN
+from flex_robot_sim.rig.estimation.joint_tracker import Tracker
+from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator
+from flex_robot_sim.rig.estimation.shape_filter import FilterSettings, ShapeFilter
+from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
+from flex_robot_sim.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.rig.wire.protocol import Telemetry
+
+ESTIMATORS = ('least_squares', 'kalman')
+# beyond these shares of its range the converter stands at a rail
+LOWEST_SHARE, HIGHEST_SHARE = 0.01, 0.99
+
+
+@dataclass(frozen=True)
+class EstimatorSettings(Settings):
+    """How the state of the bench comes out of its readings."""
+
+    estimator: str = setting('least_squares', 'of the bent link', choices=ESTIMATORS)
+    velocity_bandwidth: float = setting(20.0, 'of the joint velocities', 'Hz', above=0.0)
+    turn_velocity_bandwidth: float = setting(
+        2.0, 'of the velocity of the turn beyond the pulses, while the stepper holds it: below '
+        'the ringing of the link, which it would drive otherwise', 'Hz', above=0.0)
+    rate_bandwidth: float = setting(
+        50.0, 'of the rates of the elastic coordinates by least squares', 'Hz', above=0.0)
+
+
+class BentLink(NamedTuple):
+    """A bent link at one moment; nan where it is not known."""
+
+    curvature: np.ndarray       # (k,) as the sensors read                          [1/m]
+    curvature_rate: np.ndarray  # (k,)                                              [1/(m s)]
+    elastic: np.ndarray         # (m,) elastic coordinates
+    elastic_rate: np.ndarray    # (m,)
+    tip: np.ndarray             # (3,) translation in the undeformed tip frame      [m]
+    tip_deviation: np.ndarray   # (3,) its standard deviation                       [m]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all coordinates are known."""
+        return bool(np.isfinite(self.elastic).all() and np.isfinite(self.elastic_rate).all())
+
+
+class ShapeTracker:
+    """The flexible link of the bench."""
+
+    def __init__(self, arm: ArmModel, calibration: Any,
+                 settings: EstimatorSettings | None = None,
+                 filter_settings: FilterSettings | None = None) -> None:
+        """Prepare for an ArmModel of the bench and its Calibration."""
+        self.settings = settings or EstimatorSettings()
+        self.sensors = sensor_names(arm, calibration)
+        self.link = self.sensors[0].split('/')[0]
+        self._calibration = calibration
+        self._shape = ShapeEstimator(arm, self.link, calibration.deviations)
+        self._maps: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._calibrations = list(calibration.sensors.values())
+        self._trackers = [Tracker(self.settings.rate_bandwidth) for _ in self.sensors]
+        self._reading = [math.nan] * len(self.sensors)
+        self._full = float(CONVERSIONS * ((1 << calibration.parts.adc_bits) - 1))
+        self._filter: ShapeFilter | None = None
+        self._offset = 0.0
+        if self.settings.estimator == 'kalman':
+            parts = calibration.parts
+            self._filter = ShapeFilter(
+                arm, self.link, calibration.encoder_deviations, calibration.deviations,
+                [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping],
+                filter_settings or FilterSettings())
+        self.surprise = 0.0         # of the filter, per reading that it used: 1 on average
+
+    def take(self, state: Any) -> None:
+        """Take a RigState in."""
+        if state.is_first:
+            self._restart()
+        self._reading = self.curvatures(state.reading.message)
+        for tracker, curvature in zip(self._trackers, self._reading):
+            tracker.take(curvature, state.duration)
+        if self._filter is not None:
+            self._follow(state)
+
+    @property
+    def link_state(self) -> BentLink:
+        """The link as it is estimated now."""
+        curvature = np.array(self._reading)
+        curvature_rate = np.array([tracker.rate for tracker in self._trackers])
+        if self._filter is not None:
+            shape, n = self._filter.shape, len(self._filter.state) // 2
+            rates = self._filter.state[n:][self._filter.columns].copy()
+            return BentLink(curvature, curvature_rate, shape.elastic, rates, shape.tip,
+                             shape.tip_deviation)
+        seen = np.isfinite(curvature)
+        to_elastic, to_tip, deviation = self._map(seen)
+        curvature_seen = np.where(seen, curvature, 0.0)
+        return BentLink(curvature, curvature_rate, to_elastic @ curvature_seen,
+                         to_elastic @ curvature_rate, to_tip @ curvature_seen, deviation)
+
+    def curvatures(self, message: Telemetry) -> list[float]:
+        """Curvature of each sensor [1/m] in Telemetry; nan where it is off or shorted."""
+        found = []
+        for count, sensor in zip((message.adc_root, message.adc_tip), self._calibrations):
+            share = count / self._full
+            known = LOWEST_SHARE <= share <= HIGHEST_SHARE
+            found.append(sensor.curvature(share) if known else math.nan)
+        return found
+
+    def _restart(self):
+        for tracker in self._trackers:
+            tracker.restart()
+        if self._filter is not None:
+            self._filter.state = self._filter.covariance = None
+
+    def _map(self, seen):
+        """Elastic coordinates and tip by curvature, deviation of the tip, for some sensors."""
+        # the estimate is linear in the readings, so it is asked for once per set of sensors
+        key = seen.tobytes()
+        if key not in self._maps:
+            shapes = [self._shape.estimate(np.where(seen, unit, np.nan))
+                      for unit in np.eye(len(seen))]
+            self._maps[key] = (np.array([shape.elastic for shape in shapes]).T,
+                               np.array([shape.tip for shape in shapes]).T,
+                               shapes[0].tip_deviation)
+        return self._maps[key]
+
+    def _follow(self, state):
+        message, position = state.reading.message, np.array(state.position)
+        turn = message.step_position / self._calibration.steps_per_radian
+        is_on, rate = message.state in MOVING, [0.0, 0.0]
+        if is_on:
+            rate[TURN] = message.step_rate / self._calibration.steps_per_radian
+        else:
+            self._offset = position[TURN] - turn    # where the field will take hold
+        target = [0.0, turn + self._offset]
+        self._filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
+        self._filter.correct(position, self._reading)
+        used = len(position) + np.isfinite(self._reading).sum()
+        self.surprise += 0.01 * (self._filter.surprise / used - self.surprise)
+
+
+def sensor_names(arm: ArmModel, calibration: Any) -> tuple[str, ...]:
+    """Names of the flex sensors of the bench; SettingError unless the calibration has them."""
+    refuse_other(arm)
+    names = flex_sensors(arm).names
+    if len({name.split('/')[0] for name in names}) != 1:
+        raise SettingError('the flex sensors of the bench must be on one link; these are '
+                           f'{", ".join(names) or "none"}')
+    if tuple(calibration.sensors) != names:
+        raise SettingError(f'the calibration is of the sensors {", ".join(calibration.sensors)}, '
+                           f'and the robot has {", ".join(names)}')
+    return names

@@ -1,0 +1,115 @@
+"""
+Board time on the clock of the host.
+
+The board counts microseconds in 32 bits. Each exchange of TIME and TIME_REPLY bounds the offset of
+the two clocks by its round trip; the tenth with the shortest ones is kept, and a straight line
+through them takes the drift of the crystal along.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from flex_robot_sim.rig.wire.ticks import signed_elapsed
+
+WINDOW = 100                # exchanges that are remembered
+LINE_SPAN = 2.0             # of the best exchanges, below which their drift is not looked at [s]
+LINE_COUNT = 4              # best exchanges that a line needs
+DRIFT_MOST = 5e-4           # ten times what a crystal does; beyond it the line is noise [-]
+JUMP = 1e-3                 # beyond the bounds of an exchange, which no drift explains   [s]
+JUMPS = 3                   # exchanges in a row that say so, until the past is forgotten
+
+
+class Exchange(NamedTuple):
+    """One TIME and its answer."""
+
+    board: float            # unwrapped, in the middle of the stay on the board             [s]
+    host: float             # in the middle of the way there and back                       [s]
+    round_trip: float       # without the stay on the board                                 [s]
+
+
+class ClockMap:
+    """Where on the host's clock a tick of the board lies."""
+
+    def __init__(self) -> None:
+        self._ticks: int | None = None  # last ones seen, unwrapped [us]
+        self._exchanges: deque[Exchange] = deque(maxlen=WINDOW)
+        self._best: tuple[float, float] | None = None    # (board, host), middle of the line [s]
+        self._jumps = 0             # exchanges in a row that contradict the line
+        self.drift = 0.0            # seconds of the host for one of the board, less one    [-]
+        self.spread: float | None = None        # of the best exchanges about the line      [s]
+        self.round_trip: float | None = None    # shortest that is remembered               [s]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there has been an exchange."""
+        return self._best is not None
+
+    @property
+    def offset(self) -> float:
+        """Host time less unwrapped board time, at the middle of the best exchanges [s]."""
+        assert self._best is not None
+        return self._best[1] - self._best[0]
+
+    def forget(self) -> None:
+        """Begin anew: the board has booted, or another one is on the port."""
+        ClockMap.__init__(self)
+
+    def unwrap(self, ticks: int) -> int:
+        """
+        Ticks [us] since the first that were seen, without wrap.
+
+        They may run back by half a wrap: frames need not come in the order of their stamps.
+        """
+        if self._ticks is None:
+            self._ticks = ticks
+            return ticks
+        seen = self._ticks + signed_elapsed(ticks, self._ticks)
+        self._ticks = max(self._ticks, seen)
+        return seen
+
+    def add(self, sent: float, received: int, replied: int, arrived: float) -> None:
+        """
+        Take an exchange into account.
+
+        :param sent: when the host sent TIME; arrived: when it had the answer          [s]
+        :param received: ticks of the board when TIME came; replied: when it answered [us]
+        """
+        came, left = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
+        round_trip = (arrived - sent) - (left - came)
+        if arrived < sent or left < came or round_trip < 0.0:
+            return                      # no clock does that: an answer to another question
+        # a question cannot come before it was sent, nor be answered after the answer was there
+        possible = self._best is None or (
+            sent - JUMP < self._host(came) and self._host(left) < arrived + JUMP)
+        self._jumps = 0 if possible else self._jumps + 1
+        self._exchanges.append(Exchange((came + left) / 2, (sent + arrived) / 2, round_trip))
+        if self._jumps == JUMPS:        # an emulated board that was held up has another offset
+            self._exchanges = deque(list(self._exchanges)[-JUMPS:], WINDOW)
+            self._jumps = 0
+        self._fit()
+
+    def to_host(self, ticks: int) -> float | None:
+        """Host time [s] of ticks of the board [us]; None before the first exchange."""
+        if self._best is None:
+            return None
+        return self._host(self.unwrap(ticks) * 1e-6)
+
+    def _host(self, seconds):
+        board, host = self._best
+        return host + (seconds - board) * (1.0 + self.drift)
+
+    def _fit(self):
+        best = sorted(self._exchanges, key=lambda exchange: exchange.round_trip)
+        best = best[:max(1, len(best) // 10)]
+        count = len(best)
+        board = sum(exchange.board for exchange in best) / count
+        host = sum(exchange.host for exchange in best) / count
+        lags = [(e.board - board, e.host - host) for e in best]
+        self.drift = 0.0
+        if count >= LINE_COUNT and max(x for x, _ in lags) - min(x for x, _ in lags) > LINE_SPAN:
+            drift = sum(x * (y - x) for x, y in lags) / sum(x * x for x, _ in lags)
+            self.drift = min(max(drift, -DRIFT_MOST), DRIFT_MOST)
+        self._best = board, host
+        offs = [y - x * (1.0 + self.drift) for x, y in lags]
+        self.spread = max(offs) - min(offs)
+        self.round_trip = best[0].round_trip

@@ -1,0 +1,375 @@
+"""
+The host's end of the wire: connect, command, drive, and read the newest telemetry.
+
+    with RigLink('/dev/serial/by-id/usb-...') as link:
+        link.arm()
+        link.drive(duty=0.2, step_rate=0.0)
+        link.reading.message.slide_counts
+
+It never arms by itself, and over a link in doubt it sends no set point.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
+from flex_robot_sim.rig.host.port import Port, PortCounts
+from flex_robot_sim.rig.host.session import LinkState, Reading, Session
+from flex_robot_sim.rig.wire.frames import ReaderCounts, encode
+from flex_robot_sim.rig.wire.line import BAUD
+from flex_robot_sim.rig.wire.profile import chunks, profile_crc
+from flex_robot_sim.rig.wire.protocol import (
+    Ack,
+    Arm,
+    Clear,
+    Disarm,
+    Estop,
+    Event,
+    Health,
+    HelloAck,
+    Home,
+    Param,
+    ProfileStart,
+    Segment,
+    Setpoint,
+    Stream,
+    Zero,
+)
+from flex_robot_sim.rig.wire.vocabulary import (
+    CONTROL_RATE,
+    MOVING,
+    VALIDITY_MAX,
+    Access,
+    EventKind,
+    Joint,
+    Mode,
+)
+from flex_robot_sim.settings import Settings, setting
+
+if TYPE_CHECKING:
+    from flex_robot_sim.rig.wire.layout import Message
+    from flex_robot_sim.rig.wire.parameters import Parameter
+
+BEAT = 0.02                 # of the housekeeper                                              [s]
+ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LinkSettings(Settings):
+    """How the host talks to the board."""
+
+    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
+    telemetry_rate: int = setting(500, 'of TELEMETRY; 0: none', 'Hz', at_least=0)
+    stale_after: float = setting(0.1, 'without telemetry, after which it is stale', 's', above=0.0)
+    validity: int = setting(50, 'of a set point', 'ms', above=0)
+    hello_timeout: float = setting(2.0, 'for the first answer of the board', 's', above=0.0)
+    ack_timeout: float = setting(0.05, 'before a command is repeated', 's', above=0.0)
+    repetitions: int = setting(5, 'of a command without answer', at_least=0)
+    time_rate: float = setting(8.0, 'of the comparison of clocks', 'Hz', above=0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        highest = CONTROL_RATE
+        if self.telemetry_rate and highest % self.telemetry_rate:
+            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {highest}: '
+                               'of TELEMETRY [Hz]')
+        longest = VALIDITY_MAX
+        if self.validity > longest:
+            raise SettingError(f'validity = {self.validity!r} must be <= {longest}: '
+                               'of a set point [ms]')
+
+
+class LinkStatus(NamedTuple):
+    """The link at one moment, for diagnostics."""
+
+    state: LinkState
+    board: HelloAck | None
+    session: int
+    reading: Reading | None     # the newest; so is health
+    health: Health | None
+    port: PortCounts
+    frames: ReaderCounts
+    gaps: int               # frames of the board that never came
+    repeated: int           # commands that were sent again
+    setpoints: int          # sent
+    boots: int              # of the board that were seen
+    round_trip: float | None    # shortest of late [s]
+    clock_offset: float | None  # host less board [s]
+    clock_drift: float      # of the board's crystal [-]
+    clock_spread: float | None  # of the best comparisons [s]
+
+
+class RigLink:
+    """One board behind one port."""
+
+    def __init__(self, name: str, settings: LinkSettings | None = None,
+                 on_reading: Callable[[Reading], object] | None = None,
+                 on_event: Callable[[Event], object] | None = None) -> None:
+        """
+        Open the port and greet the board; RigError says in one line what is in the way.
+
+        :param name: of the port, see `Port`.
+        :param on_reading: called with each Reading, by the thread that reads: be quick, and give
+            no command in it.
+        :param on_event: called once with each Event, likewise.
+        """
+        self.name, self.settings = name, settings or LinkSettings()
+        # what was written, to be written again after a boot
+        self._parameters: dict[Parameter, int] = {}
+        self._boots_set_up = 0
+        self._driving, self._setpoints = threading.Lock(), 0
+        self._trouble = ''              # why the board has not got its settings
+        self._displaced = False         # when the port went
+        self._commands = CommandChannel(self._send, self.settings.ack_timeout,
+                                        self.settings.repetitions)
+        self._session = Session(self._send, self._commands.take, on_reading, on_event)
+        self._closing = threading.Event()
+        self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
+        self._keeper = threading.Thread(target=self._keep_house, name=f'rig link {name}',
+                                        daemon=True)
+        try:
+            self._session.greet(time.monotonic())
+            self._port.start()
+            self._keeper.start()
+            self._await_board()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def state(self) -> LinkState:
+        """What the link is worth now."""
+        phase, reading = self._session.phase, self._session.reading
+        if phase == LinkState.READY and self.settings.telemetry_rate and (
+                reading is None or reading.age > self.settings.stale_after):
+            return LinkState.STALE
+        return phase
+
+    @property
+    def board(self) -> HelloAck:
+        """What the board said about itself: HelloAck."""
+        board = self._session.board
+        assert board is not None        # or there would be no link
+        return board
+
+    @property
+    def reading(self) -> Reading | None:
+        """The newest telemetry: Reading, or None."""
+        return self._session.reading
+
+    @property
+    def event_count(self) -> int:
+        """Events that have come so far."""
+        return self._session.event_count
+
+    @property
+    def events(self) -> list[Event]:
+        """The last events, oldest first."""
+        with self._session.changed:
+            return list(self._session.events)
+
+    def status(self) -> LinkStatus:
+        """Everything about the link at this moment."""
+        session, clock = self._session, self._session.clock
+        return LinkStatus(
+            self.state, session.board, session.number, session.reading, session.health,
+            self._port.counts, replace(session.frames.counts), session.gaps,
+            self._commands.repeated, self._setpoints, session.boots, clock.round_trip,
+            clock.offset if clock.is_known else None, clock.drift, clock.spread)
+
+    def drive(self, duty: float, step_rate: float, validity: int | None = None) -> bool:
+        """
+        Send a set point; return whether it went out: none does over a link in doubt.
+
+        :param duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
+        :param validity: [ms], default as in the settings.
+        """
+        return self._set_point(Setpoint(Mode.DRIVE, duty, step_rate,
+                                        self.settings.validity if validity is None else validity))
+
+    def alive(self) -> bool:
+        """Keep the watchdog quiet: in ARMED the arm stands, homing and profiles go on."""
+        return self._set_point(Setpoint(Mode.ALIVE, 0.0, 0.0, self.settings.validity))
+
+    def command(self, message: Message) -> Ack:
+        """Send a command and return its answer ACCEPTED; CommandRefused or RigError if not."""
+        if threading.current_thread() is self._port.thread:
+            raise RuntimeError('no commands in callbacks: their answer comes by the same thread')
+        if self._session.phase not in (LinkState.READY, LinkState.READ_ONLY):
+            raise RigError(f'{self.name}: {self._session.phase.value}.')
+        return self._commands.call(message)
+
+    def arm(self) -> Ack:
+        """Switch the outputs on; the first set point is due within 100 ms."""
+        return self.command(Arm())
+
+    def disarm(self) -> Ack:
+        """Switch the outputs off."""
+        return self.command(Disarm())
+
+    def clear(self) -> Ack:
+        """Forget the latched faults whose cause is gone."""
+        return self.command(Clear())
+
+    def estop(self) -> bool:
+        """Stop everything, three times, without waiting; whether the port took one of them."""
+        taken = False
+        for _ in range(3):
+            taken |= self._send(Estop())
+            time.sleep(ESTOP_PAUSE)
+        return taken
+
+    def zero(self, joint: Joint, counts: int = 0) -> Ack:
+        """Tell the board that the joint stands where its encoder shall read `counts`."""
+        return self.command(Zero(joint, counts))
+
+    def start_homing(self, joint: Joint) -> Ack:
+        """Home a joint; the caller goes on with `keep_alive_until(EventKind.HOMED, ...)`."""
+        return self.command(Home(joint))
+
+    def load_profile(self, segments: Iterable[Segment]) -> int:
+        """Send a profile, a list of Segment; return its CRC, by which it is started."""
+        for chunk in chunks(segments):
+            self.command(chunk)
+        return profile_crc(segments)
+
+    def start_profile(self, crc: int) -> Ack:
+        """Play it; the caller goes on with `keep_alive_until(EventKind.PROFILE_DONE, ...)`."""
+        return self.command(ProfileStart(crc))
+
+    def read_parameter(self, parameter: Parameter) -> int:
+        """Value in force, in the unit of the parameter."""
+        return self.command(Param(Access.READ, parameter, 0)).value
+
+    def write_parameter(self, parameter: Parameter, value: int) -> None:
+        """Set a parameter, now and after each boot of the board."""
+        self.command(Param(Access.WRITE, parameter, value))
+        self._parameters[parameter] = value
+
+    def keep_alive_until(self, kind: EventKind, timeout: float, since: int | None = None) -> Event:
+        """
+        Send ALIVE until the board reports an event of this kind, and return it.
+
+        RigError if it faults, disarms, or is lost meanwhile.
+
+        :param since: `event_count` from which on events are looked at; default: now.
+        """
+        session = self._session
+        since = session.event_count if since is None else since
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if not self.alive():
+                raise RigError(f'{self.name}: {self.state.value}.')
+            news, since = session.events_after(since, BEAT)
+            for event in news:
+                if event.kind == kind:
+                    return event
+                if event.kind == EventKind.FAULT:
+                    raise RigError(f'the board stopped. {describe_faults(event.faults)}.')
+                if event.kind == EventKind.STATE and event.state not in MOVING:
+                    raise RigError(f'the board went to {state_name(event.state)}.')
+        raise RigError(f'no {kind.name} within {timeout:g} s. Look at the board.')
+
+    def wait_until(self, condition: Callable[[], object], timeout: float) -> bool:
+        """Wait until `condition()` holds, looked at after whatever comes; whether it does."""
+        with self._session.changed:
+            return bool(self._session.changed.wait_for(condition, timeout))
+
+    def reconnect(self) -> None:
+        """Begin a new session, for example to take the board back from another host."""
+        self._session.greet(time.monotonic())
+        self._await_board()
+
+    def close(self) -> None:
+        """Disarm, and let go of the port; may be called twice."""
+        if self._session.phase == LinkState.CLOSED:
+            return
+        if self._session.phase == LinkState.READY:
+            try:
+                self.disarm()
+            except RigError as error:
+                log.warning('not disarmed at the end, the watchdog does it: %s', error)
+        self._session.leave(LinkState.CLOSED)
+        self._commands.give_up('the link is closed')
+        self._closing.set()
+        if self._keeper.is_alive():
+            self._keeper.join()
+        self._port.close()
+
+    def _send(self, message, sequence=0):
+        return self._port.write(encode(message, self._session.number, sequence))
+
+    def _set_point(self, message):
+        with self._driving:
+            data = encode(message, self._session.number, (self._setpoints + 1) % 65536)
+            if self.state != LinkState.READY or not self._port.write(data):
+                return False
+            self._setpoints += 1
+            return True
+
+    def _on_bytes(self, data):
+        session = self._session.number
+        self._session.take(data, time.monotonic())
+        if session != self._session.number:
+            self._commands.give_up('the session has changed')
+
+    def _on_open(self):
+        if self._displaced:             # only a person takes the board back
+            self._session.leave(LinkState.DISPLACED)
+        else:
+            self._session.greet(time.monotonic())
+
+    def _on_lost(self):
+        self._displaced = self._session.phase == LinkState.DISPLACED
+        self._session.leave(LinkState.NO_PORT)
+        self._commands.give_up('the port is gone')
+
+    def _keep_house(self):
+        while not self._closing.wait(BEAT):
+            self._session.beat(time.monotonic(), 1.0 / self.settings.time_rate)
+            if self._session.set_up_due:
+                try:
+                    self._set_up()
+                    self._trouble = ''
+                except RigError as error:       # the next beat tries again
+                    self._trouble = f' {error}'
+
+    def _set_up(self):
+        """Give the board what it has lost; the link is ready only then."""
+        session, boots = self._session.number, self._session.boots
+        stream = Stream(self.settings.telemetry_rate)
+        if not self._session.is_same_version:
+            self._session.open(session)
+            with suppress(RigError):            # another version need not know this command
+                self._commands.call(stream)
+            return
+        if boots != self._boots_set_up:
+            for parameter, value in self._parameters.items():
+                self._commands.call(Param(Access.WRITE, parameter, value))
+        self._commands.call(stream)
+        self._boots_set_up = boots
+        self._session.open(session)
+
+    def _await_board(self):
+        done = (LinkState.READY, LinkState.READ_ONLY)
+        if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
+            raise RigError(f'{self.name}: no board answers within '
+                           f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
+                           f'the cable, and the baud rate {self.settings.baud}.{self._trouble}')

@@ -1,0 +1,380 @@
+"""
+A serial port that comes back: opened by its name, read in bulk by a thread of its own.
+
+Real ports, pseudo terminals and `socket://host:port` are all the same to the caller.
+"""
+
+from __future__ import annotations
+
+import errno
+import grp
+import logging
+import os
+import pwd
+import select
+import socket
+import termios
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import serial
+from serial.tools import list_ports
+
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.wire.line import BAUD
+
+BULK = 4096                 # bytes that one reading takes at most
+WAKE = 0.2                  # longest sleep of the reader, which bounds how long closing takes [s]
+WRITE_TIMEOUT = 0.1         # after which a port that takes nothing is said to be stuck       [s]
+RETRY = 0.1                 # between two attempts to open the port again                     [s]
+DEAF = 2.0                  # of the far end of a socket, after which it is another unplugged port
+GONE = (OSError, termios.error)     # the second is no OSError, and an unplugged port raises both
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class PortCounts:
+    """What went through a port."""
+
+    bytes_in: int = 0
+    bytes_out: int = 0
+    reconnects: int = 0
+    stuck_writes: int = 0       # dropped because the port took no bytes for WRITE_TIMEOUT
+    lost_writes: int = 0        # dropped because there was no port
+
+
+class Port:
+    """Bytes in both directions, for as long as there is a port under this name."""
+
+    def __init__(self, name: str, on_bytes: Callable[[bytes], object],
+                 on_open: Callable[[], object] | None = None,
+                 on_lost: Callable[[], object] | None = None, baud: int = BAUD) -> None:
+        """
+        Open the port; RigError says in one line what is in the way.
+
+        :param name: device, symlink or `socket://host:port`; a symlink is followed at each
+            opening, so that a name of /dev/serial/by-id finds the same board again.
+        :param on_bytes: called with what was read, by the reader thread.
+        :param on_open: called after the port was opened again, by the reader thread.
+        :param on_lost: called when it has gone, by the reader thread.
+        """
+        self.name, self.baud = name, baud
+        self._counts = PortCounts()
+        self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
+        self._writing = threading.Lock()
+        self._closing = threading.Event()
+        self._trouble: list[str] = []          # why the port that is there again does not open
+        self._line = self._open()
+        self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
+
+    def start(self) -> Port:
+        """Begin to read."""
+        self.thread.start()
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a port under this name now."""
+        return self._line is not None
+
+    @property
+    def counts(self) -> PortCounts:
+        """Copy of the counters."""
+        return replace(self._counts)
+
+    def write(self, data: bytes) -> bool:
+        """Send `data`; return whether the port took it. Never waits longer than WRITE_TIMEOUT."""
+        with self._writing:
+            line = self._line
+            if line is None:
+                self._counts.lost_writes += 1
+                return False
+            try:
+                line.write(data)
+            except (serial.SerialTimeoutException, TimeoutError):
+                self._counts.stuck_writes += 1      # the zero that starts the next frame heals it
+                return False
+            except GONE:
+                self._counts.lost_writes += 1       # the reader finds out by itself
+                return False
+            self._counts.bytes_out += len(data)
+            return True
+
+    def close(self) -> None:
+        """Let go of the port; may be called twice."""
+        self._closing.set()
+        if self.thread.is_alive() and self.thread is not threading.current_thread():
+            if self._line is not None:
+                self._line.wake()
+            self.thread.join()
+        self._let_go()
+
+    def _open(self):
+        try:
+            if self.name.startswith('socket://'):
+                return _SocketLine(self.name)
+            return _SerialLine(self.name, self.baud)
+        except (*GONE, ValueError) as error:
+            raise RigError(_why_not(self.name, error)) from error
+
+    def _read(self):
+        while not self._closing.is_set():
+            if self._line is None and not self._open_again():
+                self._closing.wait(RETRY)
+                continue
+            try:
+                data = self._line.read()
+            except GONE:
+                self._let_go()
+                if not self._closing.is_set() and self._on_lost:
+                    self._on_lost()
+                continue
+            if data:
+                self._counts.bytes_in += len(data)
+                self._on_bytes(data)
+
+    def _open_again(self):
+        try:
+            line = self._open()
+        except RigError as error:
+            # nothing is there while it is unplugged; all else waits for a person
+            # what was not there a moment ago is looked at again
+            number = _error_number(error.__cause__)
+            is_there = number != errno.ENOENT and os.path.exists(self.name)
+            # by its number, because the text names programs, which come and go
+            trouble = [number] if is_there else []
+            if trouble and trouble != self._trouble:
+                log.warning('%s', error)
+            self._trouble = trouble
+            return False
+        self._line, self._trouble = line, []
+        self._counts.reconnects += 1
+        if self._on_open:
+            self._on_open()
+        return True
+
+    def _let_go(self):
+        with self._writing:
+            line, self._line = self._line, None
+        if line is not None:
+            with suppress(*GONE):
+                line.close()
+
+
+class _SerialLine:
+    """A device or a pseudo terminal."""
+
+    def __init__(self, name, baud):
+        if _is_left_behind(name):
+            raise FileNotFoundError(errno.ENOENT, 'the emulator of this name was killed', name)
+        _refuse_link_of_others(name)
+        self._name = name
+        self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
+                                   exclusive=True)
+        self._device = self._port.fileno()
+        self._woken, self._waker = os.pipe()
+        self._ready = select.poll()
+        for readable in (self._device, self._woken):
+            self._ready.register(readable, select.POLLIN)
+        with suppress(ValueError, NotImplementedError, AttributeError):
+            self._port.set_low_latency_mode(True)       # many adapters have none
+        try:
+            self._port.reset_input_buffer()
+        except GONE:
+            self.close()
+            raise
+
+    def read(self):
+        """Return what is there, or b'' after WAKE."""
+        # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
+        ready = dict(self._ready.poll(1e3 * WAKE))
+        if self._device not in ready:
+            self._look_where_the_name_leads()
+            return b''
+        data = os.read(self._device, BULK)
+        if not data:
+            raise OSError(errno.EIO, 'the device has gone')
+        return data
+
+    def _look_where_the_name_leads(self):
+        """Raise OSError if it is another device by now: an emulator started anew, for instance."""
+        try:
+            there = os.stat(self._name).st_rdev
+        except OSError:
+            return          # a name may come and go while its device works
+        if there != os.fstat(self._device).st_rdev:
+            raise OSError(errno.ENODEV, 'the name belongs to another device')
+
+    def write(self, data):
+        """Send all of `data`, or raise SerialTimeoutException after WRITE_TIMEOUT."""
+        try:
+            sent = os.write(self._device, data)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self._port.write(data[sent:])
+
+    def wake(self):
+        """End a reading that is under way."""
+        os.write(self._waker, b'.')
+
+    def close(self):
+        """Give the device back."""
+        os.close(self._woken)
+        os.close(self._waker)
+        self._port.close()
+
+
+class _SocketLine:
+    """A serial port behind a TCP server; the one of pyserial reads byte by byte."""
+
+    def __init__(self, url):
+        place = urlsplit(url)
+        if not place.hostname or not place.port:
+            raise ValueError('write it as socket://host:port')
+        self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hasattr(socket, 'TCP_USER_TIMEOUT'):     # or a cut cable goes unnoticed for long
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * DEAF))
+        self._socket.settimeout(WRITE_TIMEOUT)
+
+    def read(self):
+        """Return what is there, or b'' after WAKE."""
+        if not select.select([self._socket], [], [], WAKE)[0]:
+            return b''
+        data = self._socket.recv(BULK)
+        if not data:
+            raise ConnectionResetError(errno.ECONNRESET, 'the server hung up')
+        return data
+
+    def write(self, data):
+        """Send all of `data`."""
+        self._socket.sendall(data)
+
+    def wake(self):
+        """End a reading that is under way."""
+        with suppress(OSError):         # it may be down already
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        """Hang up."""
+        self._socket.close()
+
+
+def serial_ports() -> list[tuple[str, str, str]]:
+    """Serial ports of this machine as (stable name, device, description), by device."""
+    links = {}
+    for folder in ('/dev/serial/by-path', '/dev/serial/by-id'):     # the second is kept
+        if os.path.isdir(folder):
+            links.update({os.path.realpath(entry): entry.path for entry in os.scandir(folder)})
+    return [(links.get(port.device, port.device), port.device,
+             'nothing known' if port.description == 'n/a' else port.description)
+            for port in sorted(list_ports.comports())]
+
+
+def owning_group(name: str) -> str:
+    """Name of the group that a device belongs to."""
+    number = os.stat(name).st_gid
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
+
+
+def _why_not(name, error):
+    """Say in one line why a port does not open, and what to do about it."""
+    number = _error_number(error)
+    if number == errno.ENOENT and os.path.islink(name):
+        return f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the ' \
+               'board in or start the emulator again.'
+    if number == errno.ENOENT:
+        return f'{name}: there is no such port. Plug the board in; `flexsim rig setup` lists ' \
+               'the ports of this machine.'
+    if number in (errno.EACCES, errno.EPERM):
+        group = owning_group(name)
+        if group == 'root' or group.isdigit():      # which nobody is to join, or can
+            return f'{name}: no permission. `flexsim rig setup` says how to be let in.'
+        return f'{name}: no permission. The port belongs to the group "{group}": run ' \
+               f'`sudo usermod -aG {group} $USER` and log in again.'
+    if number in (errno.EWOULDBLOCK, errno.EBUSY):
+        return f'{name}: another program has the port{_holders(name)}. End it first.'
+    if number == errno.ECONNREFUSED:
+        return f'{name}: nobody listens there. Start the server first.'
+    if number in (errno.ENOTTY, errno.EINVAL, errno.EISDIR):
+        return f'{name}: this is no serial port.'
+    if number == errno.EXDEV:
+        return f'{name}: {error.strerror}.'
+    return f'{name}: {" ".join(str(error).split())}.'
+
+
+def _error_number(error):
+    """Number of the system's error behind an exception; None if there is none."""
+    # pyserial hides some causes in an exception of its own; termios has no errno but a first word
+    causes = [error, error.__context__]
+    return next((cause.errno if isinstance(cause, OSError) else cause.args[0]
+                 for cause in causes if getattr(cause, 'errno', None)
+                 or isinstance(cause, termios.error)), None)
+
+
+def _holders(name):
+    """Programs that have a device, as far as this user may know."""
+    device = os.path.realpath(name)
+    found = _lockers(device) or _openers(device)
+    return f': {", ".join(sorted(found))}' if found else ''
+
+
+def _is_left_behind(name):
+    """Whether a killed emulator has left this link, which may lead to somebody's terminal now."""
+    lock = f'{name}.lock'
+    return (os.path.islink(name) and os.path.exists(lock) and os.access('/proc/locks', os.R_OK)
+            and not _lockers(lock))
+
+
+def _refuse_link_of_others(name):
+    """Raise OSError for a link that somebody has left where everybody may leave one."""
+    if not os.path.islink(name):
+        return
+    link, folder = os.lstat(name), os.stat(os.path.dirname(os.path.abspath(name)))
+    if folder.st_mode & 0o022 and link.st_uid not in (0, os.getuid(), folder.st_uid):
+        raise PermissionError(errno.EXDEV, f'this link is of another user, {_user(link.st_uid)}, '
+                              'in a folder where everybody may leave one. Give the name of the '
+                              'device', name)
+
+
+def _user(number):
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _lockers(device):
+    """Those that have locked it, as pyserial does; an emulator keeps its port open as well."""
+    found, file = set(), os.stat(device)
+    place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
+    with suppress(OSError):
+        for line in Path('/proc/locks').read_text().splitlines():
+            words = line.split()
+            if words[1] == 'FLOCK' and words[5] == place:
+                with suppress(OSError):
+                    found.add(_program(words[4]))
+    return found
+
+
+def _openers(device):
+    """Those that have opened it."""
+    found = set()
+    for handle in Path('/proc').glob('[0-9]*/fd/*'):
+        with suppress(OSError):             # gone meanwhile, or of another user
+            if os.readlink(handle) == device:
+                found.add(_program(handle.parts[2]))
+    return found
+
+
+def _program(process):
+    return f'{Path("/proc", process, "comm").read_text().strip()} {process}'

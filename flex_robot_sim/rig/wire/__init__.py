@@ -1,0 +1,1 @@
+"""What board and host agree on: vocabulary, layouts, protocol, frames; enough to write a board."""

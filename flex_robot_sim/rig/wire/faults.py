@@ -1,0 +1,51 @@
+"""What a bad wire does to bytes, reproducible from a seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flex_robot_sim.settings import Settings, setting
+
+
+@dataclass(frozen=True)
+class WireFaults(Settings):
+    """How bad the wire is, in each direction."""
+
+    noise: float = setting(0.0, 'probability that a byte is damaged', at_least=0.0)
+    drop: float = setting(0.0, 'probability that a byte is lost', at_least=0.0)
+    insert: float = setting(0.0, 'probability that a byte is added after a byte', at_least=0.0)
+    half: float = setting(0.0, 'probability that of a piece only the first half arrives',
+                          at_least=0.0)
+
+
+class BadWire:
+    """A wire that damages what passes."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.faults = WireFaults()
+        self.damaged = 0            # bytes changed, lost or added
+        self._random = np.random.default_rng(seed)
+
+    def passed(self, data: bytes) -> bytes:
+        """Return what arrives of `data`."""
+        faults, random = self.faults, self._random
+        if not data or not (faults.noise or faults.drop or faults.insert or faults.half):
+            return data
+        if faults.half and random.random() < faults.half:
+            self.damaged += len(data) - len(data) // 2
+            data = data[:len(data) // 2]
+        values = np.frombuffer(data, np.uint8).copy()
+        hit = random.random(values.size) < faults.noise
+        # any value but the right one
+        values[hit] += random.integers(1, 256, hit.sum(), np.uint8)
+        kept = random.random(values.size) >= faults.drop
+        added = random.random(values.size) < faults.insert
+        self.damaged += int(hit.sum() + (~kept).sum() + added.sum())
+        if not added.any():
+            return values[kept].tobytes()
+        copies = kept.astype(int) + added
+        out = np.repeat(values, copies)
+        # the last copy of a byte that was added to is the added one
+        places = (np.cumsum(copies) - 1)[added]
+        out[places] = random.integers(0, 256, places.size, np.uint8)
+        return out.tobytes()

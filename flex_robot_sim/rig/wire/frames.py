@@ -1,0 +1,96 @@
+"""
+Frames as bytes: `00 | COBS(header, fields, CRC-32) | 00`.
+
+The leading zero makes a half frame cost one frame instead of two, and noise between frames none.
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flex_robot_sim.rig.wire.cobs import stuff, unstuff
+from flex_robot_sim.rig.wire.layout import Message, MessageClass, layout_of
+from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
+
+CRC = struct.Struct('<I')
+HEADER = layout_of(Header)
+SHORTEST = HEADER.size + CRC.size
+LONGEST = SHORTEST + max(layout.LAYOUT.size for layout in FRAMES.values())
+STUFFED = LONGEST + 1                   # no frame is so long that it needs two bytes of stuffing
+
+
+class Frame(NamedTuple):
+    """A frame that arrived whole."""
+
+    session: int
+    sequence: int
+    message: Message        # one of the classes of `protocol`
+
+
+def encode(message: Message, session: int = 0, sequence: int = 0) -> bytes:
+    """Return the bytes of a message; UsageError if a value does not fit its field."""
+    body = HEADER.pack((message.ID, session, sequence)) + message.LAYOUT.pack(message)
+    return b'\0' + stuff(body + CRC.pack(zlib.crc32(body))) + b'\0'
+
+
+def wire_length(message_class: MessageClass) -> int:
+    """Bytes of a frame on the wire."""
+    return SHORTEST + message_class.LAYOUT.size + 3
+
+
+@dataclass
+class ReaderCounts:
+    """What a FrameReader has seen; noise on the wire is data."""
+
+    frames: int = 0
+    crc_errors: int = 0         # chunks between zeros that were no frame: CRC, stuffing, endless
+    length_errors: int = 0      # right CRC, wrong length: another version
+    unknown_ids: int = 0        # right CRC, but no frame of the other side
+
+
+class FrameReader:
+    """Cut a byte stream into checked frames; give it whatever the port returned."""
+
+    def __init__(self, from_board: bool) -> None:
+        """Read what the board sends, or what the host sends."""
+        self.counts = ReaderCounts()
+        self._known = {number: layout.LAYOUT for number, layout in FRAMES.items()
+                       if is_from_board(number) == from_board}
+        self._tail = b''
+        self._too_long = False      # the chunk under way has outgrown every frame
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Return the frames completed by `data`; damaged ones are counted, not raised."""
+        *chunks, tail = (self._tail + data).split(b'\0')
+        frames = []
+        for chunk in chunks:
+            if self._too_long:
+                self.counts.crc_errors += 1
+                self._too_long = False
+            elif chunk:
+                frame = self._read(chunk)
+                if frame is not None:
+                    frames.append(frame)
+        if len(tail) > STUFFED:
+            self._too_long, tail = True, b''
+        self._tail = tail
+        self.counts.frames += len(frames)
+        return frames
+
+    def _read(self, chunk):
+        data = unstuff(chunk) if len(chunk) <= STUFFED else None
+        if data is None or len(data) < SHORTEST or \
+                zlib.crc32(data[:-CRC.size]) != CRC.unpack(data[-CRC.size:])[0]:
+            self.counts.crc_errors += 1
+            return None
+        header = HEADER.unpack(data[:HEADER.size])
+        layout = self._known.get(header.id)
+        if layout is None:
+            self.counts.unknown_ids += 1
+            return None
+        if len(data) != SHORTEST + layout.size:
+            self.counts.length_errors += 1
+            return None
+        message = layout.unpack(data[HEADER.size:-CRC.size])
+        return Frame(header.session, header.sequence, message)

@@ -1,0 +1,41 @@
+"""Profiles: inputs that are constant piece by piece, which the board plays by its own clock."""
+
+import zlib
+from collections.abc import Iterable
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.wire.layout import layout_of
+from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
+
+SIZE = CONSTANTS['SEGMENTS_PER_CHUNK'][0]
+CAPACITY = CONSTANTS['PROFILE_CAPACITY'][0]
+SHORTEST, LONGEST = CONSTANTS['SEGMENT_MIN_US'][0], CONSTANTS['SEGMENT_MAX_US'][0]
+
+
+def segment(duration: float, duty: float, step_rate: float) -> Segment:
+    """
+    Return a segment.
+
+    :param duration: [s]; duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
+    """
+    ticks = round(duration * 1e6)
+    if not SHORTEST <= ticks <= LONGEST:
+        raise UsageError(f'duration = {duration!r} s must be {SHORTEST * 1e-6:g} to '
+                         f'{LONGEST * 1e-6:g}: of a segment of a profile.')
+    return Segment(ticks, duty, step_rate)
+
+
+def profile_crc(segments: Iterable[Segment]) -> int:
+    """CRC-32 over the bytes of the segments, by which the board knows a profile."""
+    return zlib.crc32(b''.join(layout_of(Segment).pack(piece) for piece in segments))
+
+
+def chunks(segments: Iterable[Segment]) -> list[ProfileLoad]:
+    """Return the frames that carry a profile to the board, in their order."""
+    segments = list(segments)
+    if not 0 < len(segments) <= CAPACITY:
+        raise UsageError(f'a profile has 1 to {CAPACITY} segments; this one has {len(segments)}.')
+    crc = profile_crc(segments)
+    return [ProfileLoad(first, len(segments), crc, tuple(segments[first:first + SIZE]))
+            for first in range(0, len(segments), SIZE)]

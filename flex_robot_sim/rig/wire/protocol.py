@@ -1,0 +1,296 @@
+"""
+Every frame of the wire: who sends it, its fields with units, and the version of it all.
+
+This is the one schema. The C header and the tables of `docs/rig_protocol.md` are made from it,
+and `SCHEMA_CRC` changes with every frame, field, unit, word or parameter. No I/O in here.
+"""
+
+import zlib
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+from flex_robot_sim.rig.wire import vocabulary
+from flex_robot_sim.rig.wire.layout import (
+    AnyClass,
+    MessageClass,
+    i16,
+    i32,
+    laid_out,
+    layout_of,
+    raw,
+    records,
+    u8,
+    u16,
+    u32,
+)
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.vocabulary import (
+    Access,
+    BackEnd,
+    EventKind,
+    Fault,
+    Input,
+    Joint,
+    Mode,
+    ResetCause,
+    Result,
+    State,
+)
+
+MAJOR, MINOR = 1, 0
+NO_SESSION = 0
+FROM_BOARD = 0x80                       # bit of the ids that the board sends
+FRAMES: dict[int, MessageClass] = {}                             # id: class
+
+
+def frame(number: int) -> Callable[[AnyClass], AnyClass]:
+    """Make a NamedTuple a frame with this id."""
+    def register(tuple_class: Any) -> Any:
+        assert number not in FRAMES
+        tuple_class.ID = number
+        FRAMES[number] = laid_out(tuple_class)
+        return tuple_class
+    return register
+
+
+def is_from_board(number: int) -> bool:
+    """Whether the board sends frames with this id."""
+    return bool(number & FROM_BOARD)
+
+
+def frame_name(tuple_class: MessageClass) -> str:
+    """Name of a frame as the documentation and C write it: ProfileLoad -> PROFILE_LOAD."""
+    name = tuple_class.__name__
+    return ''.join(f'_{letter}' if k and letter.isupper() else letter
+                   for k, letter in enumerate(name)).upper()
+
+
+@laid_out
+class Header(NamedTuple):
+    """First bytes of every frame."""
+
+    id: Annotated[int, u8('', 'of the frame; bit 7: sent by the board')]
+    session: Annotated[int, u8('', 'given by the last HELLO_ACK; 0: none')]
+    sequence: Annotated[int, u16('', 'counted by the sender, see Sequence numbers')]
+
+
+@frame(0x01)
+class Hello(NamedTuple):
+    """Host: who are you, and start a new session. Layout fixed for all versions."""
+
+    major: Annotated[int, u8('', 'protocol version of the host; another one is read only')]
+    minor: Annotated[int, u8('', 'grows with what is only added')]
+    schema_crc: Annotated[int, u32('', 'SCHEMA_CRC of the host; another one is read only')]
+    nonce: Annotated[int, u32('', 'random; the same again asks for the same answer again')]
+
+
+@frame(0x02)
+class Time(NamedTuple):
+    """Host, 5-10 Hz: what is your clock."""
+
+    token: Annotated[int, u32('', 'comes back in TIME_REPLY')]
+
+
+@frame(0x03)
+class EventAck(NamedTuple):
+    """Host: this event has arrived."""
+
+    number: Annotated[int, u16('', 'of the EVENT')]
+
+
+@frame(0x10)
+class Setpoint(NamedTuple):
+    """Host, 100-200 Hz: what the motors shall do; without acknowledgement."""
+
+    mode: Annotated[Mode, u8('', 'what is asked for', choices=Mode)]
+    duty: Annotated[float, i16('1', 'of the DC motor: -1 to 1 of the supply', per_unit=10_000)]
+    step_rate: Annotated[float, i32('steps/s', 'of the stepper, in pulses', per_unit=1000)]
+    validity: Annotated[int, u16('ms', 'after which the motors stand; 1 to VALIDITY_MAX_MS')]
+
+
+@frame(0x20)
+class Arm(NamedTuple):
+    """Host: switch the outputs on."""
+
+
+@frame(0x21)
+class Disarm(NamedTuple):
+    """Host: switch the outputs off. Layout fixed for all versions."""
+
+
+@frame(0x22)
+class Clear(NamedTuple):
+    """Host: forget the latched faults whose cause is gone."""
+
+
+@frame(0x23)
+class Home(NamedTuple):
+    """Host: look for the lower limit switch and give the counts their origin there."""
+
+    joint: Annotated[Joint, u8('', 'which', choices=Joint)]
+
+
+@frame(0x24)
+class Zero(NamedTuple):
+    """Host: the joint stands here; give the counts their origin by this."""
+
+    joint: Annotated[Joint, u8('', 'which', choices=Joint)]
+    counts: Annotated[int, i32('counts', 'that the encoder shall read here')]
+
+
+@frame(0x25)
+class Param(NamedTuple):
+    """Host: read or write a parameter; the value in force comes back in `value` of the ACK."""
+
+    access: Annotated[Access, u8('', 'read or write', choices=Access)]
+    parameter: Annotated[Parameter, u8('', 'which', choices=Parameter)]
+    value: Annotated[int, i32('', 'to be written, in the unit of the parameter; read: 0')]
+
+
+@laid_out
+class Segment(NamedTuple):
+    """A piece of a profile: constant inputs."""
+
+    duration: Annotated[int, u32('us', 'SEGMENT_MIN_US to SEGMENT_MAX_US')]
+    duty: Annotated[float, i16('1', 'of the DC motor: -1 to 1 of the supply', per_unit=10_000)]
+    step_rate: Annotated[float, i32('steps/s', 'of the stepper, in pulses', per_unit=1000)]
+
+
+@frame(0x26)
+class ProfileLoad(NamedTuple):
+    """Host: a chunk of a profile; `first` = 0 begins anew."""
+
+    first: Annotated[int, u16('', 'place of the first segment of this chunk')]
+    total: Annotated[int, u16('', 'segments of the profile, 1 to PROFILE_CAPACITY')]
+    crc: Annotated[int, u32('', 'CRC-32 over the bytes of all segments of the profile')]
+    segments: Annotated[tuple, records(
+        Segment, vocabulary.CONSTANTS['SEGMENTS_PER_CHUNK'][0],
+        'from `first` on, up to `total`; those beyond are zero')]
+
+
+@frame(0x27)
+class ProfileStart(NamedTuple):
+    """Host: play the profile."""
+
+    crc: Annotated[int, u32('', 'of the profile that is meant')]
+
+
+@frame(0x28)
+class Stream(NamedTuple):
+    """Host: how often to send TELEMETRY; the rate in force comes back in `value` of the ACK."""
+
+    rate: Annotated[int, u16('Hz', '0: none; else a divisor of CONTROL_RATE_HZ')]
+
+
+@frame(0x2F)
+class Estop(NamedTuple):
+    """Host, three times: outputs off now, in every state and session. Fixed for all versions."""
+
+
+@frame(0x81)
+class HelloAck(NamedTuple):
+    """Board: who it is; the header has the new session. Layout fixed for all versions."""
+
+    major: Annotated[int, u8('', 'protocol version of the board')]
+    minor: Annotated[int, u8('', 'grows with what is only added')]
+    schema_crc: Annotated[int, u32('', 'SCHEMA_CRC of the board')]
+    nonce: Annotated[int, u32('', 'of the HELLO that is answered')]
+    boot_id: Annotated[int, u32('', 'another one after each boot')]
+    uid: Annotated[bytes, raw(12, 'unique number of the processor')]
+    firmware: Annotated[int, u32('', 'version: major * 65536 + minor * 256 + patch')]
+    back_end: Annotated[BackEnd, u8('', 'what answers', choices=BackEnd)]
+    reset_cause: Annotated[ResetCause, u8('', 'of this boot', choices=ResetCause)]
+    counts_per_turn: Annotated[int, u16('counts', 'of both encoders')]
+    steps_per_turn: Annotated[int, u16('steps', 'pulses of a turn of the stepper')]
+    control_rate: Annotated[int, u16('Hz', 'control steps')]
+
+
+@frame(0x82)
+class Ack(NamedTuple):
+    """Board: answer to a command."""
+
+    command: Annotated[int, u8('', 'id of the command')]
+    result: Annotated[Result, u8('', 'what became of it', choices=Result)]
+    command_sequence: Annotated[int, u16('', 'of the command')]
+    state: Annotated[State, u8('', 'afterwards', choices=State)]
+    faults: Annotated[Fault, u16('bits', 'latched afterwards', choices=Fault)]
+    value: Annotated[int, i32('', 'depends on command and result, see Acknowledgements; else 0')]
+
+
+@frame(0x83)
+class TimeReply(NamedTuple):
+    """Board: its clock when TIME came and when this left."""
+
+    token: Annotated[int, u32('', 'of the TIME')]
+    received: Annotated[int, u32('us', 'board clock, wraps at 2^32')]
+    sent: Annotated[int, u32('us', 'board clock, wraps at 2^32')]
+
+
+@frame(0x90)
+class Telemetry(NamedTuple):
+    """Board, as often as STREAM says: one control step."""
+
+    time: Annotated[int, u32('us', 'board clock at the start of the step, wraps at 2^32')]
+    slide_counts: Annotated[int, i32('counts', 'encoder of the slide, grows with duty')]
+    turn_counts: Annotated[int, i32('counts', 'encoder of the turn, grows with the step rate')]
+    adc_root: Annotated[int, u16('counts', 'root flex sensor, sum of ADC_CONVERSIONS')]
+    adc_tip: Annotated[int, u16('counts', 'tip flex sensor, sum of ADC_CONVERSIONS')]
+    duty: Annotated[float, i16('1', 'applied to the DC motor', per_unit=10_000)]
+    step_position: Annotated[int, i32('steps', 'pulses sent since boot, with their sign')]
+    step_rate: Annotated[float, i32('steps/s', 'of the pulses now, on the ramp', per_unit=1000)]
+    state: Annotated[State, u8('', 'of the board', choices=State)]
+    inputs: Annotated[Input, u8('bits', 'switches, button, homed joints', choices=Input)]
+    faults: Annotated[Fault, u16('bits', 'latched', choices=Fault)]
+    setpoint_sequence: Annotated[int, u16('', 'of the last SETPOINT that was taken')]
+    current: Annotated[float, i16('A', 'of the DC motor', per_unit=1000)]
+
+
+@frame(0x91)
+class Health(NamedTuple):
+    """Board, 10 Hz: counters since boot; they wrap at 2^32."""
+
+    uptime: Annotated[int, u32('ms', 'since boot')]
+    frames: Annotated[int, u32('', 'taken')]
+    crc_errors: Annotated[int, u32('', 'chunks between zeros that were no frame: CRC, stuffing')]
+    length_errors: Annotated[int, u32('', 'frames with a right CRC and a wrong length')]
+    unknown_ids: Annotated[int, u32('', 'frames with a right CRC and an id not for the board')]
+    framing_errors: Annotated[int, u32('', 'bytes that the port marked as damaged')]
+    overruns: Annotated[int, u32('', 'bytes that came faster than they were read')]
+    refused: Annotated[int, u32('', 'set points that were not taken')]
+    last_refusal: Annotated[Result, u8('', 'why the last of them was not', choices=Result)]
+    late_steps: Annotated[int, u32('', 'control steps that started more than 1 ms late')]
+    longest_step: Annotated[int, u32('us', 'longest control step')]
+    dropped_frames: Annotated[int, u32('', 'that were not sent because the port was busy')]
+    lost_events: Annotated[int, u32('', 'for which there was no room')]
+
+
+@frame(0x92)
+class Event(NamedTuple):
+    """Board: something happened; repeated until EVENT_ACK."""
+
+    number: Annotated[int, u16('', 'counts events since boot')]
+    time: Annotated[int, u32('us', 'board clock when it happened, wraps at 2^32')]
+    kind: Annotated[EventKind, u8('', 'what happened', choices=EventKind)]
+    state: Annotated[State, u8('', 'afterwards', choices=State)]
+    faults: Annotated[Fault, u16('bits', 'latched afterwards', choices=Fault)]
+    detail: Annotated[int, i32('', 'depends on kind, see Events')]
+
+
+ENUMERATIONS = (State, Fault, Input, Result, Mode, Joint, EventKind, ResetCause, BackEnd, Access,
+                Parameter)
+
+
+def schema_text() -> str:
+    """Everything that two sides must agree on, one line each."""
+    lines = [f'{name} = {value}' for name, (value, _) in vocabulary.CONSTANTS.items()]
+    for words in ENUMERATIONS:
+        lines.append(f'{words.__name__}: ' + ' '.join(f'{w.name}={int(w)}' for w in words))
+    lines += [f'{p.name}: {p.unit} {p.default} {p.least} {p.most}' for p in PARAMETERS.values()]
+    for layout in (Header, Segment):
+        lines.append(f'{layout.__name__}: {layout_of(layout).describe()}')
+    for number, layout in FRAMES.items():
+        lines.append(f'{number:#04x} {frame_name(layout)}: {layout_of(layout).describe()}')
+    return '\n'.join(lines)
+
+
+SCHEMA_CRC = zlib.crc32(schema_text().encode())

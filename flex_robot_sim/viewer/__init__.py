@@ -1,0 +1,1 @@
+"""An arm in a web browser: what rviz draws, with sliders and buttons beside it."""

@@ -1,0 +1,283 @@
+"""
+Pages in browsers, by viser: only here is it known.
+
+A page listens on 127.0.0.1 and answers only browsers that have opened it: a page of somebody else
+in the same browser could press its buttons otherwise. Nothing is shared, nothing asked from
+elsewhere. What users do waits until `react` is called, in the thread of the one who draws.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import html
+import io
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import viser
+import viser.infra._infra as viser_infra
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
+from flex_robot_sim.viewer.port import HOST, free_port, taken
+
+Reaction = Callable[[Any], object]
+
+
+class Control:
+    """A slider, a box to tick or a button on the page."""
+
+    def __init__(self, handle: Any) -> None:
+        """Take what viser has made."""
+        self._handle = handle
+
+    @property
+    def value(self) -> Any:
+        """What it shows."""
+        return self._handle.value
+
+    def show(self, value: Any) -> None:
+        """Let it show another value; nobody reacts to that."""
+        if self._handle.value != value:
+            self._handle.value = value
+
+    def label(self, text: str) -> None:
+        """Change what stands beside or on it."""
+        if self._handle.label != text:
+            self._handle.label = text
+
+
+class Page:
+    """What browsers show of an arm; several of them show the same."""
+
+    def __init__(self, title: str, port: int | None = None) -> None:
+        """
+        Begin to listen.
+
+        :param port: None: the first that is free, see port.py; 0: any.
+        """
+        port = free_port(port)
+        origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
+        with _answering(origins), contextlib.redirect_stdout(io.StringIO()):
+            self._server = viser.ViserServer(HOST, port, label=title, verbose=False)
+        self.port = self._server.get_port()
+        if self.port != port:
+            self._server.stop()
+            raise taken(port)
+        # whatever a browser asks for, there is no tunnel to this page
+        self._server.request_share_url = lambda *_, **__: None      # type: ignore
+        self.address = f'http://{HOST}:{self.port}'
+        self._lock, self._presses, self._controls = threading.Lock(), 0, 0
+        self._waiting: dict[int, tuple[Reaction, Any]] = {}
+        self._server.scene.configure_default_lights(True, cast_shadow=False)
+        self.dark(False)
+        self._server.gui.main_panel.dock_right()
+        self._notice = self._server.gui.add_html('', visible=False)
+
+    def close(self) -> None:
+        """End it; browsers say that they are no longer connected."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._server.stop()
+
+    def dark(self, is_dark: bool) -> None:
+        """Draw on dark ground, or on bright one."""
+        self._server.gui.configure_theme(
+            control_width='medium', dark_mode=is_dark, show_logo=False, show_share_button=False,
+            brand_color=(43, 108, 176))
+
+    def react(self) -> None:
+        """Do what users have asked for since the last call; what cannot be done is said."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        for reaction, value in waiting.values():
+            self.say('')
+            try:
+                reaction(value)
+            except FlexRobotSimError as error:
+                self.say(str(error))
+
+    def say(self, line: str) -> None:
+        """Show a line in the panel until the next one; an empty one takes it away."""
+        style = f'{_BOX};color:#c05621;overflow-wrap:anywhere'
+        text = f'<div style="{style}">{html.escape(line)}</div>'
+        if bool(line) != self._notice.visible or line and self._notice.content != text:
+            self._notice.content, self._notice.visible = text, bool(line)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let browsers draw together what is changed in this context."""
+        with self._server.atomic():
+            yield
+
+    # what stands in the panel
+
+    @contextlib.contextmanager
+    def folder(self, title: str, is_open: bool = True) -> Iterator[None]:
+        """Put what is made in this context under a title."""
+        with self._server.gui.add_folder(title, expand_by_default=is_open):
+            yield
+
+    def slider(self, label: str, low: float, high: float, step: float, value: float,
+               reaction: Reaction, hint: str = '') -> Control:
+        """Add a slider."""
+        return self._control(self._server.gui.add_slider(
+            label, low, high, step, value, hint=hint or None), reaction)
+
+    def tick(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
+        """Add a box to tick."""
+        return self._control(self._server.gui.add_checkbox(label, value, hint=hint or None),
+                             reaction)
+
+    def button(self, label: str, reaction: Callable[[], object], hint: str = '') -> Control:
+        """Add a button."""
+        handle = self._server.gui.add_button(label, hint=hint or None)
+
+        @handle.on_click
+        def _(_: object) -> None:
+            with self._lock:
+                self._presses += 1
+                self._waiting[self._presses] = lambda _: reaction(), None
+        return Control(handle)
+
+    def text(self, content: str = '') -> Callable[[str], None]:
+        """Add a piece of HTML; return what changes it."""
+        handle = self._server.gui.add_html(f'<div style="{_BOX}">{content}</div>')
+
+        def change(new: str) -> None:
+            new = f'<div style="{_BOX}">{new}</div>'
+            if handle.content != new:
+                handle.content = new
+        return change
+
+    # what is drawn
+
+    def look(self, at: np.ndarray, distance: float, direction: np.ndarray) -> None:
+        """Put the camera of everybody who comes `distance` [m] from a point (3,) [m]."""
+        camera = self._server.initial_camera
+        camera.position = at + distance * direction / np.linalg.norm(direction)
+        camera.look_at, camera.fov = at, np.radians(45.0)
+        camera.near, camera.far = 0.01 * distance, 100.0 * distance
+
+    def grid(self, cell: float, size: float) -> None:
+        """Draw a floor through the origin of squares with sides of `cell` [m]."""
+        self._server.scene.add_grid(
+            '/floor', size, size, cell_size=cell, section_size=cell, cell_thickness=0.5,
+            section_thickness=0.5, cell_color=(150, 155, 160), section_color=(150, 155, 160),
+            fade_distance=3 * size, shadow_opacity=0.0)
+
+    def frame(self, name: str) -> Callable[[np.ndarray, np.ndarray], None]:
+        """Add a frame that carries what is named NAME/...; return what moves it."""
+        return _mover(self._server.scene.add_frame(name, show_axes=False))
+
+    def solid(self, name: str, vertices: np.ndarray, faces: np.ndarray, colour: Sequence[float],
+              opacity: float | None, is_smooth: bool) -> None:
+        """Add a body of triangles; what carries its name's first part carries it, too."""
+        self._server.scene.add_mesh_simple(
+            name, vertices, faces, color=_bytes(colour), opacity=opacity, side='double',
+            flat_shading=not is_smooth, cast_shadow=False, receive_shadow=False)
+
+    def pieces(self, name: str, shape: str, count: int, opacity: float | None
+               ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
+        """Add boxes or cylinders that change; return what takes places, turns, sizes, colours."""
+        vertices, faces = UNIT_BOX if shape == 'box' else CYLINDER
+        handle = self._server.scene.add_batched_meshes_simple(
+            name, vertices, faces, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+            np.zeros((count, 3)), batched_scales=np.ones((count, 3)),
+            batched_colors=np.zeros((count, 3), np.uint8), lod='off', opacity=opacity,
+            flat_shading=True, cast_shadow=False, receive_shadow=False)
+
+        def change(places: np.ndarray, turns: np.ndarray, sizes: np.ndarray,
+                   colours: np.ndarray) -> None:
+            handle.batched_positions = places.astype(np.float32)
+            handle.batched_wxyzs = np.roll(turns, 1, axis=1).astype(np.float32)
+            handle.batched_scales = sizes.astype(np.float32)
+            handle.batched_colors = (255 * colours[:, :3]).astype(np.uint8)
+        return change
+
+    def line(self, name: str, colour: Sequence[float]) -> Callable[[np.ndarray], None]:
+        """Add a line; return what takes its points (k, 3) [m]."""
+        handle = self._server.scene.add_line_segments(
+            name, np.zeros((1, 2, 3)), _bytes(colour), thickness=2.0, thickness_units='screen',
+            visible=False)
+
+        def change(points: np.ndarray) -> None:
+            if len(points) > 1:
+                handle.points = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+            if handle.visible != (len(points) > 1):
+                handle.visible = len(points) > 1
+        return change
+
+    def arrow(self, name: str, colour: Sequence[float],
+              size: float) -> Callable[[np.ndarray, np.ndarray], None]:
+        """Add an arrow; return what takes its foot and its head (3,) [m]: equal ones hide it."""
+        handle = self._server.scene.add_arrows(
+            name, np.array([[[0, 0, 0], [0, 0, size]]], float), _bytes(colour),
+            shaft_radius=size / 16, head_radius=size / 7, head_length=size / 3.5, visible=False)
+
+        def change(foot: np.ndarray, head: np.ndarray) -> None:
+            is_there = bool(np.any(foot != head))
+            if is_there:
+                handle.points = np.array([[foot, head]], np.float32)
+            if handle.visible != is_there:
+                handle.visible = is_there
+        return change
+
+    def label(self, name: str, place: np.ndarray) -> Callable[[str], None]:
+        """Add a word at a point (3,) [m]; return what changes it, '' hides it."""
+        handle = self._server.scene.add_label(name, '', position=place, visible=False,
+                                              anchor='center-center')
+
+        def change(text: str) -> None:
+            if handle.text != text:
+                handle.text, handle.visible = text, bool(text)
+        return change
+
+    def show(self, name: str, is_shown: bool) -> None:
+        """Show or hide what is named NAME and NAME/...."""
+        handle = self._server.scene.get_handle_by_name(name)
+        if handle is not None:
+            handle.visible = is_shown
+
+    def _control(self, handle, reaction):
+        self._controls -= 1
+        number = self._controls         # presses of buttons count upwards
+
+        @handle.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:        # a person, and not `show`
+                with self._lock:
+                    self._waiting[number] = reaction, handle.value
+        return Control(handle)
+
+
+_BOX = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
+
+
+@contextlib.contextmanager
+def _answering(origins):
+    """Let the server that begins in this context answer pages of `origins` only."""
+    module = viser_infra.websockets.asyncio.server
+    real = module.serve
+    module.serve = functools.partial(real, origins=origins)
+    try:
+        yield
+    finally:
+        module.serve = real
+
+
+def _mover(handle):
+    known = [np.full(3, np.nan), np.full(4, np.nan)]
+
+    def move(place, turn):
+        for k, (name, new) in enumerate((('position', place), ('wxyz', np.roll(turn, 1)))):
+            if not np.array_equal(known[k], new):
+                known[k] = np.array(new)
+                setattr(handle, name, new)
+    return move
+
+
+def _bytes(colour):
+    return tuple(int(round(255 * part)) for part in colour[:3])

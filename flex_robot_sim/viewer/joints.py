@@ -1,0 +1,60 @@
+"""Sliders for joints, in their units and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.viewer.browser import Page
+
+FREE = {'prismatic': 1.0}           # half range of a joint without stops; others: half a turn
+STEPS = 400
+
+
+def ranges(arm: ArmModel) -> np.ndarray:
+    """Lower and upper end of each joint (joints, 2) [rad, m]; those without stops get some."""
+    found = []
+    for name in arm.joint_names:
+        joint = arm.description.joint(name)
+        free = FREE.get(joint.kind, np.pi)
+        lower = joint.lower if np.isfinite(joint.lower) else min(-free, joint.upper - 2 * free)
+        upper = joint.upper if np.isfinite(joint.upper) else max(free, lower + 2 * free)
+        found.append((lower, upper))
+    return np.array(found).reshape(-1, 2)
+
+
+def unit(arm: ArmModel, name: str) -> str:
+    """Unit of a joint's position."""
+    return 'm' if arm.description.joint(name).kind == 'prismatic' else 'rad'
+
+
+class JointSliders:
+    """One slider per joint."""
+
+    def __init__(self, page: Page, arm: ArmModel,
+                 reaction: Callable[[np.ndarray], object]) -> None:
+        """Add them to a Page; `reaction` is given all positions (joints,) [rad, m]."""
+        self.ranges = ranges(arm)
+        self.values = np.clip(0.0, *self.ranges.T)
+        self._reaction, self._controls = reaction, []
+        for k, name in enumerate(arm.joint_names):
+            low, high = map(float, self.ranges[k])
+            step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / STEPS)))
+            self._controls.append(page.slider(
+                f'{name} [{unit(arm, name)}]', low, high, step, float(self.values[k]),
+                partial(self._change, k), f'{low:g} to {high:g}'))
+
+    def show(self, values: np.ndarray) -> None:
+        """Let them show other positions (joints,) [rad, m]."""
+        self.values = np.clip(values, *self.ranges.T)
+        for control, value in zip(self._controls, self.values):
+            control.show(float(value))
+
+    def _change(self, k, value):
+        self.values[k] = value
+        self._reaction(self.values.copy())

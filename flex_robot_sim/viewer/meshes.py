@@ -1,0 +1,91 @@
+"""Mesh files that a URDF names, by trimesh: from this machine only."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+
+from flex_robot_sim.exceptions import SettingError, bearable
+
+
+class Mesh(NamedTuple):
+    """Triangles of a file."""
+
+    vertices: np.ndarray        # (k, 3)  [m]
+    faces: np.ndarray           # (f, 3)
+    colour: tuple[float, ...] | None    # red, green, blue from 0 to 1, where the file says one
+
+
+def read_mesh(name: str, source: str) -> Mesh:
+    """
+    Return the Mesh that a URDF calls `name`; SettingError says why there is none.
+
+    :param source: file of the URDF, which relative names start from.
+    """
+    path = find_mesh(name, source)
+    load = _loader()
+    try:
+        loaded: Any = load(path, force='mesh')
+        vertices: np.ndarray = np.array(loaded.vertices)
+        faces: np.ndarray = np.array(loaded.faces)
+        if not len(faces) or not np.isfinite(vertices).all():
+            raise ValueError('it has no triangles')
+        colour = _colour(loaded)
+    # readers of a dozen formats raise whatever they like
+    except Exception as error:
+        raise SettingError(f'mesh {bearable(path, 200)} cannot be read: '
+                           f'{bearable(error, 200) or type(error).__name__}') from error
+    return Mesh(vertices, faces, colour)
+
+
+def find_mesh(name: str, source: str) -> Path:
+    """Return the file that a URDF calls `name`: a path, file:// or package://."""
+    scheme, found, rest = name.partition('://')
+    if not found:
+        candidates = [Path(source).parent / name]
+    elif scheme == 'file':
+        candidates = [Path(unquote(rest))]
+    elif scheme == 'package':
+        candidates = [folder / rest.partition('/')[2]
+                      for folder in _package_folders(rest.partition('/')[0], source)]
+    else:
+        raise SettingError(f'mesh {bearable(name, 200)} is not on this machine: it is left out')
+    for path in candidates:
+        if path.is_file():
+            return path
+    raise SettingError(f'mesh {bearable(name, 200)} is not found: it is left out. Give its path '
+                       'from the folder of the URDF, or source the workspace of its package')
+
+
+def _loader():
+    try:
+        import trimesh
+    except (ImportError, TypeError) as error:       # which it raises where NumPy is too old for it
+        raise SettingError('meshes are left out: trimesh, which reads them, is not installed or '
+                           f'needs a newer NumPy than {np.__version__}: pip install --upgrade '
+                           'trimesh numpy') from error
+    return trimesh.load
+
+
+def _package_folders(package, source):
+    """Folders that may be those of a ROS package: installed ones, then those around the URDF."""
+    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
+        yield Path(prefix, 'share', package)
+    for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
+        yield Path(prefix, package)
+    for folder in Path(source).resolve().parents:
+        yield folder / package
+        if folder.name == package:
+            yield folder
+
+
+def _colour(loaded):
+    kind = getattr(loaded.visual, 'kind', None)
+    if kind is None:
+        return None
+    colours = loaded.visual if kind != 'texture' else loaded.visual.to_color()
+    return tuple(float(part) / 255 for part in colours.main_color[:3])

@@ -1,0 +1,206 @@
+"""The page of `flexsim view`: an arm at rest in a pose, in a natural mode, or in motion."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.viewer.joints import JointSliders
+from flex_robot_sim.viewer.live import Live
+from flex_robot_sim.viewer.mode_motion import ModeMotion
+from flex_robot_sim.viewer.stage import Stage, table
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.viewer.browser import Page
+
+RATE = 30.0             # of the picture                                                    [Hz]
+MOST = 0.1              # time that is made up for in one picture                           [s]
+STEP = 0.01             # of the button                                                     [s]
+WORDS = 0.1             # between two changes of what is written                            [s]
+MODES = 20              # on the slider, at most
+
+
+class ModelView:
+    """What is on the page, and what it does with time."""
+
+    def __init__(self, page: Page, arm: ArmModel) -> None:
+        """Fill a Page with `arm` (ArmModel)."""
+        self._page, self._arm, self._stage = page, arm, Stage(page, arm)
+        self._rest = np.zeros(arm.size)
+        self._modes: ModeMotion | None = None
+        self._mode, self._mode_began = 0, 0.0
+        self._live: Live | None = None
+        self._moves, self._is_paused, self._lost = False, False, 0.0
+        self._said = -np.inf
+        if arm.joint_names:
+            with page.folder('Joints'):
+                self._sliders = JointSliders(page, arm, self._pose)
+                page.button('all to zero', self._to_zero)
+        if arm.tips or arm.motor_names:
+            with page.folder('Natural modes'):
+                self._mode_slider = page.slider('mode', 0, MODES, 1, 0, self._choose_mode,
+                                                '0: none; drives are locked')
+        if arm.size:
+            with page.folder('Motion'):
+                page.button('drop', lambda: self._start(False), 'Motors let go, from this pose')
+                page.button('swing', lambda: self._start(True),
+                            'Drives lead the arm to and fro about this pose; its links ring')
+                self._pause_button = page.button('pause', self._pause)
+                page.button(f'step {1e3 * STEP:g} ms', self._step)
+                page.button('reset', self._reset, 'Begin the motion anew, or return to the pose')
+        for line in self._stage.lines[:1]:
+            page.say(line)
+        if arm.joint_names:
+            self._attempt(lambda: self._pose(self._sliders.values))
+
+    def warm_up(self) -> None:
+        """Load or compile what buttons need, so that the first press is not slower than others."""
+        ModeMotion(self._arm, self._rest, self._stage.reach)
+        live = Live(self._arm)
+        for swings in (False, True):
+            live.start(self._rest, swings)
+            live.advance(STEP)
+
+    def turn(self, passed: float, now: float) -> None:
+        """Do what users have asked for, go on by a time [s], and draw at `now` [s]."""
+        self._page.react()
+        q = self._rest
+        if self._moves and self._live is not None:
+            if not self._is_paused:
+                self._attempt(lambda: self._go_on(passed))
+            if self._live is not None:
+                q = self._live.simulation.coordinates
+        elif self._mode and self._modes is not None:
+            q = self._modes.coordinates(self._mode - 1, now - self._mode_began)
+        with self._page.at_once():
+            self._stage.draw(q, is_traced=self._moves)
+            if now - self._said >= WORDS:
+                self._said = now
+                self._stage.status(table(self._words()))
+
+    def _words(self):
+        rows = {'robot': self._arm.description.name}
+        if self._stage.factor != 1.0:
+            rows['deflections'] = f'{self._stage.factor:g} times larger than life'
+        if self._moves and self._live is not None:
+            energy = self._live.simulation.energy()
+            rows['time'] = f'{self._live.simulation.time:.2f} s' + (
+                ', paused' if self._is_paused else '')
+            rows['motion'] = 'led' if self._live.is_led else 'let go'
+            rows['energy'] = (f'{energy.kinetic:.3g} J moving, '
+                              f'{energy.strain:.3g} J bending')
+            if self._lost > 1.0:
+                rows['too slow'] = f'{self._lost:.0f} s behind the clock'
+            tips = self._live.simulation.deflection
+        elif self._mode and self._modes is not None:
+            k = self._mode - 1
+            rows[f'mode {self._mode}'] = (f'{self._modes.frequencies[k]:.4g} Hz, damping '
+                                          f'{self._modes.ratios[k]:.2%}')
+            rows['shown'] = f'{self._modes.slower(k):.3g} times slower, size not to scale'
+            tips = {}
+        else:
+            rows['pose'] = 'at rest under its weight, motors locked'
+            tips = self._resting_tips()
+        for link, tip in tips.items():
+            rows[f'tip of {link}'] = f'{1e3 * np.linalg.norm(tip[:3]):.3g} mm deflected'
+        return rows
+
+    def _resting_tips(self):
+        from flex_robot_sim.analysis.deflection import tip_deflection
+        return {link: tip_deflection(self._arm, link, self._rest) for link in self._arm.tips}
+
+    def _attempt(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except FlexRobotSimError as error:
+            self._page.say(str(error))
+            self._is_paused = True
+
+    def _pose(self, position):
+        """Put the arm to rest somewhere, or lead it there."""
+        if self._moves and self._live is not None and self._live.is_led:
+            self._live.lead(position)
+            return
+        self._moves = False
+        self._rest = np.zeros(self._arm.size)
+        self._rest[:len(position)] = position
+        try:
+            self._rest = equilibrium(self._arm, position).coordinates
+        finally:
+            self._modes = None
+            self._stage.forget_trace()
+            if self._mode:
+                self._choose_mode(self._mode)
+
+    def _to_zero(self):
+        position = np.zeros(len(self._arm.joint_names))
+        self._sliders.show(position)
+        self._pose(self._sliders.values.copy())
+
+    def _choose_mode(self, mode):
+        self._moves = False
+        self._mode = 0
+        self._stage.forget_trace()
+        if mode:
+            if self._modes is None:
+                self._modes = ModeMotion(self._arm, self._rest, self._stage.reach)
+            count = len(self._modes.frequencies)
+            self._mode, self._mode_began = min(int(mode), count), time.monotonic()
+            if mode > count:
+                self._page.say(f'it has {count} modes that swing')
+        self._mode_slider.show(self._mode)
+
+    def _start(self, swings):
+        if self._mode:
+            self._choose_mode(0)
+        if self._live is None:
+            self._live = Live(self._arm)
+        self._stage.forget_trace()
+        self._live.start(self._rest, swings)
+        self._moves, self._lost = True, 0.0
+        self._set_paused(False)
+
+    def _go_on(self, passed):
+        time = min(passed, MOST)
+        self._lost += passed - time
+        self._live.advance(time)
+        reports = self._live.simulation.reports
+        if reports:
+            self._page.say(reports[-1])
+            reports.clear()
+
+    def _pause(self):
+        if self._moves:
+            self._set_paused(not self._is_paused)
+
+    def _set_paused(self, is_paused):
+        self._is_paused = is_paused
+        self._pause_button.label('go on' if is_paused else 'pause')
+
+    def _step(self):
+        if not self._moves:
+            self._start(False)
+        self._set_paused(True)
+        self._live.advance(STEP)
+
+    def _reset(self):
+        self._stage.forget_trace()
+        if self._moves:
+            self._live.reset()
+            return
+        self._to_zero()
+
+    def watch(self) -> None:
+        """Go on with the clock until Ctrl-C."""
+        before = due = time.monotonic()
+        while True:
+            now = time.monotonic()
+            self.turn(now - before, now)
+            before, due = now, max(due + 1.0 / RATE, now)
+            time.sleep(max(due - time.monotonic(), 0.002))

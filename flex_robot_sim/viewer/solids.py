@@ -1,0 +1,118 @@
+"""What a URDF draws of an arm that is not a bent link: shapes, colours, and where they sit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.description.document import Document
+from flex_robot_sim.display.description import display_description
+from flex_robot_sim.display.places import places
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.viewer.geometry import box, cylinder, sphere
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.display.posture import Posture
+
+GREY = (0.62, 0.64, 0.67)
+
+
+class Solid(NamedTuple):
+    """A shape that a link carries."""
+
+    link: str                   # or the place on a bent link that it rides on
+    vertices: np.ndarray        # (k, 3)  in the frame of the link                          [m]
+    faces: np.ndarray           # (f, 3)
+    colour: tuple[float, ...]   # red, green, blue from 0 to 1
+    is_smooth: bool
+
+
+class Seats:
+    """Where links are, and the places on bent links that carry what is drawn there."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        """Take `arm` (ArmModel)."""
+        self._frames = arm.frames
+        self._places = {place.name: place for place in places(arm)}
+        self._axes = {name: arm.description.beam(place.link).axes
+                      for name, place in self._places.items()}
+
+    def pose(self, name: str, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] in the base frame, in a Posture of the arm."""
+        place = self._places.get(name)
+        if place is None:
+            return posture.frame(self._frames[name])
+        R, p = posture.base_R[place.body], posture.base_p[place.body]
+        turn = posture.station_R[place.station] @ self._axes[name].T
+        return R @ turn, R @ posture.station_p[place.station] + p
+
+
+def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:
+    """Return the Solids of an ArmModel, and lines about those that cannot be drawn."""
+    root = Document(arm.description.source, display_description(arm).encode()).root
+    materials = {item.get('name'): _rgb(item) for item in root.findall('material')}
+    found, lines = [], []
+    for link in root.findall('link'):
+        for visual in link.findall('visual'):
+            try:
+                solid = _solid((link.get('name') or '').strip(), visual, materials,
+                               arm.description.source)
+            except SettingError as error:
+                lines.append(str(error))
+                continue
+            except ValueError:
+                solid = None
+            if solid is not None:
+                found.append(solid)
+    return found, lines
+
+
+def _solid(link, visual, materials, source):
+    geometry = visual.find('geometry/*')
+    if geometry is None:
+        return None
+    shape, colour, is_smooth = _shape(geometry, source)
+    material = visual.find('material')
+    if material is not None:
+        colour = _rgb(material) or materials.get(material.get('name')) or colour
+    origin = visual.find('origin')
+    attributes = {} if origin is None else origin.attrib
+    place, rpy = (_numbers(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
+    vertices = shape[0] @ Rotation.from_euler('xyz', rpy).as_matrix().T + place
+    return Solid(link, vertices, shape[1], colour or GREY, is_smooth)
+
+
+def _shape(geometry, source):
+    """Triangles of a shape, its own colour or None, and whether it is smooth."""
+    if geometry.tag == 'box':
+        return box(_numbers(geometry.get('size', ''))), None, False
+    if geometry.tag == 'cylinder':
+        return cylinder(float(geometry.get('radius', '')),
+                        float(geometry.get('length', ''))), None, False
+    if geometry.tag == 'sphere':
+        return sphere(float(geometry.get('radius', ''))), None, True
+    from flex_robot_sim.viewer.meshes import read_mesh  # its library takes a while to import
+
+    mesh = read_mesh(geometry.get('filename', '').strip(), source)
+    scale = _numbers(geometry.get('scale', '1 1 1'))
+    return (mesh.vertices * scale, mesh.faces), mesh.colour, False
+
+
+def _rgb(material):
+    colour = material.find('color')
+    return None if colour is None else tuple(_colour_numbers(colour.get('rgba', '')))
+
+
+def _colour_numbers(text):
+    try:
+        return [min(max(float(word), 0.0), 1.0) for word in text.split()[:3]] if text else GREY
+    except ValueError:
+        return GREY
+
+
+def _numbers(text):
+    x, y, z = map(float, text.split())
+    return np.array([x, y, z])

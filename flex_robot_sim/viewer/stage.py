@@ -1,0 +1,110 @@
+"""What every page about an arm has: floor, camera, legend, ghost, gravity, trace, enlargement."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.display.bending import LIMIT
+from flex_robot_sim.display.colours import colour_ramp
+from flex_robot_sim.display.extent import middle, reach
+from flex_robot_sim.display.layout import CELLS, round_length
+from flex_robot_sim.display.tool_path import ToolPath, tool_link
+from flex_robot_sim.viewer.picture import GHOST, ArmPicture, Enlarger
+from flex_robot_sim.viewer.solids import solids
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.viewer.browser import Page
+
+DISTANCE = 2.0              # of the camera, in reaches
+DIRECTION = np.array([0.9, -1.0, 0.55])
+TRACE, SPACING = 300, 4e-3  # points of the tip's trace, and between them, in reaches
+TRACE_COLOUR, GRAVITY_COLOUR = (0.20, 0.60, 0.86), (0.45, 0.35, 0.75)
+MOST = 50                   # times larger than life
+
+
+class Stage:
+    """An arm on a page, and how it is looked at."""
+
+    def __init__(self, page: Page, arm: ArmModel) -> None:
+        """Draw `arm` (ArmModel) on a Page."""
+        self.page, self.arm, self.reach = page, arm, reach(arm.description)
+        self.enlarger, (self.solids, self.lines) = Enlarger(arm), solids(arm)
+        self.factor, self.tool = 1.0, tool_link(arm)
+        self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
+        self._path = ToolPath(TRACE, SPACING * self.reach)
+        page.grid(round_length(CELLS * self.reach / 2), 3 * self.reach)
+        page.look(middle(arm), DISTANCE * self.reach, DIRECTION)
+        self._picture = ArmPicture(page, self.enlarger, self.solids, '/arm')
+        self._ghost = ArmPicture(page, self.enlarger, self.solids, '/ghost', GHOST)
+        self._ghost.show(self._ghost_is_shown)
+        self._trace = page.line('/trace', TRACE_COLOUR)
+        self._factor_label = page.label('/factor', np.array([0.0, 0.0, -0.12 * self.reach]))
+        self._draw_gravity()
+        self.status = page.text()
+        page.text(legend(bool(arm.tips)))
+        with page.folder('Picture'):
+            self._factor_control = page.slider(
+                'deflections x', 1, MOST, 1, 1, self._enlarge,
+                'How much larger than life deflections are drawn; colours stay those of the arm')
+            page.tick('rigid ghost', self._ghost_is_shown, self._show_ghost,
+                      'The arm as it would stand if nothing gave')
+            self._shows_trace = page.tick('tip trace', True, lambda _: self.forget_trace(),
+                                          f'Where "{self.tool}" has been')
+            page.tick('dark', False, page.dark)
+
+    def draw(self, q: np.ndarray, is_traced: bool = True) -> None:
+        """Draw the arm at coordinates (n,)."""
+        self._picture.draw(q, self.factor)
+        if self._ghost_is_shown:
+            self._ghost.draw(self.enlarger.rigid(q))
+        if (is_traced and self._shows_trace.value
+                and self._path.add(self._picture.point(self.tool))):
+            self._trace(self._path.points)
+
+    def forget_trace(self) -> None:
+        """Begin the trace of the tip anew."""
+        self._path.clear()
+        self._trace(self._path.points)
+
+    def _enlarge(self, factor):
+        self.factor = float(factor)
+        self._factor_label(f'deflections x {factor:g}' if factor != 1 else '')
+        self.forget_trace()
+
+    def _show_ghost(self, is_shown):
+        self._ghost_is_shown = is_shown
+        self._ghost.show(is_shown)
+
+    def _draw_gravity(self):
+        down = -self.arm.arrays.rising[3:]
+        size = np.linalg.norm(down)
+        if size == 0.0:
+            return
+        foot = np.array([-0.45, 0.45, 0.55]) * self.reach
+        length = 0.2 * self.reach
+        self.page.arrow('/gravity', GRAVITY_COLOUR, length)(foot, foot + length * down / size)
+        self.page.label('/gravity_word', foot + 0.05 * length)(f'{size:.3g} m/s2')
+
+
+def legend(bends: bool) -> str:
+    """Return the legend of the colours, as HTML."""
+    if not bends:
+        return 'no flexible link'
+    stops = ', '.join('rgb({:.0f} {:.0f} {:.0f})'.format(*(255 * colour[:3]))
+                      for colour in colour_ramp(9))
+    return (f'<div style="height:0.7em;border-radius:3px;background:linear-gradient(to right, '
+            f'{stops})"></div><div style="display:flex;justify-content:space-between">'
+            f'<span>straight</span><span>surface strain</span><span>full</span></div>'
+            f'<div style="opacity:0.65">full: as at the root of a link whose tip a force moves by '
+            f'{LIMIT:.0%} of its length</div>')
+
+
+def table(rows: dict[str, str]) -> str:
+    """Return words and what they are, as HTML."""
+    return '<table>' + ''.join(
+        f'<tr><td style="padding-right:0.8em;opacity:0.65">{html.escape(name)}</td>'
+        f'<td>{html.escape(value)}</td></tr>' for name, value in rows.items()) + '</table>'

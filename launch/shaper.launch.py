@@ -1,0 +1,17 @@
+"""Shape trajectories on their way to any trajectory controller. See docs/ros.md."""
+
+from launch import LaunchDescription
+from launch.actions import OpaqueFunction
+
+from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.system import ShaperArguments
+
+
+def generate_launch_description():
+    """Return the arguments, and what starts the program that they ask for."""
+    return LaunchDescription([*declared_arguments(ShaperArguments),
+                              OpaqueFunction(function=_start)])
+
+
+def _start(context):
+    return actions_of(given_arguments(ShaperArguments, context))

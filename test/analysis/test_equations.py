@@ -1,0 +1,93 @@
+"""Terms of the equations of motion, against first principles; arms that carry a payload."""
+
+import re
+
+import numpy as np
+import pytest
+from compare import CASES, GRAVITY, judged
+from random_arms import random_state
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import SettingError
+
+cases = pytest.mark.parametrize('case', CASES)
+
+
+@cases
+def test_terms_are_those_of_first_principles(case):
+    judge = judged(case)
+    arm, q, qd = judge.arm, judge.q, judge.qd
+    M, h = frs.mass_matrix(arm, q), frs.bias_forces(arm, q, qd)
+    np.testing.assert_allclose(M, judge.M, rtol=1e-9, atol=1e-12 * abs(judge.M).max())
+    # in units of the square root of inertia, as forces of different units compare
+    assert abs((h - judge.bias) / judge.scale).max() < 1e-8 * abs(judge.bias / judge.scale).max()
+    np.testing.assert_array_equal(frs.gravity_forces(arm, q), frs.bias_forces(arm, q, 0 * qd))
+
+
+@cases
+def test_weight_is_the_slope_of_its_energy(case):
+    judge = judged(case)
+    simulation, force = frs.Simulation(judge.arm), frs.gravity_forces(judge.arm, judge.q)
+
+    def height(q):
+        simulation.set_state(coordinates=q)
+        return simulation.energy().gravity
+    slopes = [sum(weight * (height(judge.q + m * d) - height(judge.q - m * d))
+                  for m, weight in ((1, 45), (2, -9), (3, 1))) / 0.06
+              for d in 1e-3 * np.eye(judge.arm.size)]
+    np.testing.assert_allclose(force, slopes, atol=1e-7 * abs(force).max())
+
+
+@cases
+@pytest.mark.parametrize('seed', [0, 1])
+def test_forward_and_inverse_dynamics_undo_each_other(case, seed):
+    arm, rng = judged(case).arm, np.random.default_rng(seed)
+    q, qd = random_state(arm, 7 + seed)
+    bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
+    pushes = [frs.Push(rng.choice(bodies), rng.normal(size=3), rng.normal(size=3))]
+    effort = rng.normal(size=len(arm.joint_names))
+    qdd = frs.forward_dynamics(arm, q, qd, effort, pushes)
+    found = frs.inverse_dynamics(arm, q, qd, qdd, pushes)
+    expected, scale = np.zeros(arm.size), np.sqrt(np.diag(frs.mass_matrix(arm, q)))
+    expected[frs.driven_coordinates(arm)] = effort
+    pulled = max(abs(qdd * scale).max(), 1.0)
+    np.testing.assert_allclose((found - expected) / scale, 0.0, atol=1e-8 * pulled)
+
+
+@pytest.mark.parametrize('robot', ['two_link', 'dual_screw_arm', 'canadarm2'])
+def test_a_payload_of_the_analysis_is_the_payload_of_the_simulation(robot):
+    arm, rng = frs.load(robot, gravity=GRAVITY), np.random.default_rng(5)
+    link = [*arm.frames][-1]
+    body = {'mass': 0.7, 'centre': rng.normal(size=3) * 0.1,
+            'inertia': np.diag([0.01, 0.012, 0.015])}
+    simulation = frs.Simulation(arm)
+    simulation.set_payload(link, **body)
+    carrying = frs.with_payload(arm, link, **body)
+    q, qd = random_state(arm, 3)
+    simulation.set_state(coordinates=q, rates=qd)
+    kinetic = 0.5 * qd @ frs.mass_matrix(carrying, q) @ qd
+    assert simulation.energy().kinetic == pytest.approx(kinetic, rel=1e-12)
+    # the arm itself carries nothing
+    assert 0.5 * qd @ frs.mass_matrix(arm, q) @ qd < kinetic
+    # and two payloads are one of their sum
+    twice = frs.with_payload(carrying, link, **body)
+    np.testing.assert_allclose(
+        frs.mass_matrix(twice, q) - frs.mass_matrix(carrying, q),
+        frs.mass_matrix(carrying, q) - frs.mass_matrix(arm, q), atol=1e-12 * abs(
+            frs.mass_matrix(twice, q)).max())
+
+
+def test_wrong_questions_end_in_one_line():
+    arm = frs.load('two_link')
+    wrong = f'must be {arm.size} finite numbers, in this order: {", ".join(arm.coordinate_names)}'
+    q = np.zeros(arm.size)
+    for call, message in (
+            (lambda: frs.mass_matrix(arm, [0.0]), f'coordinates {wrong}'),
+            (lambda: frs.bias_forces(arm, q, [np.nan]), f'rates {wrong}'),
+            (lambda: frs.inverse_dynamics(arm, q, q, 'fast'), f'accelerations {wrong}'),
+            (lambda: frs.forward_dynamics(arm, q, q, [1.0]), 'effort must be 3 finite numbers'),
+            (lambda: frs.with_payload(arm, 'hand', 1.0), 'no link "hand" that carries a payload'),
+            (lambda: frs.with_payload(arm, 'base', 1.0), 'no link "base" that carries a payload'),
+            (lambda: frs.with_payload(arm, 'payload', -1.0), 'payload of "payload" needs a mass')):
+        with pytest.raises(SettingError, match=re.escape(message)):
+            call()

@@ -1,0 +1,49 @@
+"""The inertia that joints feel, against kinetic energy and closed forms."""
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.felt_inertia import felt_inertia, poses_within, rigid_inertia
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.share import shipped_robots
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared_rates(name):
+    arm, random = frs.load(name), np.random.default_rng(3)
+    simulation, n = frs.Simulation(arm), len(arm.joint_names)
+    for pose in poses_within(arm, 3):
+        rates = random.normal(size=n)
+        # a geared joint turns on both sides of its gear, at the speed of the joint
+        simulation.set_state(position=pose, velocity=rates)
+        kinetic = rates @ rigid_inertia(arm, pose) @ rates / 2
+        assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)      # rounding
+
+
+def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
+    # a mass of 2 kg on a rod of 0.5 m that tilts from upright to level, on a vertical axis
+    arm = build_arm(frs.read_description(robot(
+        joint('waist', parent='base', child='column', inside='<axis xyz="0 0 1"/>'),
+        link('column', 1.0, '0 0 0', (0.01,) * 3),
+        joint('tilt', 'revolute', 'column', 'rod', '<axis xyz="0 1 0"/>'
+              '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>'),
+        link('rod', 2.0, '0 0 0.5', (1e-9,) * 3))))
+    felt = felt_inertia(arm)
+    for tilt in (0.0, 0.4, 1.2):
+        expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
+        assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)
+    # poses are a sample: they come close to the ends of the range
+    assert 0.01 <= felt.least[0] < 0.03
+    assert 0.45 < felt.largest[0] <= 0.51
+    np.testing.assert_allclose([felt.least[1], felt.largest[1]], 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_poses_lie_within_the_stops_and_are_the_same_for_every_call(name):
+    arm = frs.load(name)
+    poses = poses_within(arm)
+    assert np.all(poses > arm.arrays.lower) and np.all(poses < arm.arrays.upper)
+    assert np.isfinite(poses).all()
+    np.testing.assert_array_equal(poses, poses_within(arm))

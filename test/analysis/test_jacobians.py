@@ -1,0 +1,243 @@
+"""Jacobians, twists and their rates, against derivatives of poses, Pinocchio and statics."""
+
+import numpy as np
+import pytest
+from compare import CASES, COUPLINGS, arm_of, in_pinocchio, judged
+from moving_arms import ROD, WEIGHTLESS, rigid_arm, swinging_arm
+from random_arms import random_robot, random_state
+from reference import along
+
+from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.analysis.twists import REPRESENTATIONS
+from flex_robot_sim.core.loads import Push
+from flex_robot_sim.core.stability import spring_matrices
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.simulation import Simulation
+
+cases = pytest.mark.parametrize('case', CASES)
+couplings = pytest.mark.parametrize('coupling', COUPLINGS)
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
+DIFFERENCES = {'rtol': 0.0, 'atol': 1e-9}   # of the sixth order, with steps of 1e-3
+
+
+def places(arm):
+    """The last link, and of every flexible one a section and its tip."""
+    found = [(list(arm.frames)[-1], None)]
+    for link, bodies in arm.segments.items():
+        found += [(link, 0.37 * arm.beams[bodies[0]].length * len(bodies)), (link, 'tip')]
+    return found
+
+
+def hybrid_rate(function):
+    """Hybrid twist (6,) of the pose that is a function of time, at 0."""
+    T, dT = function(0.0), along(function)
+    turning = dT[:3, :3] @ T[:3, :3].T
+    return np.array([turning[2, 1], turning[0, 2], turning[1, 0], *dT[:3, 3]])
+
+
+@cases
+@couplings
+def test_the_jacobian_of_every_link_is_that_of_the_reference(case, coupling):
+    judge = judged(case, coupling)
+    for link in judge.arm.frames:
+        np.testing.assert_allclose(jacobian(judge.arm, judge.q, link),
+                                   judge.reference.jacobian(judge.q, link), **ROUNDING)
+
+
+@cases
+@couplings
+def test_every_section_is_where_the_reference_has_it(case, coupling):
+    judge = judged(case, coupling)
+    _, roots = judge.reference.place(judge.q)
+    for link, bodies in judge.arm.segments.items():
+        for number in range(len(bodies)):
+            R, p = roots[link, number]
+            piece = judge.reference.pieces[link, number]
+            for share in (0.0, 0.21, 0.64, 0.99):
+                turned, moved = piece.section(judge.q, share * piece.length)
+                T = pose(judge.arm, judge.q, link, (number + share) * piece.length)
+                np.testing.assert_allclose(T[:3, :3], R @ turned, **ROUNDING)
+                np.testing.assert_allclose(T[:3, 3], R @ moved + p, **ROUNDING)
+
+
+@cases
+def test_the_tip_has_the_deflection_of_the_link(case):
+    judge = judged(case)
+    simulation = Simulation(judge.arm)
+    simulation.set_state(coordinates=judge.q)
+    for link, moved in simulation.deflection.items():
+        beam = judge.arm.description.link(link).beam
+        root, tip = simulation.pose(link, 0.0), simulation.pose(link, 'tip')
+        np.testing.assert_allclose(root[:3, :3], simulation.pose(link)[:3, :3] @ beam.axes,
+                                   **ROUNDING)
+        np.testing.assert_allclose(np.linalg.solve(root, tip)[:3, 3],
+                                   moved[:3] + [beam.length, 0.0, 0.0], **ROUNDING)
+        np.testing.assert_allclose(tip, simulation.pose(link, beam.length), **ROUNDING)
+
+
+@cases
+def test_every_column_is_the_slope_of_the_pose(case):
+    judge = judged(case)
+    simulation = Simulation(judge.arm)
+
+    def moved(q, link, station):
+        simulation.set_state(coordinates=q)
+        return simulation.pose(link, station)
+
+    for link, station in places(judge.arm):
+        expected = [hybrid_rate(lambda t, unit=unit, where=(link, station): moved(
+            judge.q + t * unit, *where)) for unit in np.eye(judge.arm.size)]
+        simulation.set_state(coordinates=judge.q)
+        J = simulation.jacobian(link, 'hybrid', station)
+        np.testing.assert_allclose(J, np.transpose(expected), **DIFFERENCES)
+
+
+@cases
+@couplings
+def test_a_twist_is_the_jacobian_times_the_rates(case, coupling):
+    judge = judged(case, coupling)
+    arm, q, qd = judge.arm, judge.q, judge.qd
+    for link, station in places(arm):
+        for representation in REPRESENTATIONS:
+            V = twist(arm, q, qd, link, representation, station)
+            J = jacobian(arm, q, link, representation, station)
+            # a dozen terms of up to 30 m/s
+            np.testing.assert_allclose(V, J @ qd, rtol=0.0, atol=1e-11)
+
+
+@cases
+def test_the_rate_of_a_twist_is_its_derivative_along_the_motion(case):
+    judge = judged(case)
+    arm, q, qd = judge.arm, judge.q, judge.qd
+    qdd = np.random.default_rng(7).normal(size=arm.size)
+
+    def twists_at(t, link, station):
+        motion = q + t * qd + t**2 / 2 * qdd, qd + t * qdd
+        return np.array([twist(arm, *motion, link, name, station) for name in REPRESENTATIONS])
+
+    for place in places(arm):
+        expected = along(lambda t, place=place: twists_at(t, *place))
+        found = [twist_rate(arm, q, qd, qdd, place[0], name, place[1]) for name in REPRESENTATIONS]
+        # rates of 10 rad/s make the seventh derivative some 1e7 times the first
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_a_rigid_arm_has_the_frames_of_pinocchio(seed):
+    pin = pytest.importorskip('pinocchio')
+    text = random_robot(seed, 9, kinds=('rigid',), gears=False)
+    arm = arm_of(text)
+    q, qd = random_state(arm, seed)
+    qdd = np.random.default_rng(seed).normal(size=arm.size)
+    model, data, theirs, order = in_pinocchio(pin, arm, text, q)
+    pin.forwardKinematics(model, data, theirs, qd[order], qdd[order])
+    pin.computeJointJacobians(model, data, theirs)
+    pin.updateFramePlacements(model, data)
+    swapped, back = [3, 4, 5, 0, 1, 2], np.argsort(order)       # linear part first there
+    for link in arm.frames:
+        frame = model.getFrameId(link)
+        np.testing.assert_allclose(pose(arm, q, link), data.oMf[frame].homogeneous, **ROUNDING)
+        for name, seen_from in (('body', pin.LOCAL), ('spatial', pin.WORLD),
+                                ('hybrid', pin.LOCAL_WORLD_ALIGNED)):
+            J = pin.getFrameJacobian(model, data, frame, seen_from)[swapped][:, back]
+            np.testing.assert_allclose(jacobian(arm, q, link, name), J, **ROUNDING)
+            V = pin.getFrameVelocity(model, data, frame, seen_from).vector[swapped]
+            np.testing.assert_allclose(twist(arm, q, qd, link, name), V, rtol=0.0, atol=1e-11)
+            of = (pin.getFrameClassicalAcceleration if name == 'hybrid'
+                  else pin.getFrameAcceleration)
+            dV = of(model, data, frame, seen_from).vector[swapped]
+            # accelerations of up to 1e3 m/s2
+            np.testing.assert_allclose(twist_rate(arm, q, qd, qdd, link, name), dV, rtol=1e-11,
+                                       atol=1e-10)
+
+
+def test_motors_behind_gears_move_no_link():
+    arm = swinging_arm(gear='stiffness="400" rotor_inertia="1" gear_ratio="1"')
+    q = np.random.default_rng(1).uniform(-0.1, 0.1, arm.size)
+    assert arm.coordinate_names[2:4] == ('waist/motor', 'elbow/motor')
+    J = jacobian(arm, q, 'tool')
+    assert not J[:, 2:4].any()
+    assert np.linalg.norm(J, axis=0)[[0, 1, 4, 5, 6, 7]].min() > 0.01
+
+
+def test_the_transposed_jacobian_is_the_virtual_work_of_a_push():
+    # without weight, joints and bent links carry the push and nothing else
+    arm, pushed = swinging_arm(gravity=WEIGHTLESS), Push('tool', (0.4, -0.6, 0.5), (0.1, 0.2, 0.3))
+    rest = equilibrium(arm, [0.4, -0.3], pushes=[pushed])
+    J = jacobian(arm, rest.coordinates, 'tool', 'hybrid')
+    strain, _ = spring_matrices(arm.arrays)
+    carried = strain @ rest.coordinates
+    carried[:2] -= rest.effort
+    # the search for the equilibrium stops at 1e-10 or so
+    np.testing.assert_allclose(J.T @ [*pushed.moment, *pushed.force], carried, atol=1e-8)
+
+
+def test_a_turning_rod_pulls_its_end_inwards():
+    simulation = Simulation(rigid_arm(gravity=WEIGHTLESS))
+    simulation.set_state(position=[0.3], velocity=[2.0])
+    simulation.effort = [ROD * 5.0]
+    out = np.array([np.cos(0.3), np.sin(0.3), 0.0])
+    across = np.array([-np.sin(0.3), np.cos(0.3), 0.0])
+    np.testing.assert_allclose(simulation.twist('tool', 'hybrid'), [0, 0, 2, *(2 * across)],
+                               atol=1e-14)
+    np.testing.assert_allclose(simulation.twist('tool', 'spatial'), [0, 0, 2, 0, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(simulation.twist('tool'), [0, 0, 2, 0, 2, 0], atol=1e-14)
+    rate = simulation.twist_rate('tool', 'hybrid')
+    np.testing.assert_allclose(rate, [0, 0, 5, *(5 * across - 4 * out)], atol=1e-12)
+    simulation.push('tool', moment=(0.0, 0.0, ROD))
+    np.testing.assert_allclose(simulation.twist_rate('tool'), [0, 0, 6, 0, 6, 0], atol=1e-12)
+
+
+def test_the_base_does_not_move():
+    arm = swinging_arm()
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, arm.size))
+    for representation in REPRESENTATIONS:
+        assert not jacobian(arm, q, 'base', representation).any()
+        assert not twist(arm, q, qd, 'base', representation).any()
+        assert not twist_rate(arm, q, qd, qdd, 'base', representation).any()
+
+
+def test_what_is_asked_changes_nothing():
+    runs = [Simulation(swinging_arm()) for _ in range(2)]
+    for run in runs:
+        run.set_state(velocity=[1.0, -0.5])
+        run.effort = [2.0, 1.0]
+    for _ in range(20):
+        runs[0].twist_rate('tool', 'mixed')
+        runs[0].jacobian('arm', station=0.4)
+        for run in runs:
+            run.step(5)
+    np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
+
+
+NAMES = ('waist, elbow, arm/bending_y_1, arm/bending_z_1, forearm/bending_y_1, '
+         'forearm/bending_z_1')
+
+
+@pytest.mark.parametrize('call, expected', [
+    (lambda arm, q: jacobian(arm, q, 'hand'), 'no link "hand". Known: base, arm, forearm, tool'),
+    (lambda arm, q: jacobian(arm, q, 'tool', 'world'),
+     "representation = 'world' must be one of body, spatial, hybrid, mixed"),
+    (lambda arm, q: twist_rate(arm, q, q, q, 'tool', 'world'),
+     "representation = 'world' must be one of body, spatial, hybrid, mixed"),
+    (lambda arm, q: jacobian(arm, q, 'tool', station=0.1),
+     'link "tool" is rigid and has no stations. Flexible links: arm, forearm'),
+    (lambda arm, q: pose(arm, q, 'arm', -0.1),
+     'station = -0.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
+    (lambda arm, q: pose(arm, q, 'arm', 1.1),
+     'station = 1.1 of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
+    (lambda arm, q: pose(arm, q, 'arm', 'middle'),
+     'station = \'middle\' of link "arm" must be "tip", or a distance from its root of 0 to 1 m'),
+    (lambda arm, q: pose(arm, q[1:], 'arm'),
+     f'coordinates must be 6 finite numbers, in this order: {NAMES}'),
+    (lambda arm, q: twist(arm, q, q * np.nan, 'arm'),
+     f'rates must be 6 finite numbers, in this order: {NAMES}'),
+    (lambda arm, q: twist_rate(arm, q, q, q[1:], 'arm'),
+     f'accelerations must be 6 finite numbers, in this order: {NAMES}'),
+])
+def test_a_useless_argument_is_refused(call, expected):
+    arm = swinging_arm()
+    with pytest.raises(SettingError) as caught:
+        call(arm, np.zeros(arm.size))
+    assert str(caught.value) == expected

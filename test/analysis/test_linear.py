@@ -1,0 +1,360 @@
+"""Equilibrium, modes and linear models of whole arms."""
+
+from math import pi
+
+import numpy as np
+import pytest
+from arms import SECTION, beam, flexibility, joint, link, robot
+from compare import CASES, arm_of, forward, judged
+from random_arms import random_state
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from flex_robot_sim import read_description
+from flex_robot_sim.analysis import tangent as slopes
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.equations import driven_coordinates
+from flex_robot_sim.analysis.flex_sensors import curvatures
+from flex_robot_sim.analysis.linear import linearise
+from flex_robot_sim.analysis.natural_modes import frequencies, modes
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.loads import Push, make_loads, set_loads
+from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.exceptions import SettingError
+
+cases = pytest.mark.parametrize('case', CASES)
+
+
+@pytest.fixture(scope='module')
+def two_link():
+    return build_arm(read_description('two_link'))
+
+
+def drive(stiffness=8.0, rotor=0.02, gear_damping=0.3, friction=0.1):
+    """Return a rigid link of 0.5 kg m2 behind a gear that gives; friction is in the drive."""
+    inside = f'<axis xyz="0 0 1"/><dynamics damping="{friction}"/>'
+    return arm_of(robot(
+        link(mass=1.0, centre='0 0 0', inertia=(0.5, 0.5, 0.5)), joint(inside=inside),
+        flexibility(f'<joint name="hinge" stiffness="{stiffness}" damping="{gear_damping}" '
+                    f'rotor_inertia="{rotor}" gear_ratio="2"/>')))
+
+
+PENDULUM = robot(link(mass=2.0, centre='0 0 -0.4', inertia=(0.1, 0.1, 0.1)),
+                 joint(inside='<axis xyz="0 1 0"/>'))
+
+
+@cases
+def test_mass_matrix_is_that_of_the_kinetic_energy(case):
+    judge = judged(case)
+    np.testing.assert_allclose(mass_matrix(judge.arm.arrays, judge.q), judge.M, rtol=1e-9,
+                               atol=1e-12 * abs(judge.M).max())
+
+
+def test_a_drive_with_a_gear_has_the_matrices_of_two_masses():
+    k, d, friction, I, J = 8.0, 0.3, 0.1, 0.5, 0.02 * 2**2
+    system = linearise(drive())
+    np.testing.assert_allclose(system.A, [
+        [0, 0, 1, 0], [0, 0, 0, 1],
+        [-k / I, k / I, -d / I, d / I], [k / J, -k / J, d / J, -(d + friction) / J]], atol=1e-9)
+    np.testing.assert_allclose(system.B, [[0], [0], [0], [1 / J]], atol=1e-12)
+    np.testing.assert_array_equal(system.C, np.eye(4))
+    np.testing.assert_array_equal(system.D, np.zeros((4, 1)))
+    assert system.states == ('hinge', 'hinge/motor', 'hinge/rate', 'hinge/motor/rate')
+    assert system.inputs == ('hinge',)
+    assert system.outputs == system.states
+
+
+@pytest.mark.parametrize('joints, gains, matrices', [
+    ('locked', None, ([[0.5]], [[0.3]], [[8]])),
+    ('free', None, (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.4]], [[8, -8], [-8, 8]])),
+    (None, (3.0, 0.2), (np.diag([0.5, 0.08]), [[0.3, -0.3], [-0.3, 0.6]],
+                            [[8, -8], [-8, 11]]))])
+def test_modes_with_damping_are_roots_of_the_characteristic_polynomial(joints, gains, matrices):
+    M, D, K = (np.array(matrix, float) for matrix in matrices)
+    # det(M s^2 + D s + K) by its values at five points
+    points = np.linspace(-2.0, 2.0, 2 * len(M) + 1)
+    roots = np.roots(np.polyfit(points, [np.linalg.det(M * s**2 + D * s + K) for s in points],
+                                2 * len(M)))
+    roots = sorted(roots[roots.imag > -1e-9], key=abs)
+    found = modes(drive(), joints=joints, gains=gains)
+    np.testing.assert_allclose(2 * pi * found.frequencies, np.abs(roots), rtol=1e-6, atol=1e-6)
+    for ratio, root in zip(found.damping_ratios, roots):
+        assert ratio == pytest.approx(-root.real / abs(root) if abs(root) > 1e-6 else 0, abs=1e-6)
+    assert found.names == ('hinge', 'hinge/motor')
+    assert (np.abs(found.shapes).max(axis=0) == pytest.approx(1.0))
+
+
+def test_a_pendulum_swings_about_its_lowest_place_and_falls_from_its_highest():
+    arm = build_arm(read_description(PENDULUM))
+    rate = (2.0 * 9.81 * 0.4 / (0.1 + 2.0 * 0.4**2))**0.5
+    below, above = modes(arm, joints='free'), modes(arm, [pi], joints='free')
+    np.testing.assert_allclose(2 * pi * below.frequencies, [rate], rtol=1e-12)
+    assert below.damping_ratios == [0.0]
+    assert below.shape(0) == {'hinge': 1.0}
+    np.testing.assert_allclose(2 * pi * above.frequencies, [rate, rate], rtol=1e-12)
+    assert sorted(above.damping_ratios) == [-1.0, 1.0]
+    held = modes(arm, [pi], gains=(50.0, 0.0))
+    stiffness = 50.0 - 2.0 * 9.81 * 0.4
+    np.testing.assert_allclose(2 * pi * held.frequencies, [(stiffness / 0.42)**0.5], rtol=1e-12)
+    np.testing.assert_allclose(equilibrium(arm, [pi / 2]).effort, [2.0 * 9.81 * 0.4], rtol=1e-12)
+
+
+@cases
+@pytest.mark.parametrize('share', [0.1, 1.0])
+def test_trees_at_rest_under_weight_and_pushes_do_not_accelerate(case, share):
+    arm, rng = judged(case).arm, np.random.default_rng([7, int(10 * share)])
+    position = random_state(arm, rng.integers(100))[0][:len(arm.joint_names)]
+    bodies = [name for name, frame in arm.frames.items() if frame.body >= 0]
+    pushes = [Push(rng.choice(bodies), share * rng.normal(size=3), share * rng.normal(size=3))]
+    rest = equilibrium(arm, position, pushes=pushes)
+    work, M = make_workspace(arm.arrays), mass_matrix(arm.arrays, rest.coordinates)
+    set_loads(arm.arrays, make_loads(arm, pushes), rest.coordinates, rest.rates, work)
+    qdd = forward(arm, rest.coordinates, rest.rates, rest.effort, work)
+    pull = sum(arm.arrays.point_mass) + sum(arm.arrays.inertia[:, 3, 3])
+    np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9 * max(1.0, 9.81 * pull))
+
+
+def test_a_fine_mesh_rings_like_a_beam_and_any_number_of_threads_finds_the_same(monkeypatch):
+    arm = arm_of(robot(link(), joint(), flexibility(beam(
+        f'{SECTION}<elements count="20" torsion="0"/>'))), gravity=(0.0, 0.0, 0.0))
+    found = {}
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(slopes, 'THREADS', threads)
+        monkeypatch.setattr('os.cpu_count', lambda threads=threads: threads)
+        found[threads] = modes(arm)
+    for other in (2, 3):
+        np.testing.assert_array_equal(found[other].frequencies, found[1].frequencies)
+        np.testing.assert_array_equal(found[other].shapes, found[1].shapes)
+    # cos x cosh x = -1; rotary inertia of the sections is in the beam and not in the equation
+    root = 1.875104068711961, 4.694091132974175
+    ideal = sorted(r**2 * (EI / 2.0)**0.5 / (2 * pi) for r in root for EI in (20.0, 30.0))
+    np.testing.assert_allclose(found[1].frequencies[:4], ideal, rtol=2e-3)
+
+
+@pytest.mark.parametrize('velocity', [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0)])
+def test_an_equilibrium_does_not_accelerate(two_link, velocity):
+    # about the vertical axis an arm can turn steadily, with gravity and friction
+    push = Push('payload', (3.0, -2.0, 4.0)) if not any(velocity) else Push('payload')
+    position = [0.3, 0.5, -0.4]
+    rest = equilibrium(two_link, position, velocity, [push])
+    system = linearise(two_link, position, velocity, pushes=[push])
+    np.testing.assert_array_equal(system.effort, rest.effort)
+    driven = [two_link.coordinate_names.index(f'{name}/motor') for name in two_link.motor_names]
+    np.testing.assert_array_equal(rest.coordinates[driven], position)
+    np.testing.assert_array_equal(rest.rates[driven], velocity)
+    work = make_workspace(two_link.arrays)
+    set_loads(two_link.arrays, make_loads(two_link, [push]), rest.coordinates, rest.rates, work)
+    qdd = forward(two_link, rest.coordinates, rest.rates, rest.effort, work)
+    # rounding, over the forces at work: some 10 N m
+    M = mass_matrix(two_link.arrays, rest.coordinates)
+    np.testing.assert_allclose(M @ qdd, 0.0, atol=1e-9)
+
+
+def slopes_of_dynamics(arm, q, qd, effort, step=1e-3):
+    """Slopes of accelerations with coordinates and rates by differences of the sixth order."""
+    def accelerations(x):
+        return forward(arm, *np.split(x, 2), effort)
+    state, columns = np.concatenate([q, qd]), []
+    for k in range(state.size):
+        d = step * np.eye(state.size)[k]
+        columns.append(sum(weight * (accelerations(state + m * d) - accelerations(state - m * d))
+                           for m, weight in ((1, 45), (2, -9), (3, 1))) / (60 * step))
+    return np.array(columns).T
+
+
+@cases
+@pytest.mark.parametrize('moving', [False, True])
+def test_a_linear_model_is_the_slope_of_the_dynamics_in_any_state(case, moving):
+    judge = judged(case)
+    q, qd = 0.3 * judge.q, 0.3 * judge.qd * moving
+    effort = np.arange(1.0, 1.0 + len(judge.arm.joint_names))
+    system = linearise(judge.arm, q, qd, effort)
+    n = judge.arm.size
+    np.testing.assert_array_equal(system.A[:n], np.eye(2 * n)[n:])
+    A = slopes_of_dynamics(judge.arm, q, qd, effort)
+    # a coordinate matters as the root of its mass, see compare.assert_same; with half and twice
+    # the step the judge changes by a factor of 64: what is left, up to 1e-9, is the judge's error
+    scale = np.sqrt(np.diag(judge.M))
+    weigh = scale[:, None] / np.concatenate([scale, scale])
+    assert abs((system.A[n:] - A) * weigh).max() < 1e-8 * abs(A * weigh).max()
+    B = np.array([forward(judge.arm, q, qd, effort + unit) - forward(judge.arm, q, qd, effort)
+                  for unit in np.eye(effort.size)]).T
+    np.testing.assert_allclose(system.B[n:], B, rtol=1e-8, atol=1e-9 * abs(B).max())
+
+
+@pytest.mark.parametrize('velocity', [(0.0, 0.0, 0.0), (2.0, 0.0, 0.0)])
+def test_a_small_disturbance_moves_as_the_linear_model_says(two_link, velocity):
+    system = linearise(two_link, [0.3, 0.5, -0.4], velocity)
+    n, time = two_link.size, 5e-3
+    start = np.concatenate([system.coordinates, system.rates])
+
+    def run(x):
+        def rate(_, x):
+            return np.concatenate([x[n:], forward(two_link, *np.split(x, 2), system.effort)])
+        return solve_ivp(rate, (0, time), x, 'DOP853', rtol=1e-10, atol=1e-13).y[:, -1]
+
+    rng = np.random.default_rng(0)
+    for size in (np.repeat([1e-4, 1e-3], n), np.repeat([0.0, 1e-2], n)):
+        change = size * rng.normal(size=2 * n)
+        # the difference of both sides leaves an error of third order in the change
+        moved, expected = (run(start + change) - run(start - change)) / 2, expm(
+            system.A * time) @ change
+        for part in np.split(np.arange(2 * n), 2):
+            assert abs(moved - expected)[part].max() < 1e-4 * abs(expected[part]).max()
+
+
+@pytest.mark.parametrize('case', ['every', 2])
+def test_outputs_are_joints_tips_and_gauges_with_their_rates(case):
+    judge = judged(case)
+    arm, q, step = judge.arm, judge.q, 1e-4
+    system = linearise(arm, q, judge.qd)
+    joints = [*arm.joint_names, *(f'{name}/motor' for name in arm.motor_names)]
+    tips = [f'{name}/tip_{part}' for name in arm.tips
+            for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
+    gauges = [*curvatures(arm, q)]
+    assert system.outputs == tuple(name for group in (joints, tips, gauges)
+                                   for name in (*group, *(f'{name}/rate' for name in group)))
+    assert system.states[:arm.size] == arm.coordinate_names
+
+    def tip(q):
+        return np.concatenate([tip_deflection(arm, name, q) for name in arm.tips])
+
+    def gauge(q):
+        return np.array([*curvatures(arm, q).values()])
+
+    def outputs(x):
+        q, qd = np.split(x, 2)
+        rates = [(function(q + 1e-5 * qd) - function(q - 1e-5 * qd)) / 2e-5
+                 for function in (tip, gauge)]
+        return np.concatenate([q[:len(joints)], qd[:len(joints)], tip(q), rates[0], gauge(q),
+                               rates[1]])
+
+    state = np.concatenate([q, judge.qd])
+    C = np.array([(outputs(state + d) - outputs(state - d)) / (2 * step)
+                  for d in step * np.eye(state.size)]).T
+    for row, expected in zip(system.C, C):
+        np.testing.assert_allclose(row, expected, atol=2e-5 * max(abs(expected).max(), 1.0))
+
+
+@pytest.mark.parametrize('case', ['every', 2])
+def test_the_tip_of_a_flexible_link_is_where_first_principles_have_it(case):
+    judge = judged(case)
+    for name, bodies in judge.arm.segments.items():
+        beam = judge.arm.description.link(name).beam
+        found, roots = tip_deflection(judge.arm, name, judge.q), judge.reference.place(judge.q)[1]
+        last = name, len(bodies) - 1
+        turned, moved = judge.reference.pieces[last].section(judge.q, beam.length / beam.segments)
+        R, p = roots[name, 0]
+        place = R.T @ (roots[last][0] @ moved + roots[last][1] - p)
+        np.testing.assert_allclose(found[:3], place - [beam.length, 0, 0], atol=1e-12)
+        vector = Rotation.from_matrix(R.T @ roots[last][0] @ turned).as_rotvec()
+        np.testing.assert_allclose(found[3:], vector, atol=1e-12)
+
+
+def test_some_joints_may_be_locked(two_link):
+    system = linearise(two_link, joints=['waist', 'elbow'])
+    assert system.inputs == ('shoulder',)
+    assert 'waist/motor' not in system.states
+    assert 'waist' in system.states
+    np.testing.assert_allclose(frequencies(two_link, joints=two_link.joint_names),
+                               frequencies(two_link, joints='locked'), rtol=1e-12)
+    rates = np.sort(np.abs(np.linalg.eigvals(linearise(two_link, joints='locked').A)))
+    np.testing.assert_allclose(frequencies(two_link)[0] * 2 * pi, rates[0], rtol=1e-6)
+
+
+def test_gains_hold_the_drives_that_are_not_locked(two_link):
+    # a drive that is held as stiffly as can be is one that is locked
+    stiff = modes(two_link, gains=([1e9, 50.0, 1e9], 0.0))
+    some = modes(two_link, joints=['waist', 'elbow'], gains=(50.0, 0.0))
+    assert not some.shapes[[two_link.coordinate_names.index(f'{name}/motor')
+                            for name in ('waist', 'elbow')]].any()
+    np.testing.assert_allclose(some.frequencies[:4], stiff.frequencies[:4], rtol=1e-4)
+
+
+def test_a_servo_makes_the_linear_model_a_closed_loop(two_link):
+    stiffness, damping = np.array([60.0, 50.0, 20.0]), np.array([4.0, 3.0, 1.0])
+    free = linearise(two_link, [0.2, 0.4, -0.7])
+    held = linearise(two_link, [0.2, 0.4, -0.7], gains=(stiffness, damping))
+    motors = [free.states.index(f'{name}/motor') for name in two_link.joint_names]
+    rates = [free.states.index(f'{name}/motor/rate') for name in two_link.joint_names]
+    A = free.A.copy()
+    A[:, motors] -= free.B * stiffness
+    A[:, rates] -= free.B * damping
+    scale = abs(free.B).max() * stiffness.max()
+    np.testing.assert_allclose(held.A, A, atol=1e-9 * scale)
+    np.testing.assert_allclose(held.B, np.hstack([free.B, free.B * stiffness]), atol=1e-9 * scale)
+    assert held.inputs[3:] == ('waist/target', 'shoulder/target', 'elbow/target')
+    found = np.sort(abs(np.linalg.eigvals(held.A)))
+    expected = 2 * pi * modes(two_link, [0.2, 0.4, -0.7], gains=(stiffness, damping)).frequencies
+    np.testing.assert_allclose(found[[0, -1]], expected[[0, -1]], rtol=1e-6)
+
+
+def test_a_drive_on_a_servo_sags_as_far_as_its_stiffness_lets_it(two_link):
+    stiffness, target = [200.0, 150.0, 80.0], [0.4, 0.3, -0.5]
+    found = equilibrium(two_link, target, stiffness=stiffness)
+    motors = driven_coordinates(two_link)
+    np.testing.assert_allclose(stiffness * (target - found.coordinates[motors]), found.effort,
+                               rtol=1e-9, atol=1e-9)
+    # and there, with the motors standing, it is the same equilibrium
+    there = equilibrium(two_link, found.coordinates[motors])
+    np.testing.assert_allclose(there.coordinates, found.coordinates, atol=1e-9)
+    np.testing.assert_allclose(there.effort, found.effort, atol=1e-7)
+    assert abs(found.coordinates[motors] - target).max() > 1e-3
+
+
+def test_linear_models_go_to_scipy_and_to_python_control_with_their_names(two_link):
+    system = linearise(two_link, [0.2, 0.4, -0.7], gains=(50.0, 2.0))
+    seen = system.part(['elbow/target'], ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate'])
+    rates = np.array([0.3, 2.0, 11.0])
+    response = np.array([seen.C @ np.linalg.solve(1j * w * np.eye(len(seen.A)) - seen.A, seen.B)
+                         for w in rates])[:, :, 0]
+    scipys = seen.to_scipy()
+    for name in 'ABCD':
+        np.testing.assert_array_equal(getattr(scipys, name), getattr(seen, name))
+    control = pytest.importorskip('control')
+    theirs = seen.to_control()
+    np.testing.assert_allclose(
+        [[control.evalfr(theirs, 1j * w)[row, 0] for row in range(3)] for w in rates], response,
+        rtol=1e-6, atol=1e-9 * abs(response).max())
+    assert [*theirs.input_labels] == ['elbow/target']
+    assert [*theirs.output_labels] == ['elbow', 'forearm/tip_z', 'forearm/tip_z/rate']
+
+
+def test_what_cannot_be_computed_is_refused_in_one_line(two_link):
+    wrong = 'must be 3 finite numbers, in this order: waist, shoulder, elbow'
+    for call, message in (
+            (lambda: equilibrium(two_link, [0.0]), f'position {wrong}'),
+            (lambda: frequencies(two_link, [0.0, np.nan, 0.0]), f'position {wrong}'),
+            (lambda: linearise(two_link, velocity=['a', 0, 0]), f'velocity {wrong}'),
+            (lambda: linearise(two_link, effort=[1.0, np.inf, 0.0]), f'effort {wrong}'),
+            (lambda: frequencies(two_link, joints='lost'),
+             "joints = 'lost' must be 'locked', 'free', or names of joints"),
+            (lambda: frequencies(two_link, joints=['wast']),
+             'no joint "wast" to lock. Known: waist, shoulder, elbow'),
+            (lambda: frequencies(two_link, gains=(1.0, -1.0)),
+             'damping must be >= 0'),
+            (lambda: frequencies(two_link, joints='locked', gains=(1.0, 1.0)),
+             "gains hold drives that are not locked, and joints = 'locked' leaves none. Leave "
+             'joints out, or name those that are locked'),
+            (lambda: frequencies(two_link, gains=3.0),
+             'gains must be (stiffness, damping)'),
+            (lambda: frequencies(two_link, gains=(1.0, [1.0])), f'damping {wrong}'),
+            (lambda: equilibrium(two_link, stiffness=-1.0), 'stiffness must be >= 0'),
+            (lambda: linearise(two_link).part(outputs=['hand']), 'no output "hand". Known: '
+             + ', '.join(linearise(two_link).outputs)),
+            (lambda: tip_deflection(two_link, 'hand', np.zeros(two_link.size)),
+             'no flexible link "hand". Known: upper_arm, forearm'),
+            (lambda: frequencies(two_link, pushes=[Push('hand')]),
+             f'no link "hand" to push at. Known: {", ".join(two_link.frames)}')):
+        with pytest.raises(SettingError) as error:
+            call()
+        assert str(error.value) == message
+
+
+def test_a_rigid_arm_with_locked_joints_has_no_modes():
+    arm = build_arm(read_description(PENDULUM))
+    assert frequencies(arm).shape == (0,)
+    assert linearise(arm, joints='locked').A.shape == (0, 0)

@@ -1,0 +1,111 @@
+"""A real browser without a screen: the system's Chromium, which asks nobody but the page."""
+
+import shutil
+import time
+
+import pytest
+from node_processes import PATIENCE
+
+# WebGL by software, and none of the requests that a fresh Chromium makes by itself
+WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
+         '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
+         '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
+BUTTON = """return [...document.querySelectorAll('button')].find(
+    b => b.innerText.trim().toLowerCase() == arguments[0])"""
+
+
+class Chromium:
+    """A browser on a page."""
+
+    def __init__(self, address, folder, width=900, height=600):
+        """Open `address`; the profile goes to `folder`."""
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which('chromium')
+        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}'):
+            options.add_argument(word)
+        options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
+        # named by path, or selenium would look for one elsewhere
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
+            shutil.which('chromedriver')))
+        self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
+        self.driver.get(address)
+
+    def wait_for(self, condition, what):
+        """Return what `condition` gives as soon as it is true."""
+        end = time.monotonic() + PATIENCE
+        while not (found := condition()):
+            assert time.monotonic() < end, f'{what} did not come: {self.text}'
+            time.sleep(0.05)
+        return found
+
+    @property
+    def text(self):
+        """What is written on the page."""
+        return self.driver.execute_script('return document.body.innerText')
+
+    def press(self, name):
+        """Press the button with this name."""
+        button = self.wait_for(lambda: self.driver.execute_script(BUTTON, name), f'button {name}')
+        self.driver.execute_script('arguments[0].click()', button)
+
+    def type(self, label, value):
+        """Type a number beside a label."""
+        from selenium.webdriver.common.by import By
+        from selenium.webdriver.common.keys import Keys
+
+        box = self.wait_for(lambda: self._box(label, By), f'a number beside {label}')
+        self.driver.execute_script('arguments[0].scrollIntoView()', box)
+        box.send_keys(Keys.CONTROL, 'a')
+        box.send_keys(str(value), Keys.ENTER)
+
+    def _box(self, label, By):      # noqa: N803
+        found = self.driver.find_elements(
+            By.XPATH, f'//*[normalize-space(text())="{label}"]/following::input[@type="text"][1]')
+        return found and found[0]
+
+    def picture(self):
+        """Return the page as an array (height, width, 4)."""
+        import io
+
+        from matplotlib import image
+
+        return image.imread(io.BytesIO(self.driver.get_screenshot_as_png()), format='png')
+
+    def requests(self):
+        """Return what the pages that were opened have asked for."""
+        import json
+
+        found = set()
+        for entry in self.driver.get_log('performance'):
+            message = json.loads(entry['message'])['message']
+            if message['method'] == 'Network.requestWillBeSent':
+                found.add(message['params']['request']['url'])
+        return {url for url in found if not url.startswith(('chrome:', 'data:', 'chrome-'))}
+
+    def close(self):
+        """End it."""
+        self.driver.quit()
+
+
+def need_chromium():
+    """Skip where there is no browser, and say what to install."""
+    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    pytest.importorskip('selenium', reason='pip install selenium')
+    if not (shutil.which('chromium') and shutil.which('chromedriver')):
+        pytest.skip('no browser: apt install chromium chromium-driver')
+
+
+@pytest.fixture
+def browsers(tmp_path):
+    """Return a function that opens a Chromium on an address; all end with the test."""
+    need_chromium()
+    opened = []
+
+    def open_one(address, **size):
+        opened.append(Chromium(address, tmp_path / f'profile_{len(opened)}', **size))
+        return opened[-1]
+    yield open_one
+    for browser in opened:
+        browser.close()

@@ -1,0 +1,158 @@
+"""`flexsim` as a user types it: text, JSON, exit codes; never a traceback."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from arms import flexible_arm, joint, link, robot
+from node_processes import Process
+from project_files import ROOT
+
+from flex_robot_sim import cli
+from flex_robot_sim.share import shipped_robots
+
+
+def flexsim(*words):
+    """Run the real command in a process of its own."""
+    return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
+                          capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def arm_file(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(flexible_arm(), 'utf-8')
+    return path
+
+
+def test_output_on_a_full_disk_is_one_line(arm_file):
+    with open('/dev/full', 'w') as full:
+        done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', arm_file],
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2, 'flexsim check: the output cannot be written: No space left on device.\n')
+
+
+@pytest.mark.parametrize('module', ['gettext', 'lxml', 'numpy.linalg'])
+def test_ctrl_c_ends_a_command_that_still_imports_without_a_traceback(module):
+    # the interpreter tells of each import as soon as it begins
+    process = Process([sys.executable, '-v', '-m', 'flex_robot_sim', 'check', 'two_link'])
+    process.wait_for_line(f"import '{module}")
+    code, _ = process.stop()
+    assert code == 130 and process.count('Traceback') == 0
+
+
+def test_check_shows_the_tree_and_the_beams(arm_file):
+    done = flexsim('check', arm_file)
+    assert done.stdout.splitlines() == [
+        f'test ({arm_file}): 2 links, 1 moving joint, 1 flexible link, 0 flexible joints',
+        '  base',
+        '  └─ arm 2 kg flexible  [hinge: continuous z]',
+        '  arm: length 1 m, mass 2 kg, EIy 20 N m2, EIz 30 N m2, GJ 10 N m2, EA 1e+06 N',
+        # (1.8751/L)^2 sqrt(EI/rhoA)/(2 pi), sqrt(GJ/rhoIp)/(4L), sqrt(EA/rhoA)/(4L)
+        '    first clamped-free frequency: bending_y 2.167 Hz, bending_z 1.77 Hz, torsion 25 Hz, '
+        'stretch 176.8 Hz',
+        '    modes: bending_y 2, bending_z 2, torsion 1, stretch 0',
+    ]
+    assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
+    path = tmp_path / 'a  b.urdf'
+    name = 'a&#10;b\u202e\x9b31m'
+    path.write_text(robot(link(name), joint(child=name)), 'utf-8')
+    assert flexsim('check', path).stdout.splitlines() == [
+        f'test ({path}): 2 links, 1 moving joint, 0 flexible links, 0 flexible joints',
+        '  base',
+        '  └─ a b31m 2 kg  [hinge: continuous z]']
+
+
+def test_check_of_nothing_is_one_line():
+    assert flexsim('check', '').stderr == (
+        "'': no file name was given. Give the path of a URDF or xacro file.\n")
+
+
+def test_check_of_all_shipped_robots_is_clean():
+    done = flexsim('check', *shipped_robots().values())
+    assert (done.returncode, done.stderr) == (0, '')
+    assert 'warning' not in done.stdout
+
+
+def test_json_is_one_object_and_nothing_else(arm_file):
+    one = json.loads(flexsim('check', arm_file, '--json').stdout)
+    assert one['links'][1]['beam']['first_clamped_frequency']['torsion'] == pytest.approx(25)
+    several = json.loads(flexsim('check', arm_file, 'two_link', '--json').stdout)
+    assert [item['name'] for item in several['robots']] == ['test', 'two_link']
+
+
+def test_one_unusable_robot_does_not_hide_the_others(arm_file, tmp_path):
+    done = flexsim('check', tmp_path / 'no.urdf', arm_file)
+    assert done.returncode == 2
+    assert done.stderr == (f'{tmp_path}/no.urdf: the file cannot be read: No such file or '
+                           'directory. Give the path of a URDF or xacro file.\n')
+    assert done.stdout.startswith('test (')
+
+
+def test_json_tells_of_an_unusable_robot(tmp_path):
+    path = tmp_path / 'broken.urdf'
+    path.write_text(robot('<link name="base"/>'), 'utf-8')
+    done = flexsim('check', path, '--json')
+    assert done.returncode == 2
+    assert json.loads(done.stdout)['error'] == done.stderr.strip()
+
+
+def test_a_misspelt_robot_gets_the_nearest_right_name():
+    assert flexsim('check', 'two_lnk').stderr == (
+        'two_lnk: the file cannot be read: No such file or directory. Did you mean the shipped '
+        'robot "two_link".\n')
+
+
+@pytest.mark.parametrize(('words', 'line'), [
+    (['check'], 'flexsim check: the following arguments are required: URDF. '
+                'Try flexsim check --help.'),
+    (['check', 'a:=b'], 'flexsim check: no robot given. Name a URDF file beside the arguments for '
+                        'xacro.'),
+])
+def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
+    done = flexsim(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
+
+
+def test_a_misspelt_command_is_one_line_and_exit_code_2():
+    done = flexsim('chek', 'two_link')
+    assert done.returncode == 2
+    assert done.stderr.startswith("flexsim: argument COMMAND: invalid choice: 'chek'")
+    assert done.stderr.count('\n') == 1
+
+
+def test_a_closed_pipe_is_no_error():
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, 'w') as pipe:
+        done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+                              stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == ''
+
+
+def test_a_terminal_without_box_characters_still_gets_the_tree():
+    environment = {**os.environ, 'PYTHONIOENCODING': 'ascii', 'PYTHONUTF8': '0'}
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+                          capture_output=True, env=environment, check=False)
+    assert done.returncode == 0
+    assert b'?? ' in done.stdout
+
+
+def test_the_readme_shows_what_check_prints():
+    readme = (ROOT / 'README.md').read_text('utf-8')
+    command, shown = re.search(r'\$ \./run (check urdf/.*)\n((?:.*\n)+?)```', readme).groups()
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *command.split()], cwd=ROOT,
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == shown
+
+
+def test_main_returns_the_exit_code(arm_file, capsys):
+    assert cli.main(['check', str(arm_file)]) == 0
+    assert 'hinge' in capsys.readouterr().out

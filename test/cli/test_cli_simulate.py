@@ -1,0 +1,266 @@
+"""`flexsim simulate` and `flexsim modes`: figures, tables and complaints."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from math import pi, sqrt
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from controlled import seven_joints
+from moving_arms import clamped_text, swinging_text
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+
+ROD = 1 / 6 + 2 * 0.5**2        # inertia of the rod about its hinge [kg m2]
+WEIGHTLESS = '--gravity=0,0,0'
+
+
+@pytest.fixture(name='rod')
+def rigid_rod(tmp_path):
+    """Return the path of a robot: a rigid rod on a vertical hinge."""
+    return _written(tmp_path, robot(link(), joint()))
+
+
+@pytest.fixture(name='swing')
+def swinging(tmp_path):
+    """Return the path of a robot: two flexible links."""
+    return _written(tmp_path, swinging_text(damping='0.1'))
+
+
+def _written(folder, text):
+    path = folder / 'arm.urdf'
+    path.write_text(text)
+    return str(path)
+
+
+def figures(capsys, *words):
+    """Return the JSON object that a command prints; nothing else stands on standard output."""
+    assert main([*words, '--json']) == 0
+    out, err = capsys.readouterr()
+    assert err == ''
+    return json.loads(out)
+
+
+def complaint(capsys, *words):
+    """Return the line in which a command ends."""
+    try:
+        assert main(list(words)) == 2
+    except SystemExit as error:     # of argparse
+        assert error.code == 2
+    out, err = capsys.readouterr()
+    assert out == ''
+    assert err.count('\n') == 1
+    return err.strip()
+
+
+def rows_of(path):
+    """Columns of a CSV file by name."""
+    with open(path, newline='') as file:
+        header, *rows = csv.reader(file)
+    return dict(zip(header, np.array(rows, float).T))
+
+
+def test_the_module_is_the_command(rod):
+    words = [sys.executable, '-m', 'flex_robot_sim', 'simulate', rod, '--json', '--seconds', '0.1']
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, '')
+    assert json.loads(done.stdout)['time'] == pytest.approx(0.1)
+    done = subprocess.run([*words, '--rate', '0'], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert done.stderr == 'flexsim simulate: --rate must be above 0.\n'
+
+
+def test_a_constant_effort(rod, capsys, tmp_path):
+    path = tmp_path / 'run.csv'
+    summary = figures(capsys, 'simulate', rod, '--effort', 'hinge=1.5', '--seconds', '2',
+                      '--rate', '10', '--output', str(path))
+    # the midpoint is exact for a constant acceleration; the table has nine digits
+    assert summary['robot'] == 'test'
+    assert summary['time'] == pytest.approx(2.0)
+    assert summary['velocity']['hinge'] == pytest.approx(2 * 1.5 / ROD, rel=1e-12)
+    assert summary['position']['hinge'] == pytest.approx(2 * 1.5 / ROD, rel=1e-12)
+    assert summary['energy']['work'] == pytest.approx(0.5 * ROD * (3 / ROD)**2, rel=1e-12)
+    assert summary['largest_deflection'] == {}
+    assert summary['reports'] == []
+    assert summary['times_real_time'] == pytest.approx(2.0 / summary['wall_time'])
+    rows = rows_of(path)
+    assert list(rows) == ['time', 'position/hinge', 'velocity/hinge', 'motor/hinge',
+                          'effort/hinge']
+    np.testing.assert_allclose(rows['time'], np.arange(21) * 0.1, atol=1e-9)
+    np.testing.assert_allclose(rows['position/hinge'], 0.75 / ROD * rows['time']**2, rtol=1e-8)
+    np.testing.assert_array_equal(rows['effort/hinge'], 1.5)
+
+
+@pytest.mark.parametrize('words, impulse', [
+    ('step:2@0.5', 1.0), ('bang:3@0.1,0.4,0.5', 0.6), ('sine:1@0.25', 2 / pi)])
+def test_efforts_over_time(rod, capsys, words, impulse):
+    summary = figures(capsys, 'simulate', rod, '--effort', f'hinge={words}', '--seconds', '1')
+    # an effort held over each step at its middle: the error of the sine is (2 pi f h)^2 / 24
+    assert summary['velocity']['hinge'] == pytest.approx(impulse / ROD, rel=2e-7)
+
+
+def test_efforts_from_a_table(rod, capsys, tmp_path):
+    path = tmp_path / 'efforts.csv'
+    path.write_text('time,hinge\n0,0\n1,4\n')
+    summary = figures(capsys, 'simulate', rod, '--effort-table', str(path), '--seconds', '2')
+    assert summary['velocity']['hinge'] == pytest.approx(2.0 / ROD, rel=1e-12)
+
+
+def test_a_pose_is_held(swing, capsys, tmp_path):
+    path = tmp_path / 'run.csv'
+    summary = figures(capsys, 'simulate', swing, '--to=0.5,-0.3', '--start', '0.4,-0.3',
+                      '--seconds', '10', '--stiffness', '900', '--damping', '300',
+                      '--time-step', '2e-3', '--output', str(path), WEIGHTLESS)
+    # the servo is done after 2 s; the links still ring a little, and shake the joints
+    assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': -0.3}, abs=1e-3)
+    rows = rows_of(path)
+    assert rows['position/waist'][0] == 0.4
+    # the motor pulls with its stiffness at first, before anything moves
+    assert rows['effort/waist'][0] == pytest.approx(900 * 0.1)
+    tips = np.linalg.norm([rows[f'tip/arm/{axis}'] for axis in 'xyz'], axis=0)
+    assert summary['largest_deflection']['arm'] == pytest.approx(tips.max(), rel=1e-6)
+    assert 'tip/forearm/turn_z' in rows
+
+
+def test_gains_that_fit_hold_a_pose(swing, capsys):
+    summary = figures(capsys, 'simulate', swing, '--to', '0.5,0.3', '--seconds', '8', WEIGHTLESS)
+    assert summary['position'] == pytest.approx({'waist': 0.5, 'elbow': 0.3}, abs=1e-2)
+
+
+def test_pd_carries_the_weight_at_the_pose(capsys):
+    summary = figures(capsys, 'simulate', 'two_link', '--to=0.5,0.5,-0.8', '--seconds', '12')
+    # gears give by weight over stiffness, and a bent arm is a little shorter than a straight one
+    assert summary['position']['waist'] == pytest.approx(0.5, abs=1e-4)
+    assert summary['position']['shoulder'] == pytest.approx(0.5, abs=0.02)
+    assert summary['position']['elbow'] == pytest.approx(-0.8, abs=0.02)
+
+
+def test_what_is_printed_for_people(swing, capsys):
+    assert main(['simulate', swing, '--seconds', '0.5', '--effort', 'waist=150']) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert err == ''
+    assert lines[0].startswith('test: 0.5 s in ')
+    assert lines[1].startswith('  waist: ')
+    assert any(line.startswith('  note: link "arm" bends by more than 10 % ') for line in lines)
+
+
+def test_frequencies_of_a_clamped_beam(capsys, tmp_path):
+    path = _written(tmp_path, clamped_text(
+        '<section EIy="40" EIz="10"/><modes bending_y="3" bending_z="3" torsion="0" '
+        'boundary="free"/><damping ratio="0.01"/>'))
+    summary = figures(capsys, 'modes', path, '--count', '3', WEIGHTLESS)
+    roots = np.array([1.875104, 1.875104 * sqrt(2), 4.694091])      # z is four times stiffer
+    expected = roots**2 * sqrt(10 / 2) / (2 * pi) * sqrt(1 - 0.01**2)
+    # natural or damped frequencies: both within the square of the damping
+    np.testing.assert_allclose(summary['frequencies'], expected, rtol=1e-4)
+    np.testing.assert_allclose(summary['damping_ratios'], 0.01, rtol=0.5)
+    assert summary['joints'] == 'locked'
+    assert set(summary['shapes'][0]) == {f'arm/bending_{axis}_{k}' for axis in 'yz'
+                                         for k in (1, 2, 3)}
+    assert main(['modes', path, WEIGHTLESS, '--count', '1']) == 0
+    title, heading, mode = capsys.readouterr().out.splitlines()
+    assert title == 'test at , motors locked'
+    assert heading.split() == ['frequency', '[Hz]', 'damping', 'mostly']
+    assert mode.split()[-1] == 'arm/bending_y_1'
+
+
+def test_free_joints_have_a_mode_without_force(swing, capsys):
+    free = figures(capsys, 'modes', swing, '--joints', 'free', '--pose', '0.3,0.2', WEIGHTLESS)
+    locked = figures(capsys, 'modes', swing, '--pose', '0.3,0.2', WEIGHTLESS)
+    assert free['frequencies'][:2] == [0.0, 0.0]
+    assert locked['frequencies'][0] > 0
+    assert free['pose'] == [0.3, 0.2]
+
+
+WORDS = {
+    'seconds': (['--seconds', '0'], '--seconds must be above 0.'),
+    'nan seconds': (['--seconds', 'nan'], '--seconds must be above 0.'),
+    'short': (['--seconds', '1e-4'], '--seconds must be at least one --time-step.'),
+    'rate': (['--rate', '-1'], '--rate must be above 0.'),
+    'step': (['--time-step', '0'], 'time_step = 0.0 must be > 0.0: integration step [s]'),
+    'joint': (['--effort', 'hip=1'], 'no joint "hip". Known: waist, elbow'),
+    'words': (['--effort', 'waist=saw:1'], 'effort "saw:1" is none of 1.5, step:SIZE@START, '
+              'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY'),
+    'both': (['--effort', 'waist=1', '--effort-table', 'x.csv'],
+             '--effort and --effort-table exclude each other.'),
+    'pose': (['--to', '1'], 'target must be 2 finite numbers, in this order: waist, elbow'),
+    'start': (['--start', '1,nan'],
+              'position must be 2 finite numbers, in this order: waist, elbow'),
+    'gains': (['--stiffness', '3'], '--stiffness and --damping need a pose to hold: --to.'),
+    'three': (['--to', '1,2', '--damping', '1,2,3'], '--damping takes 1 or 2 numbers, not 3.'),
+    'gravity': (['--gravity', '1,2'], 'gravity must be three finite numbers [m/s2]'),
+    'output': (['--seconds', '0.01', '--output', '/no/such/folder/x.csv'],
+               '/no/such/folder/x.csv cannot be written: No such file or directory.'),
+    'lost': (['--effort', 'waist=1e200'], 'the state is not finite after 0 s; the last good one '
+             'is kept. Take a shorter time_step or smaller efforts'),
+}
+
+
+@pytest.mark.parametrize('words, expected', WORDS.values(), ids=WORDS)
+def test_a_mistake_is_one_line(swing, capsys, words, expected):
+    assert complaint(capsys, 'simulate', swing, *words) == f'flexsim simulate: {expected}'
+
+
+@pytest.mark.parametrize('words, expected', [
+    (['simulate', '--scheme', 'rk5'], "argument --scheme: invalid choice: 'rk5'"),
+    (['simulate', '--to', 'up'], 'argument --to: "up" is not numbers with commas'),
+    (['simulate', '--seconds', 'long'], "argument --seconds: invalid float value: 'long'"),
+    (['modes', '--joints', 'loose'], "argument --joints: invalid choice: 'loose'")])
+def test_a_slip_in_an_argument_is_one_line(swing, capsys, words, expected):
+    found = complaint(capsys, words[0], swing, *words[1:])
+    assert found.startswith(f'flexsim {words[0]}: {expected}')
+    assert found.endswith(f'Try flexsim {words[0]} --help.')
+
+
+@pytest.mark.parametrize('words, expected', [
+    (['--count', '0'], '--count must be above 0.'),
+    (['--pose', '1'], 'position must be 2 finite numbers, in this order: waist, elbow'),
+    (['--pose', '1,inf'], 'position must be 2 finite numbers, in this order: waist, elbow'),
+    (['stiff=1'], '"stiff=1" is no argument for xacro. Write NAME:=VALUE.')])
+def test_a_mistake_about_modes_is_one_line(swing, capsys, words, expected):
+    assert complaint(capsys, 'modes', swing, *words) == f'flexsim modes: {expected}'
+
+
+def test_an_arm_that_does_not_arrive_is_told_in_a_line_and_by_the_exit_code(capsys):
+    soft = ['simulate', 'two_link', '--to', '0.5,0.3,-0.8', '--stiffness', '1']
+    assert main(soft) == 1
+    error = capsys.readouterr().err
+    assert re.fullmatch(r'flexsim simulate: "\w+" is [\d.]+ rad from --to at the end\. Give more '
+                        r'--seconds, or other --stiffness and --damping\n', error)
+    assert main([*soft, '--json']) == 1
+    assert '" is ' in json.loads(capsys.readouterr().out)['missed']
+
+
+def test_a_servo_that_friction_holds_back_is_told_what_is_stiff_enough(tmp_path, capsys):
+    sticky = _written(tmp_path, robot(link(), joint(
+        inside='<axis xyz="0 0 1"/><dynamics friction="50"/>')))
+    soft = ROD * (2 * pi)**2        # a closed joint of 1 Hz
+    assert main(['simulate', sticky, '--to', '1']) == 1
+    assert capsys.readouterr().err == (
+        f'flexsim simulate: "hinge" is 1 rad from --to at the end. Its servo of {soft:.2g} is too '
+        'soft for its friction of 50: give it a --stiffness of 1e+03\n')
+    assert main(['simulate', sticky, '--to', '1', '--stiffness', '1e3', '--damping', '40']) == 0
+
+
+@pytest.mark.parametrize('robot', ['two_link', 'dual_screw_arm', 'rcm', 'ella'])
+def test_default_gains_lead_an_arm_to_a_pose_and_hold_it_there(robot, capsys):
+    arm = frs.load(robot)
+    pose = ','.join(f'{0.3 * (-1)**j:g}' for j in range(len(arm.joint_names)))
+    assert main(['simulate', robot, f'--to={pose}', '--seconds', '8', '--json']) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary['missed'] == ''
+    for position, place in zip(summary['position'].values(), pose.split(',')):
+        # the joint behind a gear that gives, and links that sag and ring
+        assert abs(position - float(place)) < 0.06
+
+
+def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys):
+    file = tmp_path / 'arm.urdf'
+    file.write_text(seven_joints().description.text, 'utf-8')
+    assert main(['simulate', str(file), '--to', '0.5,0.9,-0.4,-1.2,0.3,1.1,0.2']) == 0

@@ -1,0 +1,117 @@
+"""`flexsim simulate --to` with a shaper or with feedback: what is left, and what is refused."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from moving_arms import swinging_text
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.led_move import LedMove, integral_rates
+from flex_robot_sim.control.servo import fitting_servo
+
+SOFT = ('--stiffness', '20', '--damping', '1')
+MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
+
+
+def figures(capsys, *words):
+    """Return the JSON object that a command prints."""
+    assert main([*words, '--json']) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def complaint(capsys, *words):
+    """Return the line in which a command ends."""
+    assert main(list(words)) == 2
+    out, err = capsys.readouterr()
+    assert out == '' and err.count('\n') == 1
+    return err.strip()
+
+
+@pytest.mark.parametrize('kind', ['zvd', 'ei2 by pose', 'auto'])
+def test_a_shaped_move_leaves_next_to_nothing(kind, capsys):
+    summary = figures(capsys, *MOVE, *SOFT, '--shaper', kind)
+    assert summary['residual_left'] < 0.05
+    assert summary['residual'] == pytest.approx(
+        summary['residual_left'] * summary['residual_without'], rel=1e-12)
+    assert 0.1 < summary['time_added'] < 2.0
+    assert summary['missed'] == ''
+
+
+@pytest.mark.parametrize('kind', ['strain', 'ppf', 'lqg'])
+def test_feedback_damps_what_a_move_leaves(kind, capsys):
+    # so gentle that the motor keeps to its limit
+    words = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
+    servo = ['--stiffness', '60', '--damping', '0.18']
+    summary = figures(capsys, *words, *servo, '--feedback', kind)
+    assert summary['complaint'] == ''
+    assert summary['residual_left'] < 0.3
+    assert summary['time_added'] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_move_without_either_is_smooth_and_arrives(capsys):
+    summary = figures(capsys, *MOVE)
+    assert summary['position']['motor'] == pytest.approx(0.3, abs=0.01)
+    assert 'residual' not in summary
+
+
+def test_the_payload_is_reckoned_with(capsys):
+    words = [*MOVE, *SOFT, '--shaper', 'zvd', '--payload']
+    left, added = zip(*((summary['residual_left'], summary['time_added']) for summary in (
+        figures(capsys, *words, mass) for mass in ('0', 'tool=0.2'))))
+    assert max(left) < 0.05
+    assert added[1] > 1.05 * added[0]       # it rings more slowly
+
+
+def test_integral_action_lifts_what_the_servo_was_not_told_of():
+    arm, goal, left = frs.load('two_link'), np.array([0.3, 0.5, -0.4]), []
+    fit = fitting_servo(arm)
+    servo = fit.stiffness, fit.damping
+    for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
+        simulation = frs.Simulation(arm)
+        simulation.set_payload('tool', 0.1)
+        LedMove(simulation, goal, servo, carrying_efforts(arm, goal), 1.0,
+                integral=integral).advance(15000)
+        left.append(np.abs(simulation.motor_position - goal).max())
+    assert left[0] > 0.01 and left[1] < 1e-3
+
+
+def test_people_get_a_line(capsys):
+    assert main([*MOVE, *SOFT, '--shaper', 'zv']) == 0
+    assert re.search(r'  tip swings after the move: [\d.]+ mm with zv, [\d.]+ mm without: '
+                     r'[\d.]+% is left; it takes [\d.]+ s longer\n', capsys.readouterr().out)
+    assert main(['simulate', 'single_link', '--to', '0.05', '--seconds', '0.2', '--shaper', 'zv',
+                 *SOFT]) == 0
+    assert 'zv: the move ends too late to see what is left' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('words, line', [
+    (['--shaper', 'zv'], '--integral and --within need a pose to go to: --to.'),
+    (['--to', '0.1', '--shaper', 'round'], '--shaper round: is none of zv, zvd'),
+    (['--to', '0.1,0.2', '--shaper', 'zv'], 'must be 1 finite numbers, in this order: motor'),
+    (['--to', '0.1', '--shaper', 'zv', '--time-step', '0.4'], 'is not below half of the 2.5 set'),
+    (['--to', '0.1', '--payload', 'much'], '--payload much: is not a mass'),
+    (['--to', '0.1', '--payload', 'hat=1'], 'no link "hat" that carries a payload'),
+    (['--to', '0.1', '--integral', '0'], '--integral must be above 0 and at most 1.'),
+    (['--to', '0.1', '--within', '-1'], '--within must be 0 or more.'),
+    (['--to', '0.1', '--within', '1', '--effort', 'motor=1'], 'go without --effort.'),
+], ids=str)
+def test_what_cannot_be_is_one_line(words, line, capsys):
+    assert line in complaint(capsys, 'simulate', 'single_link', *words, *(
+        SOFT if '--to' in words else ()))
+
+
+def test_arms_that_do_not_ring_or_have_no_gauge_say_so(tmp_path, capsys):
+    stiff, blind = tmp_path / 'stiff.urdf', tmp_path / 'blind.urdf'
+    stiff.write_text(robot(joint('hinge', inside='<axis xyz="0 0 1"/>'),
+                           link('arm', 1.0, '0 0 0', (0.4,) * 3)))
+    blind.write_text(swinging_text(damping='0.1'))
+    for kind in ('zvd', 'auto'):
+        assert 'it needs no shaper' in complaint(
+            capsys, 'simulate', str(stiff), '--to', '0.1', '--shaper', kind)
+    assert 'needs flex sensors' in complaint(
+        capsys, 'simulate', str(blind), '--to', '0.1,0.1', '--feedback', 'strain')

@@ -1,0 +1,61 @@
+"""`flexsim modes`: beams with a load at the tip, in closed form, and what it refuses."""
+
+import json
+from math import cos, cosh, pi, sin, sinh
+
+import pytest
+from arms import beam, flexibility, joint, link, robot
+from scipy.optimize import brentq
+
+from flex_robot_sim.cli import main
+
+TOOL = '<link name="tool"/>', joint('mount', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>')
+WEIGHTLESS = '--gravity', '0,0,0'
+
+
+@pytest.fixture
+def arm_file(tmp_path):
+    """Return a beam of 1 m and 2 kg with a tool at its tip, as a file."""
+    path = tmp_path / 'arm.urdf'
+    path.write_text(robot(link(), joint(), *TOOL, flexibility(beam(
+        '<section EIy="20" EIz="30"/><modes bending_y="4" bending_z="4" torsion="0"/>'))))
+    return str(path)
+
+
+@pytest.mark.parametrize('words, mass', [((), 0.0), (('--payload', '0.5'), 0.5),
+                                         (('--payload', 'tool=3'), 3.0)])
+def test_a_beam_with_a_load_at_its_tip_rings_as_in_closed_form(arm_file, capsys, words, mass):
+    assert main(['modes', arm_file, *WEIGHTLESS, *words, '--count', '4', '--json']) == 0
+    summary = json.loads(capsys.readouterr().out)
+
+    def characteristic(x):
+        return 1 + cos(x) * cosh(x) + mass / 2.0 * x * (cos(x) * sinh(x) - sin(x) * cosh(x))
+    roots = [brentq(characteristic, *bracket) for bracket in ((0.5, 2.5), (3.0, 5.0))]
+    # rotary inertia of the section is in the model and not in the equation
+    assert summary['frequencies'] == pytest.approx(
+        sorted(x**2 * (EI / 2.0)**0.5 / (2 * pi) for x in roots for EI in (20.0, 30.0)), rel=5e-3)
+    assert summary['payload'] == ({'tool': mass} if mass else {})
+    assert summary['damping_ratios'] == [0.0] * 4
+
+
+def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
+    assert main(['modes', arm_file, '--pose', '0.5', '--payload', '0.25', '--count', '2']) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == 'test at 0.5, motors locked, 0.25 kg at tool'
+    assert lines[1].split() == ['frequency', '[Hz]', 'damping', 'mostly']
+    assert len(lines) == 4
+    assert {line.split()[2].partition('/')[0] for line in lines[2:]} == {'arm'}
+
+
+@pytest.mark.parametrize('words, message', [
+    (('--count', '0'), '--count must be above 0.'),
+    (('--payload', 'heavy'), '--payload heavy: is not a mass. Write KG or LINK=KG.'),
+    (('--payload', 'hand=1'), 'no link "hand" that carries a payload. Known: arm, tool'),
+    (('--payload', 'nan'), 'payload of "tool" needs a mass >= 0'),
+    (('--pose', '0,0'), 'position must be 1 finite numbers, in this order: hinge')])
+def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
+    assert main(['modes', arm_file, *words]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.startswith('flexsim modes: ')
+    assert told.count('\n') == 1

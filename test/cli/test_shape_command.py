@@ -1,0 +1,123 @@
+"""`flexsim shape` as a user types it: from a model, from a recording, and what is neither."""
+
+import json
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim import cli
+
+
+def flexsim(capsys, *words):
+    """Exit code, standard output and the line of standard error."""
+    try:
+        code = cli.main(['shape', *map(str, words)])
+    except SystemExit as end:
+        code = end.code
+    done = capsys.readouterr()
+    return code, done.out, done.err
+
+
+@pytest.fixture
+def log(tmp_path):
+    t = np.arange(0.0, 10.0, 0.005)
+    after = np.maximum(t - 1.0, 0.0)
+    rng = np.random.default_rng(0)
+    ringing = np.exp(-0.25 * after) * np.sin(2 * np.pi * 4.0 * after)
+    path = tmp_path / 'log.csv'
+    table = np.column_stack([t, ringing + 0.02 * rng.normal(size=t.size),
+                             rng.normal(size=t.size) * 0.02])
+    np.savetxt(path, table, delimiter=',', header='time,ax,ay', comments='')
+    return path
+
+
+def test_model_gives_a_line_for_each_shaper_and_one_recommendation(capsys):
+    code, out, err = flexsim(capsys, 'single_link', '--pose', '0.3', '--json')
+    assert (code, err) == (0, '')
+    summary = json.loads(out)
+    assert [one['name'] for one in summary['shapers']] == [
+        'none', 'zv', 'zvd', 'zvdd', 'ei', 'ei2', 'si']
+    known = frs.frequencies(frs.load('single_link'), [0.3])[0]
+    assert summary['cases'][0]['frequencies'][0] == pytest.approx(known, rel=1e-9)
+    assert summary['shapers'][1]['time'] == pytest.approx(0.5 / known, rel=1e-3)
+    assert summary['recommended'] in [one['name'] for one in summary['shapers'][1:]]
+    for one in summary['shapers']:
+        assert sum(one['amplitudes']) == pytest.approx(1.0)
+
+
+def test_text_names_the_recommended_one(capsys):
+    code, out, _ = flexsim(capsys, 'single_link', '--pose', '0.3')
+    assert code == 0
+    lines = out.splitlines()
+    assert len([line for line in lines if ' m/s2 ' in line]) == 7
+    assert 'recommended: si, the shortest that leaves no more than 5%' in lines[-2]
+
+
+def test_each_pose_and_payload_is_a_case(capsys):
+    code, out, _ = flexsim(capsys, 'two_link', '--pose', '0,0,0', '--pose', '0,0.5,1',
+                           '--payload', '0', '--payload', 'forearm=0.2', '--json')
+    names = [case['name'] for case in json.loads(out)['cases']]
+    assert (code, names) == (0, ['0 0 0, 0 kg at tool', '0 0.5 1, 0 kg at tool',
+                                 '0 0 0, 0.2 kg at forearm', '0 0.5 1, 0.2 kg at forearm'])
+
+
+def test_servo_lets_the_joints_give(capsys):
+    stiff, soft = (json.loads(flexsim(capsys, 'single_link', '--pose', '0', '--json', *words)[1])
+                   for words in ((), ('--servo',)))
+    assert soft['cases'][0]['frequencies'][0] != stiff['cases'][0]['frequencies'][0]
+
+
+def test_log_gives_its_frequency_and_a_recommendation(capsys, log):
+    code, out, _ = flexsim(capsys, '--log', log, '--json')
+    summary = json.loads(out)
+    first, = summary['resonances']
+    assert code == 0
+    assert first['frequency'] == pytest.approx(4.0, rel=2e-3)
+    assert first['ratio'] == pytest.approx(0.25 / (2 * np.pi * 4.0), rel=0.05)
+    assert summary['uncertainty'] == 0.05
+    assert summary['recommended'] is not None
+
+
+def test_log_that_does_not_ring_recommends_nothing(capsys, tmp_path):
+    path = tmp_path / 'quiet.csv'
+    np.savetxt(path, np.random.default_rng(0).normal(size=(2000, 2)), delimiter=',',
+               header='ax,ay', comments='')
+    code, out, err = flexsim(capsys, '--log', path, '--rate', 200, '--json')
+    assert (code, json.loads(out)['recommended']) == (1, None)
+    assert err == (f'flexsim shape: {path}: no resonance stands out. Record at rest just after a '
+                   'move or a push, long enough to see it ring, and faster than it rings.\n')
+
+
+def test_arm_that_does_not_bend_needs_no_shaper(capsys):
+    code, _, err = flexsim(capsys, 'rcm')
+    assert (code, err) == (1, 'flexsim shape: rcm: no resonance stands out. It needs no shaper.\n')
+
+
+@pytest.mark.parametrize('words', [('single_link',), ('--log', 'LOG')])
+def test_plot_is_written(capsys, log, tmp_path, words):
+    figure = tmp_path / 'shape.png'
+    words = [log if word == 'LOG' else word for word in words]
+    assert flexsim(capsys, *words, '--plot', figure)[0] == 0
+    assert figure.read_bytes().startswith(b'\x89PNG')
+
+
+@pytest.mark.parametrize('words, message', [
+    ((), 'give either a URDF or --log CSV.'),
+    (('single_link', '--log', 'x.csv'), 'give either a URDF or --log CSV.'),
+    (('single_link', '--rate', '100'), '--column and --rate are about a --log.'),
+    (('--log', 'x.csv', '--servo'), '--pose, --payload and --servo are about a URDF.'),
+    (('single_link', '--payload', 'heavy'),
+     '--payload heavy: is not a mass. Write KG or LINK=KG.'),
+    (('single_link', '--pose', '9'),
+     'target 9 of "motor" is beyond its stops at -3.14159 and 3.14159 [rad, m]'),
+    (('single_link', '--uncertainty', '0.7'),
+     'uncertainty = 0.7 of frequencies must be at least 0 and below 0.5'),
+    (('single_link', '--tolerance', '0'),
+     'tolerance = 0.0 of vibration must lie between 0 and 0.5'),
+    (('single_link', '--plot', 'a.gif'), 'a.gif: a figure ends in one of .png, .pdf, .svg'),
+    (('--log', 'none.csv'),
+     'none.csv: cannot be read: No such file or directory. Give a CSV file.'),
+])
+def test_what_cannot_be_shaped_is_one_line(capsys, words, message):
+    assert flexsim(capsys, *words) == (2, '', f'flexsim shape: {message}\n')

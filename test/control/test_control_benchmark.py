@@ -1,0 +1,56 @@
+"""`flexsim benchmark control` in its smallest form: its keys, and targets that it must meet."""
+
+import json
+
+import pytest
+
+from flex_robot_sim import cli
+from flex_robot_sim.share import share_folder
+
+pytestmark = pytest.mark.skipif(not (share_folder() / 'benchmarks').is_dir(),
+                                reason='the benchmarks are part of the source tree only')
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(share_folder()))
+    from benchmarks import control
+    return control
+
+
+def test_the_command_prints_the_figures_of_each_key(benchmark, monkeypatch, capsys):
+    few = ('linear_residual', 'moving_residual', 'shaper_tick_us')
+    monkeypatch.setattr(benchmark, 'PARTS', {key: benchmark.PARTS[key] for key in few})
+    assert cli.main(['benchmark', 'control', '--quick', '--json']) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found['linear_residual']['zeros'] <= 1e-6
+    assert found['linear_residual']['beyond_tolerance'] <= 1e-3
+    assert found['moving_residual']['ei2'] <= 0.05 and found['moving_residual']['end'] <= 1e-12
+    assert set(few) <= set(found) and found['shaper_tick_us']['median'] > 0.0
+
+
+def test_feedback_and_learning_keep_their_targets(benchmark):
+    learnt = benchmark.PARTS['learning'][0](True)
+    assert all(row['after 5'] <= 1 / 10 and row['after 15'] <= 1 / 30 for row in learnt.values())
+    settled = benchmark.PARTS['lqg_settling_periods'][0](True)
+    assert settled and dict(benchmark.PARTS['lqg_settling_periods'][1](settled))
+
+
+def test_the_true_tip_of_the_bench_is_left_with_little(benchmark):
+    """Profiles through the bridge on a pseudo terminal, and set points on the wire."""
+    found = benchmark.PARTS['bench_residual'][0](True)
+    for how in ('by_profile', 'by_set_points'):
+        assert 0.0 < found[how]['shaped'] <= 0.1 and 0.0 < found[how]['planned'] <= 0.1
+    lines = dict(benchmark.PARTS['bench_residual'][1](found))
+    assert len(lines) == 5
+
+
+def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
+    """One move of one robot, of which the rule of `flexsim shape` says how it is shaped."""
+    moves = benchmark.residuals.__globals__
+    monkeypatch.setitem(moves, 'ROBOTS', ('ella',))
+    rows = benchmark.residuals(1)
+    found = benchmark._summed(rows, False)
+    assert found['shapers'] == {'ella': benchmark.recommended('ella').name}
+    assert found['recommended']['worst'] <= 0.05 < found['zv, one frequency']['worst']
+    assert 'recommended' in dict(benchmark._moves_text(found))

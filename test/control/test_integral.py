@@ -1,0 +1,123 @@
+"""Integral action of the joint controller: stable in all poses, exact, never wound up."""
+
+import numpy as np
+import pytest
+from controlled import INERTIA, NOTHING, POSE, feed, rigid_arm, see, started
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.mode_table import loaded
+from flex_robot_sim.control.pose_model import pose_model
+from flex_robot_sim.control.servo import Sampling, ServoFit
+from flex_robot_sim.control.settings import ControllerSettings
+
+SETTINGS = ControllerSettings(integral_action=0.2)
+
+
+@pytest.fixture(scope='module')
+def two_link():
+    return frs.load('two_link')
+
+
+def growth(model, servo):
+    """Largest rate [1/s] of the linear arm with PID, in continuous time, by its own equations."""
+    p, joints = len(model.M), model.push.shape[1]
+    K, D, I = (np.diag(gain) for gain in (
+        servo.stiffness, servo.damping, servo.integral * servo.stiffness))
+    seen, push = model.seen, model.push
+    mass = np.linalg.inv(model.M)
+    A = np.zeros((2 * p + joints, 2 * p + joints))
+    A[:p, p:2 * p] = np.eye(p)
+    A[p:2 * p, :p] = -mass @ (model.K + push @ K @ seen)
+    A[p:2 * p, p:2 * p] = -mass @ (model.D + push @ D @ seen)
+    A[p:2 * p, 2 * p:] = mass @ push
+    A[2 * p:, :p] = -I @ seen
+    return np.linalg.eigvals(A).real.max()
+
+
+@pytest.mark.parametrize('name', ['two_link', 'single_link', 'rcm'])
+def test_it_is_stable_in_random_poses_with_any_payload(name):
+    arm, rng = frs.load(name), np.random.default_rng(3)
+    servo = JointController(arm, SETTINGS).servo
+    assert servo.complaint == '' and (servo.integral > 0.0).all()
+    poses = poses_within(arm, 6)
+    for _ in range(8):
+        pose = poses[0] + rng.uniform(0, 1, len(poses[0])) * (
+            poses[rng.integers(len(poses))] - poses[0])
+        for mass in (0.0, 0.2 * rng.uniform()):
+            assert growth(pose_model(loaded(arm, ('tool', mass)), pose), servo) < 0.0
+
+
+def test_less_is_taken_where_the_arm_does_not_bear_it():
+    # J s^3 + D s^2 + K s + s w K: stable for s w K J < D K, so s < 2 ratio (Routh), and with room
+    # for an arm that is 1.7 times heavier, s < 2 ratio / 1.7
+    arm = rigid_arm()
+    fit = ServoFit(arm, Sampling(0.0, False))
+    stiffness = np.array([INERTIA * 100.0])
+    for ratio, share, part in ((0.5, 0.55, 1.0), (0.5, 0.8, 0.7), (0.1, 1.0, 0.1), (0.01, 1.0, 0)):
+        servo = fit.with_integral(
+            fit.judged(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
+        taken = 0.0 if servo.integral is None else servo.integral[0]
+        assert taken == pytest.approx(part * share * 10.0)
+        assert bool(servo.complaint) == (part == 0)
+
+
+@pytest.mark.parametrize('share', [0.0, 0.2])
+def test_a_payload_that_nobody_told_of_is_lifted(two_link, share):
+    simulation = frs.Simulation(two_link)
+    simulation.set_payload('tool', 0.3)
+    controller = started(two_link, ControllerSettings(integral_action=share))
+    controller.set_target(POSE)
+    feed(controller, simulation, 15.0)
+    # on the side of the motors, which is the one that is led
+    away = np.abs(simulation.motor_position - POSE).max()
+    assert away < 1e-3 if share else away > 0.02
+    assert np.abs(simulation.velocity).max() < 1e-3
+
+
+def test_a_motor_at_its_limit_does_not_wind_it_up():
+    arm = rigid_arm('<limit effort="1" velocity="9"/>')
+    controller = started(arm, ControllerSettings(
+        feed_forward='none', position_gain=(10.0,), integral_action=0.5))
+    controller.set_target([2.0])
+    for k in range(1, 5000):                # held by somebody for 10 s
+        effort = see(controller, 2e-3 * k)
+    assert effort[0] == 1.0
+    controller.set_target([0.0])
+    effort = see(controller, 10.0)
+    # what was summed up on the way to the limit, and no more
+    assert abs(effort[0]) <= 0.2
+
+
+def test_who_takes_the_arm_over_forgets_what_was_summed_up():
+    controller = started(rigid_arm(), ControllerSettings(
+        feed_forward='none', position_gain=(10.0,), integral_action=0.2))
+    controller.set_target([0.015])
+    for k in range(1, 500):
+        effort = float(see(controller, 2e-3 * k)[0])
+    assert effort > 0.15
+    controller.hold()                       # the payload is still there
+    assert see(controller, 1.0)[0] == pytest.approx(effort - 0.15, rel=1e-2)
+    see(controller, 1.002, [1.0])           # a reset
+    assert see(controller, 1.004, [1.0])[0] == 0.0
+
+
+def test_switched_off_it_fades_and_a_change_of_its_rate_is_no_bump():
+    arm = rigid_arm()
+    settings = ControllerSettings(feed_forward='none', position_gain=(10.0,), integral_action=0.2)
+    controller = started(arm, settings)
+    controller.set_target([0.015])
+    efforts = [see(controller, 2e-3 * k)[0] for k in range(1, 500)]
+    controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,),
+                                         integral_action=0.1))
+    efforts += [see(controller, 2e-3 * k)[0] for k in range(500, 700)]
+    controller.change(ControllerSettings(feed_forward='none', position_gain=(10.0,)))
+    efforts += [see(controller, 2e-3 * k)[0] for k in range(700, 4000)]
+    # what is summed up within 2 ms, or fades
+    assert np.abs(np.diff(efforts)).max() < 2e-3 / 0.5 * max(efforts)
+    assert efforts[-1] == pytest.approx(0.15, abs=1e-6)
+
+
+def test_without_it_nothing_changes():
+    assert JointController(rigid_arm(), NOTHING).servo.integral is None

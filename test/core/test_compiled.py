@@ -1,0 +1,297 @@
+"""Compiled functions: never stale, fast to start, safe in company."""
+
+import contextlib
+import fcntl
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from flex_robot_sim.core import compiled as compiled_module
+from flex_robot_sim.core.compiled import compiled
+
+CALL = 'from small.core.caller import caller; print(caller(2.0))'
+CALL_AND_COUNT = f"""
+{CALL}
+print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.values()))
+"""
+
+
+@compiled
+def _quotient(a, b):
+    return a / b
+
+
+@compiled
+def _sum_without_the_right_to_allocate(a):
+    return (a + a)[0]
+
+
+@compiled(allocates=True)
+def _sum(a):
+    return (a + a)[0]
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Write a package of two files, of which one calls the other, and a cache of its own."""
+    return write_package(tmp_path / 'small')
+
+
+@pytest.fixture(scope='module')
+def first_call(tmp_path_factory):
+    """Call a package for the first time; return it, and what came of the call."""
+    package = write_package(tmp_path_factory.mktemp('first') / 'small')
+    return package, call(package)
+
+
+@pytest.fixture
+def called(first_call, tmp_path):
+    """Copy a package that has been called, with its machine code."""
+    return shutil.copytree(first_call[0].parent, tmp_path / 'called') / 'small'
+
+
+def write_package(folder):
+    (folder / 'core').mkdir(parents=True)
+    shutil.copy(compiled_module.__file__, folder / 'core')
+    write_callee(folder, 'x + 1.0')
+    (folder / 'core' / 'caller.py').write_text(
+        'from small.core.callee import callee\nfrom small.core.compiled import compiled\n\n\n'
+        '@compiled\ndef caller(x):\n    return 10.0 * callee(x)\n')
+    return folder
+
+
+def write_callee(folder, expression):
+    (folder / 'core' / 'callee.py').write_text(
+        'from small.core.compiled import compiled\n\n\n'
+        f'@compiled\ndef callee(x):\n    return {expression}\n')
+
+
+def start(package, program=CALL_AND_COUNT, **environment):
+    """Start a process that calls the package; it prints the result, cache hits and misses."""
+    # two edits within a second have the same age for Python's own cache, so that is left out
+    environment = {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1',
+                   'XDG_CACHE_HOME': str(package.parent / 'cache'), 'HOME': '/nowhere',
+                   **environment}
+    return subprocess.Popen([sys.executable, '-c', program], cwd=package.parent, env=environment,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def call(package, **environment):
+    out, err = start(package, **environment).communicate(timeout=120)
+    assert not err, err
+    value, hits, misses = out.split()
+    return float(value), int(hits), int(misses)
+
+
+def cache_folders(package):
+    return sorted((package.parent / 'cache' / 'small').iterdir())
+
+
+needs_numba = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+
+
+@needs_numba
+def test_an_edit_in_another_file_reaches_the_caller(called):
+    write_callee(called, 'x + 2.0')
+    assert call(called) == (40.0, 0, 1)
+
+
+@needs_numba
+def test_a_second_start_compiles_nothing(first_call, called):
+    assert first_call[1] == (30.0, 0, 1)
+    assert call(called) == (30.0, 1, 0)
+
+
+@needs_numba
+def test_installations_with_the_same_sources_compile_once(called, tmp_path):
+    copy = tmp_path / 'elsewhere' / 'small'
+    shutil.copytree(called, copy)
+    for path in copy.rglob('*.py'):
+        os.utime(path, (1e9, 1e9))          # and written at another time
+    cache = str(called.parent / 'cache')
+    assert call(copy, XDG_CACHE_HOME=cache) == (30.0, 1, 0)
+    write_callee(copy, 'x - 1.0')
+    assert call(copy, XDG_CACHE_HOME=cache) == (10.0, 0, 1)
+    assert call(called) == (30.0, 1, 0)
+
+
+@needs_numba
+def test_a_changed_setting_of_numba_does_not_meet_old_machine_code(called):
+    assert call(called, NUMBA_BOUNDSCHECK='1') == (30.0, 0, 1)
+
+
+@needs_numba
+def test_a_cache_that_cannot_be_written_is_done_without(package):
+    (package.parent / 'cache').write_text('a file where the folder should be')
+    assert call(package) == (30.0, 0, 1)
+    assert call(package) == (30.0, 0, 1)
+
+
+@needs_numba
+def test_a_cache_that_others_could_write_to_is_emptied_and_closed(called):
+    root, planted = called.parent / 'cache' / 'small', called.parent / 'planted'
+    assert root.stat().st_mode & 0o077 == 0
+    for path in root.rglob('*.nbi'):            # an index is a pickle, and to load it is to run it
+        path.write_bytes(b'cos\nsystem\n(S"touch ' + bytes(planted) + b'"\ntR.')
+    pickle.loads(path.read_bytes())
+    assert planted.exists()                     # the trap works
+    planted.unlink()
+    root.chmod(0o777)
+    assert call(called) == (30.0, 0, 1)
+    assert not planted.exists() and root.stat().st_mode & 0o077 == 0
+    assert call(called) == (30.0, 1, 0)
+
+
+@needs_numba
+@pytest.mark.parametrize('owner, mode', [(0, 0o777), (12345, 0o755)],
+                         ids=['the folder above is open to all', 'it is of another user'])
+def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode):
+    root = called.parent / 'cache' / 'small'
+    if owner:
+        if os.getuid() != 0:
+            pytest.skip('only root can give files away')
+        os.chown(root, owner, owner)
+    root.parent.chmod(mode)
+    for _ in range(2):
+        assert call(called) == (30.0, 0, 1)
+
+
+@needs_numba
+@pytest.mark.parametrize('suffix', ['.nbc', '.nbi'])
+def test_a_damaged_cache_is_filled_again(called, suffix):
+    damaged = [path for path in cache_folders(called)[0].rglob('*') if path.suffix == suffix]
+    assert damaged
+    for path in damaged:
+        path.write_bytes(b'\0')
+    assert call(called)[0] == 30.0
+    assert call(called) == (30.0, 1, 0)
+
+
+@needs_numba
+def test_of_processes_that_start_together_one_compiles_and_the_others_load(package):
+    processes = [start(package) for _ in range(3)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert sorted(outputs) == [('30.0\n0 1\n', ''), *2 * [('30.0\n1 0\n', '')]]
+    assert len(cache_folders(package)) == 1
+
+
+@needs_numba
+def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package):
+    """A stopped process, for instance, holds the lock of what it compiles."""
+    call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
+    folder = next(package.parent.glob('cache/small/*/small'))
+    with contextlib.ExitStack() as stack:
+        for path in folder.glob('*.lock'):
+            fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
+        hasty = CALL_AND_COUNT.replace('from small.core.caller', """
+from small.core import compiled
+compiled.PATIENCE = 0.2
+from small.core.caller""", 1)
+        out, err = start(package, hasty, NUMBA_BOUNDSCHECK='1').communicate(timeout=120)
+        assert (out, err) == ('30.0\n1 0\n', '')
+
+
+def test_the_cache_keeps_the_folders_used_last(tmp_path):
+    now = time.time()
+    for age in range(compiled_module.FOLDERS_KEPT + 4):
+        folder = tmp_path / f'{age:02}'
+        (folder / 'inside').mkdir(parents=True)
+        os.utime(folder, (now - age, now - age))
+    compiled_module._prune(tmp_path)
+    kept = [f'{age:02}' for age in range(compiled_module.FOLDERS_KEPT)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+
+
+def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
+    def fingerprint(**files):
+        shutil.rmtree(tmp_path / 'core', ignore_errors=True)
+        (tmp_path / 'core').mkdir()
+        for name, text in files.items():
+            (tmp_path / 'core' / f'{name}.py').write_text(text)
+        return compiled_module._fingerprint(tmp_path / 'core')
+
+    monkeypatch.setattr(compiled_module, 'PACKAGE', tmp_path)
+    monkeypatch.setattr(compiled_module, 'CORE', tmp_path / 'core')
+    seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
+            fingerprint(a='x', c='y'), fingerprint(a='x')}
+    assert len(seen) == 5
+    assert fingerprint(a='x', b='y') in seen
+
+
+def test_machine_code_comes_from_sources_that_are_watched():
+    """A compiled function may call those of its own folder, of core and of analysis alone."""
+    door = 'flex_robot_sim.core.compiled import'
+    sources = {path: path.read_text(encoding='utf-8')
+               for path in compiled_module.PACKAGE.rglob('*.py')}
+    compiling = {path for path, source in sources.items() if door in source}
+    assert len(compiling) > 10
+    for path in compiling:
+        watched = set(compiled_module.sources_of(path.parent))
+        for other in compiling - watched:
+            name = '.'.join(other.relative_to(compiled_module.PACKAGE).with_suffix('').parts)
+            assert f'flex_robot_sim.{name} ' not in sources[path], path
+
+
+@needs_numba
+def test_a_function_of_another_folder_is_kept_until_something_changes_that_it_may_call(package):
+    (package / 'room').mkdir()
+    (package / 'core' / 'caller.py').rename(package / 'room' / 'caller.py')
+    program = CALL_AND_COUNT.replace('small.core.caller', 'small.room.caller')
+
+    def call_from_room():
+        out, err = start(package, program).communicate(timeout=120)
+        assert not err
+        return out
+
+    assert call_from_room() == '30.0\n0 1\n'
+    (package / 'nodes').mkdir()
+    (package / 'nodes' / 'new.py').write_text('x = 1')      # what nobody compiled imports
+    assert call_from_room() == '30.0\n1 0\n'
+    write_callee(package, 'x + 2.0')
+    assert call_from_room() == '40.0\n0 1\n'
+
+
+def test_it_works_without_compiling(package):
+    out, err = start(package, CALL, NUMBA_DISABLE_JIT='1').communicate(timeout=120)
+    assert (out, err) == ('30.0\n', '')
+    assert not (package.parent / 'cache').exists()
+
+
+@pytest.mark.filterwarnings('ignore:.*divide:RuntimeWarning')
+def test_a_division_by_zero_is_infinite_as_in_numpy():
+    assert _quotient(np.float64(1.0), np.float64(0.0)) == np.inf
+
+
+@needs_numba
+def test_a_function_without_the_right_cannot_allocate():
+    with pytest.raises(numba.core.errors.NumbaError):
+        _sum_without_the_right_to_allocate(np.ones(2))
+    assert _sum(np.ones(2)) == 2.0
+
+
+def test_functions_of_others_are_not_kept_on_disk():
+    assert compiled_module.PACKAGE not in Path(__file__).parents
+    assert getattr(getattr(_quotient, '_cache', None), 'cache_path', None) is None
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='nothing is compiled')
+def test_little_parts_of_machine_code_do_not_hide_that_the_long_one_is_missing(tmp_path,
+                                                                              monkeypatch):
+    from flex_robot_sim.core.exponential import set_rotation
+    from flex_robot_sim.core.integrators import advance
+    little, longest = ((function._cache._impl.filename_base + '.nbi')    # as Numba names them
+                       for function in (set_rotation, advance))
+    monkeypatch.setattr(compiled_module, '_cache_folder', lambda room: tmp_path)
+    tmp_path.joinpath(little).touch()
+    assert compiled_module.must_compile()
+    tmp_path.joinpath('flex_robot_sim').mkdir()
+    tmp_path.joinpath('flex_robot_sim', longest).touch()
+    assert not compiled_module.must_compile()

@@ -1,0 +1,144 @@
+"""The rviz settings name what exists: plugins, topics, frames."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+
+from flex_robot_sim import Simulation, load, read_description
+from flex_robot_sim.display.description import display_description, undeformed_tip
+from flex_robot_sim.display.extent import reach
+from flex_robot_sim.display.layout import fitted_layout, round_length
+from flex_robot_sim.display.places import places
+from flex_robot_sim.share import share_folder, shipped_robots
+
+# of rviz_default_plugins and rviz_common, from Humble on
+DISPLAYS = {'Grid', 'RobotModel', 'MarkerArray', 'Axes', 'TF'}
+TOOLS = {'Interact', 'MoveCamera', 'Select', 'FocusCamera', 'Measure'}
+PANELS = {'Displays', 'Views'}      # Time takes three quarters of the window for itself
+TOPICS = {'RobotModel': 'display_description', 'MarkerArray': 'bending_markers'}
+
+
+@pytest.fixture(scope='module')
+def manager():
+    return settings()['Visualization Manager']
+
+
+def settings():
+    return yaml.safe_load(Path(share_folder(), 'config/simulation.rviz').read_text('utf-8'))
+
+
+def kind(item):
+    return item['Class'].split('/')[-1]
+
+
+def test_plugins_are_those_of_every_rviz2(manager):
+    assert {item['Class'] for item in settings()['Panels']} == {
+        f'rviz_common/{name}' for name in PANELS}
+    for part, names in (('Displays', DISPLAYS), ('Tools', TOOLS)):
+        assert {item['Class'] for item in manager[part]} == {
+            f'rviz_default_plugins/{name}' for name in names}
+    assert kind(manager['Views']['Current']) == 'Orbit'
+
+
+def test_displays_listen_to_the_topics_of_the_nodes_relative_to_their_namespace(manager):
+    found = {kind(item): item.get('Topic', item.get('Description Topic'))
+             for item in manager['Displays']}
+    assert {name: topic['Value'] for name, topic in found.items() if topic} == TOPICS
+    # a late subscriber gets a description only if it asks for it
+    assert found['RobotModel']['Durability Policy'] == 'Transient Local'
+
+
+def test_a_display_is_on_or_off_as_a_whole(manager):
+    for item in manager['Displays']:
+        assert item['Enabled'] is item['Value'] is (kind(item) != 'TF')
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_fixed_frame_is_the_base_of_the_shipped_robots(name, manager):
+    assert manager['Global Options']['Fixed Frame'] == read_description(name).links[0].name
+
+
+@pytest.mark.parametrize('name', ['two_link', 'canadarm2'])
+def test_tf_hides_what_stands_between_virtual_joints_and_nothing_else(name, manager):
+    tf, = (item for item in manager['Displays'] if kind(item) == 'TF')
+    arm = load(name)
+    root = ElementTree.fromstring(display_description(arm))
+    shown = {element.get('name') for element in root.findall('link')
+             if not re.search(tf['Filter (blacklist)'], element.get('name'))}
+    assert shown == {*arm.frames, *(place.name for place in places(arm)),
+                     *map(undeformed_tip, arm.tips)}
+
+
+@pytest.fixture(scope='module', params=shipped_robots())
+def fitted(request):
+    """An arm, and the settings that are made for it, as YAML reads them."""
+    arm = load(request.param)
+    return arm, yaml.safe_load(fitted_layout(settings(), arm))
+
+
+def test_fitted_settings_differ_from_the_shipped_ones_in_sizes_and_frames_only(fitted):
+    def compare(old, new, path=''):
+        assert type(old) is type(new) or isinstance(old, (int, float)), path
+        if isinstance(old, dict):
+            assert list(old) == list(new)
+            for key in old:
+                yield from compare(old[key], new[key], f'{path}/{key}')
+        elif isinstance(old, list):
+            assert len(old) == len(new)
+            for i, pair in enumerate(zip(old, new)):
+                yield from compare(*pair, f'{path}/{i}')
+        elif old != new:
+            yield path.rpartition('/')[2]
+
+    arm, tree = fitted
+    assert set(compare(settings(), tree)) <= {
+        'Cell Size', 'Length', 'Radius', 'Reference Frame', 'Marker Scale', 'Distance', 'X', 'Y',
+        'Z', 'Near Clip Distance'}
+
+
+def test_camera_sees_the_whole_arm_and_the_arm_fills_a_good_part_of_the_picture(fitted):
+    arm, tree = fitted
+    view = tree['Visualization Manager']['Views']['Current']
+    focus = np.array([view['Focal Point'][axis] for axis in 'XYZ'])
+    pitch, yaw = view['Pitch'], view['Yaw']
+    back = np.array([np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)])
+    right = np.cross([0.0, 0.0, 1.0], back)
+    right /= np.linalg.norm(right)
+    up = np.cross(back, right)
+    simulation = Simulation(arm)
+    points = np.array([simulation.pose(frame)[:3, 3] for frame in arm.frames]) - focus
+    away = view['Distance'] - points @ back
+    assert away.min() > view['Near Clip Distance']
+    # the field of view is 45 degrees high, and the window wider than high
+    seen = np.abs(np.column_stack([points @ right, points @ up])) / away[:, None] / np.tan(np.pi/8)
+    assert 0.25 < seen.max() < 1.0
+
+
+def test_reach_is_that_of_the_longest_straight_line_through_an_arm():
+    assert reach(read_description('spin_up_8m')) == pytest.approx(8.0)
+    # pedestal 0.25 + 0.0 and two links of half a metre with what they carry
+    offsets = [np.linalg.norm(joint.position) for joint in read_description('two_link').joints]
+    assert reach(read_description('two_link')) == pytest.approx(sum(offsets))
+    rng = np.random.default_rng(1)
+    for name in shipped_robots():
+        arm = load(name)
+        simulation, farthest = Simulation(arm), 0.0
+        joints = [arm.description.joint(name) for name in arm.joint_names]
+        lower = [max(joint.lower, -np.pi) for joint in joints]
+        upper = [min(joint.upper, np.pi) for joint in joints]
+        for _ in range(50):
+            simulation.set_state(position=rng.uniform(lower, upper))
+            farthest = max(farthest, *(np.linalg.norm(simulation.pose(frame)[:3, 3])
+                                       for frame in arm.frames))
+        assert 0.5 * reach(arm.description) < farthest <= reach(arm.description) + 1e-9
+
+
+@pytest.mark.parametrize('length, rounded', [
+    (0.37, 0.5), (1.0, 1.0), (1.4, 1.0), (1.5, 2.0), (3.1, 2.0), (3.2, 5.0), (7.2, 10.0),
+    (0.012, 0.01)])
+def test_a_grid_cell_is_one_two_or_five_times_a_power_of_ten(length, rounded):
+    assert round_length(length) == rounded

@@ -1,0 +1,161 @@
+"""Any formulation drives a simulation, as the recursion does where both know the same arm."""
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+from random_arms import random_robot, random_state
+
+from flex_robot_sim.cli import main
+from flex_robot_sim.core.assembly import load
+from flex_robot_sim.exceptions import SimulationError
+from flex_robot_sim.formulations import covers, make
+from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.settings import FIXED_STEP_SCHEMES, FORMULATIONS, SimulationSettings
+from flex_robot_sim.simulation import Simulation
+
+STEP = 1e-4
+
+
+def moving(arm, scheme, formulation, seed=1, **more):
+    simulation = Simulation(arm, SimulationSettings(
+        time_step=STEP, scheme=scheme, formulation=formulation, **more))
+    q, qd = random_state(arm, seed, turn=1.0, bend=0.02)
+    simulation.set_state(coordinates=q, rates=qd)
+    simulation.push('link_0', force=(1.0, 2.0, -3.0), moment=(0.1, 0.0, 0.2), follows=True)
+    simulation.hold(np.zeros(len(arm.joint_names)), 2.0, 0.1)
+    simulation.effort = np.linspace(-1.0, 1.0, len(arm.joint_names))
+    return simulation
+
+
+@pytest.mark.parametrize('scheme', FIXED_STEP_SCHEMES)
+def test_rigid_arm_moves_as_with_the_recursion(scheme):
+    # nothing bends, so that nothing is left out: gears, slides, friction, a push and a payload
+    arm = load(random_robot(5, links=5, kinds=('rigid',), damping=True))
+    found = []
+    for formulation in ('recursion', 'dual_screw'):
+        simulation = moving(arm, scheme, formulation)
+        simulation.step(5)
+        simulation.set_payload('link_4', 0.7, centre=(0.1, 0.0, 0.2))
+        simulation.step(5)
+        found.append(simulation)
+    recursion, dual = found
+    assert np.allclose(dual.coordinates, recursion.coordinates, rtol=0, atol=1e-9)
+    # rates: iterations leave up to 1e-7 of them
+    assert np.allclose(dual.rates, recursion.rates, rtol=0,
+                       atol=1e-7 * abs(recursion.rates).max())
+    assert dual.energy().work == pytest.approx(recursion.energy().work, rel=1e-5)
+    assert dual.energy().dissipated == pytest.approx(recursion.energy().dissipated, rel=1e-5)
+
+
+# forward Euler shakes undamped modes apart
+@pytest.mark.parametrize('scheme', FIXED_STEP_SCHEMES[:3])
+def test_bending_arm_is_driven_by_its_own_equations(scheme):
+    # the recursion behind the interface goes the way of the recursion in the compiled loop
+    arm = load(random_robot(2, links=3, kinds=('modes',)))
+    by_hand = moving(arm, scheme, 'dual_screw')
+    by_hand._drive = Drive(make('recursion', arm), arm.arrays)
+    compiled = moving(arm, scheme, 'recursion')
+    for simulation in (by_hand, compiled):
+        simulation.step(10)
+    # the compiled midpoint puts right what the energy misses, of third order in the step (T44)
+    near = 1e-6 if scheme == 'implicit_midpoint' else 1e-9
+    assert np.allclose(by_hand.coordinates, compiled.coordinates, rtol=0, atol=near)
+    assert np.allclose(by_hand.rates, compiled.rates, rtol=0,
+                       atol=1e3 * near * abs(compiled.rates).max())
+
+
+def test_implicit_scheme_does_not_mind_stiff_modes():
+    # a fixed point without steering would diverge: torsion rings at 12,000 rad/s
+    arm = load('dual_screw_arm')
+    simulation = Simulation(arm, SimulationSettings(formulation='dual_screw'))
+    simulation.set_state([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
+    simulation.step(50)
+    exact = Simulation(arm)
+    exact.set_state([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
+    exact.step(50)
+    # it falls for 50 ms and bends by millimetres; second order is a few per mille of that
+    assert np.allclose(simulation.coordinates, exact.coordinates, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize('formulation', ['element_sum', 'wrench_dae', 'stiffened'])
+def test_long_steps_are_solved_for(formulation):
+    # what the rule asks for: rates change by what the formulation says in the middle of the step
+    arm = load('two_link')
+    simulation = Simulation(arm, SimulationSettings(time_step=4e-3, formulation=formulation))
+    simulation.set_state(*0.5 * np.random.default_rng(4).normal(size=(2, 3)))
+    for _ in range(20):
+        before = simulation.coordinates, simulation.rates
+        simulation.step()
+        assert simulation.hard_steps == (0, 0)
+        after = simulation.coordinates, simulation.rates
+        middle, rate = (0.5 * (old + new) for old, new in zip(before, after))
+        asked = 4e-3 * simulation._drive.accelerations(middle, rate)
+        felt = np.sqrt(arm.arrays.felt)
+        # TOLERANCE is 1e-7 of what is left after an iteration that makes it much less
+        assert np.allclose(felt * (after[1] - before[1]), felt * asked, rtol=0,
+                           atol=1e-5 * np.linalg.norm(felt * rate))
+
+
+def test_a_step_that_does_not_converge_is_told():
+    arm = load(random_robot(2, links=3, kinds=('rigid',)))
+    simulation = Simulation(arm, SimulationSettings(time_step=0.5, formulation='stiffened'))
+    simulation.set_state(velocity=np.full(len(arm.joint_names), 1e4))
+    with contextlib.suppress(SimulationError):
+        simulation.step()
+    assert simulation.hard_steps[1] > 0
+    assert 'did not converge, not in parts either' in simulation.reports[0]
+
+
+def test_every_formulation_says_what_it_covers():
+    assert [covers(name) for name in ('recursion', 'dual_screw')] == [
+        'every arm', 'every arm; what is of second order in its elastic states is left out']
+    assert FORMULATIONS[0] == 'recursion'
+
+
+def test_lost_state_leaves_the_last_good_one():
+    arm = load(random_robot(2, links=2, kinds=('rigid',)))
+    simulation = Simulation(arm, SimulationSettings(
+        time_step=1e-3, scheme='forward_euler', formulation='dual_screw'))
+    simulation.set_state(velocity=np.full(len(arm.joint_names), 1e160))
+    with pytest.raises(SimulationError):
+        simulation.step(3)
+    assert np.isfinite(simulation.coordinates).all()
+
+
+@pytest.mark.parametrize('formulation', ['dual_screw', 'element_sum', 'wrench_dae', 'stiffened'])
+def test_adaptive_scheme_takes_any_formulation(formulation):
+    # nothing bends, so that all of them are the recursion: gears, friction, a push and a servo
+    arm = load(random_robot(5, links=4, kinds=('rigid',), damping=True))
+    found = [moving(arm, 'reference', name) for name in ('recursion', formulation)]
+    for simulation in found:
+        simulation.step(5)
+    expected, other = found
+    assert np.allclose(other.coordinates, expected.coordinates, rtol=0, atol=1e-9)
+    assert np.allclose(other.rates, expected.rates, rtol=0, atol=1e-8)
+    assert other.energy().work == pytest.approx(expected.energy().work, rel=1e-6)
+    assert other.energy().dissipated == pytest.approx(expected.energy().dissipated, rel=1e-6)
+
+
+@pytest.mark.parametrize('formulation', ['wrench_dae', 'stiffened'])
+def test_a_bending_arm_keeps_its_energy_by_the_adaptive_scheme(formulation):
+    # no damping: what is lost or won is the error of the scheme
+    arm = load(random_robot(2, links=2, kinds=('modes',), gears=False))
+    simulation = Simulation(arm, SimulationSettings(
+        time_step=5e-4, scheme='reference', formulation=formulation))
+    q, qd = random_state(arm, 1, turn=1.0, bend=0.02)
+    simulation.set_state(coordinates=q, rates=qd)
+    before = simulation.energy()
+    simulation.step(2)
+    after = simulation.energy()
+    assert abs(after.kinetic - before.kinetic) > 1e-2 * before.kinetic
+    assert abs(after.balance) < 1e-8 * before.kinetic
+
+
+def test_simulate_takes_a_formulation(capsys):
+    found = []
+    for name in ('recursion', 'dual_screw'):
+        assert main(['simulate', 'rcm', '--seconds', '0.01', '--formulation', name, '--json']) == 0
+        found.append(json.loads(capsys.readouterr().out)['position'])
+    assert found[0] == pytest.approx(found[1], abs=1e-9)     # see above: 1e-7 of the way

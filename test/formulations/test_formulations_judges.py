@@ -1,0 +1,220 @@
+"""The element sum, the wrench DAE and the stiffened arm against the recursion and each other."""
+
+import numpy as np
+import pytest
+from random_arms import every_feature, random_robot, random_state
+
+import flex_robot_sim as frs
+from flex_robot_sim.core.dynamics import implicit_dynamics
+from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.formulations import element_sum, stiffened, wrench_dae
+from flex_robot_sim.formulations.sliding_link import SlidingLink
+from flex_robot_sim.formulations.wrench_motion import WrenchMotion
+from flex_robot_sim.simulation import Simulation
+
+SEEDS = range(4)
+couplings = pytest.mark.parametrize('coupling', ['zero_order', 'shortening'])
+
+
+def robots():
+    """Random trees, and one with every feature."""
+    return [*(random_robot(seed) for seed in SEEDS), every_feature()]
+
+
+def in_motion(text, coupling, seed):
+    """An arm in a random state: arm, q, qd, forces on its coordinates, and its accelerations."""
+    arm = frs.load(text, coupling, gravity=(1.0, -2.0, -9.0))
+    q, qd = random_state(arm, seed)
+    work, qdd = make_workspace(arm.arrays), np.zeros(arm.size)
+    effort = np.random.default_rng(seed).normal(size=len(arm.joint_names))
+    implicit_dynamics(arm.arrays, q, qd, effort, 0.0, qdd, work, qdd)
+    return arm, q, qd, work.force.copy(), qdd
+
+
+def apart(found, expected):
+    """Largest difference over the largest value."""
+    return abs(found - expected).max() / abs(expected).max()
+
+
+@couplings
+@pytest.mark.parametrize('make', [wrench_dae.make, stiffened.make])
+def test_accelerations_are_those_of_the_recursion(make, coupling):
+    for seed, text in enumerate(robots()):
+        arm, q, qd, force, expected = in_motion(text, coupling, seed)
+        # both solve systems with a condition of 1e6 and more
+        assert apart(make(arm).accelerations(q, qd, force), expected) < 1e-9
+
+
+@couplings
+def test_the_element_sum_converges_with_the_square_of_the_elements(coupling):
+    for seed, text in enumerate(robots()):
+        arm, q, qd, force, expected = in_motion(text, coupling, seed)
+        # 48 and 96: so that beams of 1, 2 or 3 finite elements get exactly twice as many
+        errors = [apart(element_sum.make(arm, count).accelerations(q, qd, force), expected)
+                  for count in (48, 96)]
+        assert errors[1] < 0.02
+        # what is left is of fourth order
+        assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
+
+
+def test_a_rigid_arm_needs_no_elements():
+    arm, q, qd, force, expected = in_motion(random_robot(7, kinds=('rigid',)), 'zero_order', 7)
+    assert apart(element_sum.make(arm, 1).accelerations(q, qd, force), expected) < 1e-9
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_wrenches_are_those_of_the_simulation(seed):
+    arm = frs.load(random_robot(seed, gears=False))
+    q, qd = random_state(arm, seed)
+    simulation = Simulation(arm)
+    simulation.effort = np.random.default_rng(seed).normal(size=len(arm.joint_names))
+    simulation.set_state(coordinates=q, rates=qd)
+    work, qdd = make_workspace(arm.arrays), np.zeros(arm.size)
+    implicit_dynamics(arm.arrays, q, qd, simulation.effort, 0.0, qdd, work, qdd)
+    solution = wrench_dae.make(arm).solve(q, qd, work.force.copy())
+    scale = abs(solution.wrenches).max()
+    for joint, (body, frame) in arm.carried_bodies.items():
+        moment, pull = solution.wrenches[body, :3], solution.wrenches[body, 3:]
+        found = np.concatenate([frame.R.T @ (moment - np.cross(frame.p, pull)), frame.R.T @ pull])
+        assert abs(found - simulation.wrench(joint)).max() < 1e-9 * scale
+
+
+def test_the_matrix_of_another_link_has_the_old_one_within_it():
+    # rigid, because modes are shaped by what hangs at the end of their link
+    rigid = [frs.load(random_robot(3, links=links, kinds=('rigid',))) for links in (4, 5)]
+    small, large = [wrench_dae.make(arm).solve(*np.zeros((3, arm.size))).matrix.toarray()
+                    for arm in rigid]
+    assert len(large) == len(small) + 12
+    np.testing.assert_array_equal(large[:len(small), :len(small)], small)
+
+
+def test_ends_that_do_not_turn_change_nothing_where_nothing_bends():
+    arm, q, qd, force, expected = in_motion(random_robot(5, kinds=('rigid',)), 'zero_order', 5)
+    found = wrench_dae.make(arm, sections_turn=False).accelerations(q, qd, force)
+    assert apart(found, expected) < 1e-9
+
+
+def test_ends_that_do_not_turn_overrate_the_frequency_of_two_links():
+    # without the slope at its end the first link carries the second one too easily
+    frequencies = []
+    for turns in (True, False):
+        arm = frs.load('ella', 'zero_order', gravity=(0, 0, 0))
+        system = wrench_dae.make(arm, sections_turn=turns)
+        zero, elastic = np.zeros(arm.size), np.arange(3, arm.size)
+        inverse = np.array([system.accelerations(zero, zero, row) for row in np.eye(arm.size)])
+        M = np.linalg.inv(inverse)[np.ix_(elastic, elastic)]
+        K = np.zeros((arm.size, arm.size))
+        for i in arm.beams:
+            part = slice(arm.arrays.first[i], arm.arrays.first[i] + arm.arrays.modes[i])
+            K[part, part] = arm.beams[i].stiffness
+        squares = np.linalg.eigvals(np.linalg.solve(M, K[np.ix_(elastic, elastic)])).real
+        frequencies.append(np.sqrt(squares.min()) / (2 * np.pi))
+    # those are damped by half a percent, which slows them by a part in 80,000
+    assert frequencies[0] == pytest.approx(frs.frequencies(arm)[0], rel=2e-5)
+    assert frequencies[1] > 1.1 * frequencies[0]
+
+
+@couplings
+def test_ends_of_first_order_differ_in_first_order(coupling):
+    arm, q, qd, *_ = in_motion(random_robot(0), coupling, 0)
+    elastic = arm.size - arm.arrays.modes.sum()
+    found = []
+    for share in (1 / 16, 1 / 32):
+        q_part, qd_part = q.copy(), qd.copy()
+        q_part[elastic:] *= share
+        qd_part[elastic:] *= share
+        whole, first = [stiffened.make(arm, exact).mass_matrix_and_bias(q_part, qd_part)[1]
+                        for exact in (True, False)]
+        found.append(abs(whole - first).max())
+    assert found[0] / found[1] == pytest.approx(2.0, rel=0.05)
+
+
+def still(arm):
+    """Forces of the springs of a simple arm without gears."""
+    K = np.zeros((arm.size, arm.size))
+    for i in arm.beams:
+        part = slice(arm.arrays.first[i], arm.arrays.first[i] + arm.arrays.modes[i])
+        K[part, part] = arm.beams[i].stiffness
+    return lambda q, qd, time: -K @ q
+
+
+def test_links_drift_apart_with_the_square_of_the_step():
+    arm = frs.load(random_robot(11, links=3, kinds=('rigid', 'modes'), gears=False))
+    q, qd = random_state(arm, 1, bend=0.01)
+    drifts = []
+    for step in (4e-5, 2e-5):
+        motion = WrenchMotion(arm, q, 0.1 * qd)
+        assert max(motion.drift()) < 1e-12
+        for _ in range(round(4e-3 / step)):
+            motion.step(step, still(arm))
+        drifts.append(motion.drift())
+    assert drifts[0].rate / drifts[1].rate == pytest.approx(4.0, rel=0.1)
+    assert 0 < drifts[1].rate < 1e-3
+
+
+def test_links_that_fly_apart_are_reported():
+    arm = frs.load('ella')
+    motion = WrenchMotion(arm, np.full(arm.size, 0.01))
+    with pytest.raises(SimulationError) as caught:
+        for _ in range(1000):
+            motion.step(1e-3, still(arm), 'forward_euler')
+    assert str(caught.value) == (f'the links fly apart after {motion.time:.6g} s. '
+                                 'Take a shorter step')
+    with pytest.raises(SettingError) as caught:
+        motion.step(1e-3, still(arm), 'euler')
+    assert str(caught.value) == "scheme = 'euler' must be one of: forward_euler, midpoint"
+
+
+ROOTS = np.array([1.8751040687, 4.6940911330, 7.8547574382])    # of a clamped-free beam
+
+
+@pytest.mark.parametrize('free', [0.3, 0.57, 1.2])
+def test_a_sliding_link_at_standstill_is_a_cantilever_of_its_free_length(free):
+    errors = []
+    for elements in (400, 800):
+        link = SlidingLink(1.2, 0.5, 8.0, count=3, elements=elements)
+        expected = ROOTS**2 * np.sqrt(8.0 / 0.5) / free**2 / (2 * np.pi)
+        errors.append(abs(link.frequencies(free) / expected - 1).max())
+    assert errors[1] < 3e-4
+    assert errors[1] < 0.3 * errors[0] or errors[0] < 1e-6
+
+
+def test_a_sliding_link_with_a_tip_mass_has_its_frequency():
+    # mu = 1: beta L = 1.247917 (exact); three shapes of a free end come within 1 %
+    link = SlidingLink(1.0, 0.5, 8.0, count=6, tip=0.5)
+    expected = 1.247917**2 * np.sqrt(8.0 / 0.5) / (2 * np.pi)
+    assert link.frequencies(1.0)[0] == pytest.approx(expected, rel=2e-3)
+
+
+def test_a_sliding_link_keeps_its_energy_while_it_slides_and_turns():
+    from scipy.integrate import solve_ivp
+
+    link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50, guide=0.1, tip=0.2)
+    n = link.size
+
+    def rates(_, state):
+        return np.concatenate([state[n:], link.accelerations(state[:n], state[n:], np.zeros(n))])
+
+    start = np.array([0.0, 0.5, 0.02, 0.001, 1.0, 0.4, 0.0, 0.0])
+    found = solve_ivp(rates, (0.0, 0.15), start, rtol=1e-7, atol=1e-9)
+    energies = np.array([link.energy(state[:n], state[n:]) for state in found.y.T])
+    assert found.y[1, -1] > 0.54                        # it has slid out by a tenth
+    assert np.ptp(energies[:, 0]) > 0.02                # and bending has become motion
+    # 1e-7 in each step; a kink where an element leaves the guide
+    assert np.ptp(energies.sum(axis=1)) < 1e-5 * energies[0].sum()
+
+
+def test_force_on_the_slide_does_work():
+    from scipy.integrate import solve_ivp
+
+    link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50)
+    n, force = link.size, np.array([0.3, -0.5, 0.0, 0.0])
+
+    def rates(_, state):
+        return np.concatenate([state[n:], link.accelerations(state[:n], state[n:], force)])
+
+    start = np.array([0.0, 0.8, 0.02, 0.0, 0.5, -0.3, 0.0, 0.0])
+    found = solve_ivp(rates, (0.0, 0.15), start, rtol=1e-7, atol=1e-9).y
+    gained = np.diff([sum(link.energy(y[:n], y[n:])) for y in found.T[[0, -1]]])
+    assert gained == pytest.approx(force @ (found[:n, -1] - start[:n]), rel=1e-4)

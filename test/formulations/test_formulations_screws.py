@@ -1,0 +1,206 @@
+"""Screw kinematics against the recursion of the package, Pinocchio and finite differences."""
+
+import numpy as np
+import pytest
+from compare import in_pinocchio
+from random_arms import random_robot, random_state
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.jacobians import jacobian, pose, twist
+from flex_robot_sim.core.assembly import load
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.formulations.frames import (
+    adjoint,
+    exponential,
+    frame,
+    inverse,
+    shift,
+    tilde,
+    turn,
+)
+from flex_robot_sim.formulations.screw_kinematics import (
+    FORMS,
+    bodies,
+    jacobians,
+    poses_by_base_frame,
+    poses_by_body_frames,
+    poses_by_joint_frames,
+    system_jacobian,
+    transfer,
+    twists,
+)
+from flex_robot_sim.reproduce.rcm import remote_centre
+
+SEEDS = range(4)
+ROUNDING = 1e-12        # of a dozen products of frames of about a metre
+
+
+def random_arm(seed):
+    text = random_robot(seed, links=7, kinds=('rigid',))
+    return load(text), text
+
+
+def random_frame(rng):
+    return frame(Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix(),
+                 rng.normal(size=3))
+
+
+def state(arm, seed):
+    q, qd = random_state(arm, seed)
+    return q, qd, q[:len(arm.joint_names)], qd[:len(arm.joint_names)]
+
+
+@pytest.mark.parametrize('pitch', [0.0, 0.3])
+def test_exponential_of_a_screw_is_that_of_its_matrix(pitch):
+    rng = np.random.default_rng(3)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    screw = np.concatenate([axis, np.cross(rng.normal(size=3), axis) + pitch * axis])
+    matrix = np.zeros((4, 4))
+    matrix[:3, :3], matrix[:3, 3] = tilde(axis), screw[3:]
+    assert np.allclose(exponential(screw, 1.3), expm(1.3 * matrix), rtol=0, atol=ROUNDING)
+    slide = np.concatenate([np.zeros(3), axis])
+    assert np.allclose(exponential(slide, 1.3), frame(p=1.3 * axis), rtol=0, atol=ROUNDING)
+
+
+def test_adjoint_turns_screws_as_conjugation_does():
+    rng = np.random.default_rng(4)
+    C, D, screw = random_frame(rng), random_frame(rng), rng.normal(size=6)
+    screw[:3] /= np.linalg.norm(screw[:3])
+    moved = adjoint(C) @ screw
+    assert np.allclose(exponential(moved, 0.7), C @ exponential(screw, 0.7) @ inverse(C),
+                       rtol=0, atol=ROUNDING)                                       # (92)
+    assert np.allclose(adjoint(C @ D), adjoint(C) @ adjoint(D), rtol=0, atol=ROUNDING)  # (90)
+    assert np.allclose(adjoint(C), shift(C[:3, 3]) @ turn(C[:3, :3]), rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_three_ways_lead_to_the_poses_of_the_package(seed):
+    arm, _ = random_arm(seed)
+    q, _, joints, _ = state(arm, seed)
+    rows = bodies(arm)
+    expected = [pose(arm, q, body.name) for body in rows]
+    for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
+        assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_body_frames_may_sit_anywhere(seed):
+    arm, _ = random_arm(seed)
+    rng = np.random.default_rng(seed)
+    q, qd, joints, rates = state(arm, seed)
+    names = [link.name for link in arm.description.links[1:]]
+    placed = {name: random_frame(rng) for name in names}
+    rows = bodies(arm, placed)
+    expected = [pose(arm, q, name) @ placed[name] for name in names]
+    for way in (poses_by_joint_frames, poses_by_body_frames, poses_by_base_frame):
+        assert np.allclose(way(rows, joints), expected, rtol=0, atol=10 * ROUNDING)
+    # spatial twists do not know the frame of the body; those in it change with it       (21)
+    assert np.allclose(twists(rows, joints, rates, 'spatial'),
+                       twists(bodies(arm), joints, rates, 'spatial'), rtol=0, atol=1e-11)
+    body = twists(bodies(arm), joints, rates, 'body')
+    assert np.allclose(twists(rows, joints, rates, 'body'),
+                       [adjoint(inverse(placed[name])) @ V for name, V in zip(names, body)],
+                       rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('seed', SEEDS)
+def test_twists_and_jacobians_are_those_of_the_package(seed, form):
+    arm, _ = random_arm(seed)
+    q, qd, joints, rates = state(arm, seed)
+    rows, n = bodies(arm), len(arm.joint_names)
+    V, J = twists(rows, joints, rates, form), jacobians(rows, joints, form)
+    for i, body in enumerate(rows):
+        assert np.allclose(V[i], twist(arm, q, qd, body.name, form), rtol=0, atol=1e-10)
+        assert np.allclose(J[i], jacobian(arm, q, body.name, form)[:, :n], rtol=0, atol=1e-11)
+    assert np.allclose(V, J @ rates, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_jacobians_are_those_of_pinocchio(seed):
+    pin = pytest.importorskip('pinocchio')
+    arm, text = random_arm(seed)
+    _, _, joints, _ = state(arm, seed)
+    model, data, theirs, order = in_pinocchio(pin, arm, text, joints)
+    pin.computeJointJacobians(model, data, theirs)
+    pin.updateFramePlacements(model, data)
+    rows = bodies(arm)
+    for form, reference in (('body', pin.LOCAL), ('spatial', pin.WORLD),
+                            ('hybrid', pin.LOCAL_WORLD_ALIGNED)):
+        found = jacobians(rows, joints, form)
+        for i, body in enumerate(rows):
+            J = pin.getFrameJacobian(model, data, model.getFrameId(body.name), reference)
+            # they put the linear part first
+            assert np.allclose(found[i], np.vstack([J[3:], J[:3]])[:, np.argsort(order)],
+                               rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize('form', FORMS)
+@pytest.mark.parametrize('seed', SEEDS)
+def test_system_jacobian_and_its_inverse_come_in_factors(seed, form):
+    arm, _ = random_arm(seed)
+    _, _, joints, rates = state(arm, seed)
+    rows = bodies(arm)
+    system = system_jacobian(rows, joints, form)
+    V = twists(rows, joints, rates, form).ravel()
+    assert np.allclose(system.J, jacobians(rows, joints, form).reshape(-1, len(joints)),
+                       rtol=0, atol=1e-11)
+    assert np.allclose(system.A @ system.inverse_A, np.eye(len(V)), rtol=0, atol=1e-11)
+    assert np.allclose(system.J @ rates, V, rtol=0, atol=1e-10)
+    assert np.allclose(system.rates(V), rates, rtol=0, atol=1e-10)
+
+
+def test_rates_fit_impossible_twists_best_joint_by_joint():
+    # (27) is the least squares solution of (1 - D) V = X dq/dt
+    arm, _ = random_arm(1)
+    _, _, joints, _ = state(arm, 1)
+    system = system_jacobian(bodies(arm), joints, 'body')
+    V = np.random.default_rng(0).normal(size=len(system.X))
+    best = np.linalg.lstsq(system.X, system.inverse_A @ V, rcond=None)[0]
+    assert np.allclose(system.rates(V), best, rtol=0, atol=1e-10)
+
+
+def test_spatial_screws_of_a_chain_are_the_same_for_all_bodies():
+    # remark 10: the columns of the spatial Jacobians are those of the last one, or zero
+    arm = load('rcm')
+    q = np.random.default_rng(2).uniform(-1, 1, arm.size)
+    J = jacobians(bodies(arm), q, 'spatial')
+    for body in J:
+        moving = np.any(body, axis=0)
+        assert np.allclose(body[:, moving], J[-1][:, moving], rtol=0, atol=ROUNDING)
+
+
+def test_axes_of_the_rcm_mechanism_meet_in_the_remote_centre():
+    arm = load('rcm')
+    rows = bodies(arm)
+    names = [body.name for body in rows]
+    q = np.random.default_rng(5).uniform(-1, 1, arm.size)
+    for sample in (np.zeros(arm.size), q):
+        poses = poses_by_base_frame(rows, sample)
+        point, distance = remote_centre(rows, names, poses)
+        centre = poses[names.index('remote_centre')][:3, 3]
+        assert distance < 1e-9          # as many digits as the description gives
+        assert np.allclose(point, centre, rtol=0, atol=1e-9)
+
+
+def test_remote_centre_stays_while_its_joints_turn():
+    arm = load('rcm')
+    rows = bodies(arm)
+    names = [body.name for body in rows]
+    q = np.random.default_rng(6).uniform(-1, 1, arm.size)
+    J = jacobians(rows, q, 'hybrid')[names.index('remote_centre')]
+    assert np.allclose(J[3:, 3:5], 0.0, rtol=0, atol=1e-9)
+    assert np.linalg.norm(J[3:, 0]) > 0.1
+
+
+def test_wrong_arms_and_forms_are_refused():
+    with pytest.raises(SettingError) as caught:
+        bodies(frs.load('two_link'))
+    assert str(caught.value) == ('screw kinematics is for rigid arms, and link "upper_arm" bends. '
+                                 'Leave its <flexibility> out')
+    with pytest.raises(SettingError) as caught:
+        transfer(np.eye(4), np.eye(4), 'world')
+    assert str(caught.value) == "form = 'world' must be one of body, spatial, hybrid, mixed"

@@ -1,0 +1,136 @@
+"""Feedback of the controller over DDS: a push rings less; switched in motion, or refused."""
+
+import time
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
+from sensor_msgs.msg import JointState
+
+import flex_robot_sim as frs
+
+PUSH, PUSHED = 0.2, 0.2                 # [N], and how long [s]
+SOFT = {'damping_ratio': 0.2}           # with these gains the arm rings
+
+
+def set_feedback(observer, value):
+    request = SetParameters.Request(parameters=[Parameter(
+        name='vibration_feedback', value=ParameterValue(
+            type=ParameterType.PARAMETER_STRING, string_value=value))])
+    return observer.call(SetParameters, 'controller/set_parameters', request).results[0]
+
+
+def stamped(messages, value):
+    """Times [s] and values of messages."""
+    return np.array([[message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec,
+                      value(message)] for message in messages]).T
+
+
+def wait(observer, seconds):
+    end = time.monotonic() + seconds
+    observer.spin_until(lambda: time.monotonic() > end)
+
+
+def push(observer, pushes, seconds):
+    """Push the tool for a moment; go on looking for some time of the arm."""
+    message = WrenchStamped()
+    message.header.frame_id = 'tool'
+    message.wrench.force.y = PUSH
+    pushes.publish(message)
+    wait(observer, PUSHED)
+    message.wrench.force.y = 0.0
+    pushes.publish(message)
+    wait(observer, seconds)
+
+
+def swing(tips, begin, end):
+    """How far the tip swings, from the time of its largest deflection on [m]."""
+    times, places = stamped(tips, lambda message: message.pose.position.y)
+    times = times - times[np.argmax(np.abs(places))]
+    return np.ptp(places[(times > begin) & (times < end)])
+
+
+@pytest.mark.parametrize('place', ['beside', 'inside'])
+def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
+    if place == 'inside':
+        node = start('simulation', robot='single_link', **SOFT)
+    else:
+        start('dynamics', robot='single_link')
+        node = start('controller', robot='single_link', **SOFT)
+    link, = frs.load('single_link').tips
+    tips = observer.listen(PoseStamped, f'{link}/tip_deflection', 2000)
+    states = observer.listen(JointState, 'joint_states', 5000)
+    pushes = observer.publisher(WrenchStamped, 'push')
+    observer.spin_until(lambda: tips and states)
+    swings = {}
+    for kind in ('none', 'ppf'):
+        assert set_feedback(observer, kind).successful
+        if kind != 'none':
+            node.wait_for_line(f'feedback {kind}: in force')
+        wait(observer, 2.0)
+        tips.clear()
+        push(observer, pushes, 5.0)
+        swings[kind] = swing(tips, 2.5, 4.0)
+    assert swings['ppf'] < 0.4 * swings['none']
+    # in motion, the effort of one state is near that of the state before, with and without
+    usual = 0.0
+    for _ in range(5):          # on a busy machine the push may come when this is over
+        if usual < 1e-2:
+            states.clear()
+            push(observer, pushes, 0.3)
+            usual = steepest(states)
+    states.clear()
+    assert set_feedback(observer, 'none').successful
+    wait(observer, 0.5)
+    assert steepest(states) < 3 * usual
+    assert node.count('Traceback') == 0
+
+
+def steepest(states):
+    """Largest change of the effort from one state to the next, over the time between [N m/s]."""
+    times, efforts = stamped(states, lambda message: message.effort[0])
+    return np.abs(np.diff(efforts) / np.maximum(np.diff(times), 2e-3)).max()
+
+
+def test_an_arm_without_flex_sensors_gets_a_line_and_is_held(start, observer):
+    start('dynamics', robot='ella')
+    node = start('controller', robot='ella', vibration_feedback='strain')
+    assert 'ella has none' in node.wait_for_line('no feedback: ')
+    answer = set_feedback(observer, 'ppf')
+    assert not answer.successful and 'ppf feedback needs flex sensors' in answer.reason
+    assert node.count('Traceback') == 0
+
+
+def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
+    start('dynamics', robot='two_link', payload_link='tool', payload_mass=0.3)
+    node = start('controller', robot='two_link')
+    states = observer.listen(JointState, 'joint_states', 4000)
+    targets = observer.listen(JointState, 'controller/target', 400)
+
+    def sag():
+        """Largest distance of a joint from its target, on the mean over two seconds."""
+        states.clear()
+        wait(observer, 2.0)
+        observer.spin_until(lambda: len(states) > 20)
+        return np.abs(np.mean([state.position for state in states], axis=0)
+                      - targets[-1].position).max()
+
+    observer.spin_until(lambda: targets)
+    wait(observer, 4.0)
+    before = sag()
+    values = {'payload_link': ParameterValue(type=ParameterType.PARAMETER_STRING,
+                                             string_value='tool'),
+              'payload_mass': ParameterValue(type=ParameterType.PARAMETER_DOUBLE,
+                                             double_value=0.3)}
+    answers = observer.call(SetParameters, 'controller/set_parameters', SetParameters.Request(
+        parameters=[Parameter(name=name, value=value) for name, value in values.items()])).results
+    assert all(answer.successful for answer in answers)
+    # only what the links give is left, which the weight of a straight arm leaves out
+    observer.spin_until(lambda: sag() < 0.3 * before)
+    values['payload_link'].string_value = 'hand'
+    answer, = observer.call(SetParameters, 'controller/set_parameters', SetParameters.Request(
+        parameters=[Parameter(name='payload_link', value=values['payload_link'])])).results
+    assert not answer.successful and 'no link "hand"' in answer.reason
+    assert sag() < 0.3 * before and node.count('Traceback') == 0

@@ -1,0 +1,153 @@
+"""The picture for rviz: what is locked to what, and what a new listener or a reset finds."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from random_arms import random_state
+from rclpy.serialization import deserialize_message
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker
+
+import flex_robot_sim as frs
+from flex_robot_sim.display.extent import reach
+from flex_robot_sim.nodes.display_outputs import DisplayOutputs
+from flex_robot_sim.nodes.settings import OutputSettings
+
+
+class FakePublisher:
+    """Keeps the newest message."""
+
+    def __init__(self):
+        self.listeners, self.message = 1, None
+
+    def get_subscription_count(self):
+        """How many listen."""
+        return self.listeners
+
+    def publish(self, message):
+        """Keep a message."""
+        self.message = message
+
+
+class Picture:
+    """DisplayOutputs without a node; a timer that is called by hand."""
+
+    def __init__(self, name='two_link', settings=None):
+        self.arm, self.publishers = frs.load(name), {}
+        node = SimpleNamespace(
+            create_publisher=lambda kind, topic, qos: self.publishers.setdefault(
+                topic, FakePublisher()),
+            create_timer=self._timer)
+        tool = self.arm.description.links[-1].name
+        self.outputs = DisplayOutputs(node, self.arm, tool, settings or OutputSettings())
+        self.bending = self.publishers['bending_markers']
+
+    def _timer(self, period, function, clock):
+        self.draw = function
+        return SimpleNamespace()
+
+    def show(self, q, life=0, stamp=5):
+        """Return the markers of these coordinates."""
+        self.outputs.show(stamp, q, life)
+        self.draw()
+        return self.bending.message.markers
+
+
+def pieces(markers):
+    return [marker for marker in markers if marker.type in (Marker.CUBE, Marker.CYLINDER)]
+
+
+def path(markers):
+    return next(marker for marker in markers if marker.ns == 'tool path')
+
+
+def at(arm, number):
+    return np.full(arm.size, 0.05 * number)
+
+
+@pytest.mark.parametrize('name', ['two_link', 'canadarm2', 'rig'])
+def test_each_piece_is_locked_to_its_link_and_lies_where_the_link_bends(name):
+    picture = Picture(name)
+    simulation = frs.Simulation(picture.arm)
+    q, _ = random_state(picture.arm, 3, bend=0.02)
+    simulation.set_state(coordinates=q)
+    found = pieces(picture.show(q))
+    assert {marker.header.frame_id for marker in found} == {*picture.arm.segments}
+    for link in picture.arm.segments:
+        own = [marker for marker in found if marker.header.frame_id == link]
+        assert all(marker.frame_locked and marker.ns == link for marker in own)
+        # the last piece ends at the tip
+        last, T = own[-1], simulation.pose(link)
+        turn, place = last.pose.orientation, last.pose.position
+        R = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
+        axis, length = ((R[:, 2], last.scale.z) if last.type == Marker.CYLINDER
+                        else (R[:, 0], last.scale.x))
+        end = np.array([place.x, place.y, place.z]) + axis * length / 2
+        np.testing.assert_allclose(T[:3, :3] @ end + T[:3, 3],
+                                   simulation.pose(link, 'tip')[:3, 3], atol=1e-12)
+
+
+def test_who_begins_to_listen_is_rid_of_the_markers_of_others_first():
+    picture = Picture(settings=OutputSettings(display_rate=10.0))
+    q = np.zeros(picture.arm.size)
+
+    def sweeps():
+        markers = picture.show(q)
+        found = [marker.action == Marker.DELETEALL for marker in markers]
+        assert not any(found[1:])
+        return found[0]
+
+    assert [sweeps() for _ in range(12)] == 10 * [True] + 2 * [False]   # for a second
+    picture.bending.listeners = 2
+    assert sweeps()
+    for _ in range(10):
+        sweeps()
+    picture.bending.listeners = 1                                       # one that leaves
+    assert not sweeps()
+    picture.bending.listeners = 0
+    picture.bending.message = None
+    picture.draw()
+    assert picture.bending.message is None
+    picture.bending.listeners = 1
+    assert sweeps()
+
+
+def test_a_path_of_one_point_is_not_sent():
+    picture = Picture()
+    first = path(picture.show(at(picture.arm, 0)))
+    assert first.action == Marker.DELETE and len(first.points) == 1
+    again = path(picture.show(at(picture.arm, 0)))          # at rest
+    assert again.action == Marker.DELETE
+    moved = path(picture.show(at(picture.arm, 1)))
+    assert moved.action == Marker.ADD and len(moved.points) == 2
+
+
+def test_a_reset_begins_a_new_path():
+    picture = Picture()
+    for number in range(5):
+        markers = picture.show(at(picture.arm, number))
+    assert len(path(markers).points) == 5
+    after = path(picture.show(at(picture.arm, 0), life=1))
+    assert after.action == Marker.DELETE and len(after.points) == 1
+    assert len(path(picture.show(at(picture.arm, 1), life=1)).points) == 2
+
+
+@pytest.mark.parametrize('name', ['rig', 'spin_up_8m', 'canadarm2'])
+def test_a_path_is_as_wide_as_the_arm_is_large(name):
+    picture = Picture(name)
+    size = reach(picture.arm.description)
+    # from as far as the whole arm is seen, a picture of 900 lines shows a line of one to three
+    lines = 900 * path(picture.show(at(picture.arm, 0))).scale.x / (
+        2 * np.tan(np.pi / 8) * 1.7 * size)
+    assert 1.0 < lines < 3.0
+
+
+def test_joints_of_the_picture_have_the_stamp_of_the_state():
+    picture = Picture()
+    picture.show(at(picture.arm, 1), stamp=7_000_000_009)
+    state = deserialize_message(picture.publishers['display_joint_states'].message, JointState)
+    assert (state.header.stamp.sec, state.header.stamp.nanosec) == (7, 9)
+    assert all(marker.header.stamp == state.header.stamp
+               for marker in picture.bending.message.markers)

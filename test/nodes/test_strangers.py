@@ -1,0 +1,206 @@
+"""
+A stranger at another address, who names ours: a second machine, made of network namespaces.
+
+The judges are the stranger, the lines of our nodes, and `ss`, which lists what listens.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from bridge_bench import CALM
+from node_processes import PATIENCE, NodeProcess, Process
+
+OURS, THEIRS = '10.213.77.1', '10.213.77.2'
+STRANGER = str(Path(__file__).resolve().parents[1] / 'stranger.py')
+pytestmark = pytest.mark.slow
+
+
+def ip(*words):
+    return subprocess.run(['ip', *words], capture_output=True, text=True)
+
+
+@pytest.fixture(scope='module')
+def machines():
+    """Names of two network namespaces with a cable between them: ours and that of a stranger."""
+    if os.getuid() != 0 or not shutil.which('ip') or not shutil.which('ss'):
+        pytest.skip('two machines on one need root, and `ip` and `ss` of iproute2')
+    names = [f'flex_{os.getpid()}_{who}' for who in ('us', 'them')]
+    try:
+        for name in names:
+            if ip('netns', 'add', name).returncode:
+                pytest.skip('this system gives root no network namespaces')
+        ip('link', 'add', 'cable', 'netns', names[0], 'type', 'veth', 'peer', 'name', 'cable',
+           'netns', names[1])
+        for name, address in zip(names, (OURS, THEIRS)):
+            ip('-n', name, 'addr', 'add', f'{address}/24', 'dev', 'cable')
+            for device in ('lo', 'cable'):
+                assert ip('-n', name, 'link', 'set', device, 'up').returncode == 0
+        # however many knock, each is told that nobody is there, or silence would tell nothing
+        subprocess.run(at(names[0], 'sh', '-c', 'echo 0 >/proc/sys/net/ipv4/icmp_ratemask'),
+                       check=True)
+        yield names
+    finally:
+        for name in names:
+            ip('netns', 'del', name)
+
+
+def at(machine, *words):
+    """Words that run a program on a machine."""
+    return ['ip', 'netns', 'exec', machine, *words]
+
+
+def ran(machine, *words, text=None, **environment):
+    """Run the stranger's program on a machine; return what it prints."""
+    result = subprocess.run(at(machine, sys.executable, STRANGER, *words), capture_output=True,
+                            text=True, timeout=PATIENCE, input=text,
+                            env={**without_ours(), **environment})
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def without_ours():
+    """Environment without anything that says how ROS is to be bound, but the domain."""
+    names = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS', 'FASTRTPS_DEFAULT_PROFILES_FILE',
+             'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS')
+    return {name: value for name, value in os.environ.items() if name not in names}
+
+
+def listening(machine):
+    """Addresses at which somebody listens on a machine."""
+    lines = subprocess.run(at(machine, 'ss', '-H', '-l', '-u', '-t', '-n'), capture_output=True,
+                           text=True, check=True).stdout.splitlines()
+    return {line.split()[4].rpartition(':')[0] for line in lines}
+
+
+@contextmanager
+def arm_and_bench(machine, **environment):
+    """Processes of an arm in /sim and a bench in /rig on a machine, started as by anybody."""
+    processes = []
+    try:
+        for program, where, parameters in (('dynamics', '/sim', {'robot': 'two_link'}),
+                                           ('bridge', '/rig', CALM)):
+            processes.append(NodeProcess(
+                program, '-r', f'__ns:={where}', prefix=at(machine),
+                environment={**without_ours(), **environment}, **parameters))
+        for process, line in zip(processes, ('coordinates', 'call ~/enable')):
+            process.wait_for_line(line)
+        yield processes
+    finally:
+        for process in processes:
+            process.close()
+
+
+@pytest.fixture(scope='module')
+def closed(machines):
+    """Processes that nobody has told anything about the network."""
+    with arm_and_bench(machines[0]) as processes:
+        yield processes
+
+
+def complaints(processes):
+    """Lines of the nodes about what a stranger has sent."""
+    return [line for process in processes for line in process.lines
+            if 'of_a_stranger' in line or 'enable is called' in line]
+
+
+def test_no_memory_is_shared_whose_ports_others_can_hold_up(closed):
+    for process in closed:
+        assert '/dev/shm/fast' not in Path(f'/proc/{process.process.pid}/maps').read_text()
+
+
+def test_nothing_listens_beyond_this_machine(machines, closed):
+    addresses = listening(machines[0])
+    assert addresses == {'127.0.0.1'}
+    assert not [line for process in closed for line in process.lines if 'may listen' in line]
+
+
+def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
+    us, them = machines
+    alone = {name: value for name, value in without_ours().items() if name != 'ROS_DOMAIN_ID'}
+    processes = [Process(at(us, sys.executable, '-m', 'flex_robot_sim', *words), alone)
+                 for words in (('demo', '--json'), ('rig', 'emulate', '--link', tmp_path / 'rig'))]
+    try:
+        for process, line in zip(processes, ('moves in ROS_DOMAIN_ID', 'The rig listens at')):
+            process.wait_for_line(line)
+        assert listening(us) == {'127.0.0.1'}
+        assert json.loads(ran(them, 'scan', OURS)) == {'tcp': [], 'udp': []}
+        for process in (*closed, *processes):
+            assert process.process.poll() is None
+    finally:
+        for process in processes:
+            process.stop()
+            process.close()
+
+
+@pytest.mark.parametrize('reach', ['SUBNET', 'LOCALHOST'])
+def test_a_stranger_who_names_us_finds_nobody_hears_nothing_and_moves_nothing(
+        machines, closed, reach):
+    seen = json.loads(ran(machines[1], 'take_part', '4', ROS_STATIC_PEERS=OURS,
+                          ROS_AUTOMATIC_DISCOVERY_RANGE=reach))
+    assert seen == {'nodes': [], 'heard': False, 'armed': [], 'said': []}
+    assert not complaints(closed)
+
+
+def test_packets_of_this_machine_that_a_stranger_sends_again_reach_nobody(machines, closed):
+    us, them = machines
+    wire = subprocess.Popen(at(us, sys.executable, STRANGER, 'capture', '5'), text=True,
+                            stdout=subprocess.PIPE)
+    # one who may command does so meanwhile, so that there is something to be sent again
+    seen = json.loads(ran(us, 'take_part', '4'))
+    assert seen['heard'] and True in seen['armed']
+    packets, _ = wire.communicate(timeout=PATIENCE)
+    before = complaints(closed)
+    assert before
+    # to 127.0.0.1 by way of us: a kernel takes no such packet from a cable
+    ip('-n', them, 'route', 'replace', '127.0.0.1/32', 'via', OURS)
+    ip('-n', them, 'route', 'flush', 'table', 'local', '127.0.0.0/8')
+    assert int(ran(them, 'replay', OURS, text=packets)) > 100
+    for process in closed:
+        process.forget_lines()
+    time.sleep(1.5)             # a refusal is logged once a second
+    assert not complaints(closed)
+
+
+PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles">
+<profiles><participant profile_name="mine" is_default_profile="true"><rtps><name>mine</name></rtps>
+</participant></profiles></dds>"""
+
+
+@pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
+def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
+        machines, choice, tmp_path):
+    us, them = machines
+    own = tmp_path / 'mine.xml'
+    own.write_text(PROFILE_OF_A_USER)
+    asked = choice == 'SUBNET'
+    # those of before still run
+    elsewhere = str(1 + (int(os.environ['ROS_DOMAIN_ID']) + (0 if asked else 1)) % 100)
+    with arm_and_bench(us, ROS_DOMAIN_ID=elsewhere, **(
+            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'} if asked else
+            {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)})) as processes:
+        assert '0.0.0.0' in listening(us)
+        told = 'other machines may listen and command, by '
+        for process in processes:
+            if asked:
+                assert process.count(told) == 0
+            else:
+                process.wait_for_line(told)
+        seen = json.loads(ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS,
+                              ROS_DOMAIN_ID=elsewhere))
+        assert seen['nodes'] and seen['heard']
+        # asked again where the answer was slow
+        assert set(seen['armed']) == {False} and set(seen['said']) == {
+            'the bench is not armed from another machine. Call enable on its own, or start the '
+            'bridge with enable_from_network'}
+        processes[0].wait_for_line('refused: no joint "of_a_stranger"')
+        line = processes[1].wait_for_line('refused: enable is called by ')
+        assert line.endswith('), not on this machine')
+        # the judge of closed doors sees open ones
+        assert json.loads(ran(them, 'scan', OURS))['udp']

@@ -1,0 +1,160 @@
+"""Every module of benchmarks/ in its smallest form: it runs, and what it prints makes sense."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from project_files import ROOT
+
+from flex_robot_sim.core.assembly import GRAVITY, build_arm
+
+ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
+           'bridge_load': 'rclpy'}
+HELPERS = ('chopped', 'precision', 'swing', 'timing')       # run by others that are run here
+# what is run by a test of its own, and where
+ELSEWHERE = {
+    'bench_moves': 'control/test_control_benchmark.py',
+    'control': 'control/test_control_benchmark.py',
+    'control_feedback': 'control/test_control_benchmark.py',
+    'joining_listeners': 'nodes/test_joining_listeners.py',
+    'page': 'project/test_benchmark_page.py',
+    'shaped_moves': 'control/test_control_benchmark.py',
+}
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Return a function that imports a module of benchmarks/, or skips where its engine lacks."""
+    monkeypatch.syspath_prepend(str(ROOT))
+
+    def find(name):
+        if name in ENGINES:
+            pytest.importorskip(ENGINES[name])
+        return importlib.import_module(f'benchmarks.{name}')
+    return find
+
+
+def test_every_module_is_run_by_a_test():
+    modules = {path.stem for path in (ROOT / 'benchmarks').glob('*.py')} - {'__init__'}
+    text = (ROOT / 'test/project/test_benchmarks.py').read_text('utf-8')
+    run_here = {name for name in modules if f"benchmark('{name}')" in text}
+    assert modules == run_here | {*HELPERS} | {*ELSEWHERE} | {'bridge_load'}
+    assert all((ROOT / 'test' / path).is_file() for path in ELSEWHERE.values())
+
+
+def lines_of(module, found):
+    """Lines of the table, each of two words or more."""
+    lines = [*module.as_text(found)]
+    assert lines
+    assert all(words and value for words, value in lines)
+    return dict(lines)
+
+
+def test_step_time(benchmark, monkeypatch):
+    module = benchmark('step_time')
+    monkeypatch.setattr(module, 'CALLS', 2)
+    monkeypatch.setattr(module, 'shipped_robots', lambda: ['two_link', 'rig'])
+    found = module.measure(quick=True)
+    assert set(found['step_us']) == {'two_link', 'rig'}
+    assert min(found['step_us'].values()) > 0.0
+    # a call from Python is never less than what it calls
+    assert found['forward_dynamics_called_us_16'] > found['forward_dynamics_us_16'] > 0.0
+    assert 2.0 < found['links_64_over_8'] < 64.0
+    assert 'one step, two_link' in lines_of(module, found)
+
+
+def test_manoeuvre(benchmark, monkeypatch):
+    module = benchmark('manoeuvre')
+    found = module.measure(quick=True)
+    assert found['manoeuvre_missed_rad'] < module.THERE
+    assert 0.0 < found['manoeuvre_tip_error'] <= 1e-3
+    assert found['manoeuvre_times_real_time'] > 1.0
+    lines_of(module, found)
+
+
+def test_start_time(benchmark):
+    module = benchmark('start_time')
+    found = module.measure(quick=True)
+    assert found['start_warm_s'] > 0.0
+    assert found['start_cold_s'] is None
+    lines_of(module, found)
+
+
+def test_formulations_time(benchmark, monkeypatch):
+    module = benchmark('formulations_time')
+    monkeypatch.setattr(module, 'LINKS', (1, 2))
+    found = module.measure(quick=True)
+    assert found['formulation_links'] == [1, 2]
+    assert found['formulation_us']['recursion'][0] > 0.0
+    assert min(found['formulation_condition']['mass_matrix']) >= 1.0
+    lines_of(module, found)
+
+
+def test_controller_time(benchmark, monkeypatch):
+    module = benchmark('controller_time')
+    monkeypatch.setattr(module, 'CALLS', 2)
+    monkeypatch.setattr(module, 'shipped_robots', lambda: ['single_link'])
+    found = module.update_times(2)
+    assert all(0.0 < least <= longest for least, longest in found.values())
+    lines_of(module, found)
+
+
+def test_tip_estimate(benchmark):
+    module = benchmark('tip_estimate')
+    errors = module.misplaced(next(iter(module.MISPLACED.values())))
+    assert np.isfinite([*errors.values()]).all()
+    found, largest = module.errors(next(iter(module.TRUTHS)), 1)
+    assert largest > 0.0
+    assert all(0.0 < error < 100.0 for error in found.values())
+
+
+def test_work_precision_of_ours(benchmark, monkeypatch):
+    module = benchmark('work_precision')
+
+    def missing(name):
+        raise ImportError(f'no {name}')
+    monkeypatch.setattr(module, 'import_module', missing)
+    found = module.measure(quick=True)['work_precision']
+    assert found['ours']['tip_error'] <= 1e-3
+    assert 'no benchmarks.chopped_mujoco' in lines_of(module, {'work_precision': found})[
+        'MuJoCo, chopped']
+
+
+def test_pieces_in_mujoco_move_like_the_beam(benchmark):
+    # an explicit scheme needs short steps
+    moves_like_the_beam(benchmark, benchmark('chopped_mujoco'), 'implicitfast', 1600)
+
+
+def test_pieces_in_pinocchio_move_like_the_beam(benchmark):
+    moves_like_the_beam(benchmark, benchmark('chopped_pinocchio'), 'implicit_midpoint', 100)
+
+
+def moves_like_the_beam(benchmark, module, scheme, steps):
+    """Check the first tenth of the swing by an engine that has the links in six pieces each."""
+    swing, chopped = benchmark('swing'), benchmark('chopped')
+    arm = swing.described()
+    chain = module.build(*chopped.chop(arm, 6, swing.servos(arm)))
+    path, _ = module.swing(chain, scheme, steps, swing.END / 10, 10)
+    ours, _ = swing.swing(build_arm(arm), 20)
+    assert np.abs(path[10] - ours[10]).max() < 0.02 * np.linalg.norm(ours[10] - ours[0])
+
+
+def test_exudyn_moves_like_the_beam(benchmark):
+    module, swing = benchmark('beams_exudyn'), benchmark('swing')
+    arm = swing.described()
+    theirs = module.Arm(arm, 4, swing.servos(arm), GRAVITY)
+    path, _ = theirs.swing(40, swing.END / 10, 10)
+    ours, _ = swing.swing(build_arm(arm), 20)
+    assert np.abs(path[10] - ours[10]).max() < 0.02 * np.linalg.norm(ours[10] - ours[0])
+
+
+@pytest.mark.ros
+def test_bridge_load():
+    done = subprocess.run([sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
+                          cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert '"joint_states_hz"' in done.stdout

@@ -1,0 +1,218 @@
+"""A module imports its own layer or a lower one, and every outside library has one owner."""
+
+import ast
+import re
+import sys
+
+import pytest
+from project_files import ROOT
+
+PACKAGE = 'flex_robot_sim'
+FOLDER = ROOT / PACKAGE
+
+# The house of docs/architecture.md; a module stands here before it exists.
+LAYERS = (
+    {'exceptions', 'files', 'interpreter', 'share', 'xacro_arguments'},
+    {'settings', 'description', 'beams'},
+    {'core'},
+    {'analysis'},
+    {'formulations'},
+    # the package itself offers the library
+    {'control', 'led_drives', 'questions', 'simulation', PACKAGE},
+    {'demo', 'display', 'realtime', 'reproduce', 'rig', 'viewer', 'recording', 'plots', 'system'},
+    {'cli', 'nodes', 'start', '__main__'},
+)
+# the rooms of the bench, each after those that it may know
+RIG = (
+    {'rig.errors'},
+    {'rig.wire'},
+    {'rig.host', 'rig.bench'},
+    {'rig.board', 'rig.calibration', 'rig.estimation'},
+    {'rig.bridge', 'rig.conformance'},
+)
+ANYBODY = ''
+OWNERS = {
+    'numpy': ANYBODY,
+    'scipy': ANYBODY,
+    'ament_index_python': 'nodes.launching',
+    'argcomplete': 'cli.completion',
+    'control': 'analysis.linear',
+    'launch': 'nodes.launching',
+    'launch_ros': 'nodes.launching',
+    'lxml': 'description.document',
+    'matplotlib': 'plots',
+    'mcap': 'recording.mcap_file',
+    'numba': 'core.compiled',
+    'pyarrow': 'recording.export',
+    'rclpy': 'nodes',
+    'serial': 'rig.host.port',
+    'trimesh': 'viewer.meshes',
+    'viser': 'viewer.browser',
+    'xacro': 'description.xacro_file',
+    'yaml': 'settings',
+}
+MESSAGES = re.compile(r'\w+_(msgs|srvs|interfaces)')
+
+
+def layer(name):
+    """Return the layer of a module, from the first words of its name inside the package."""
+    first = name.split('.')[0] or PACKAGE
+    if room(name) and storey(name) is None:
+        return None
+    return next((i for i, names in enumerate(LAYERS) if first in names), None)
+
+
+def room(name):
+    """Return the room of the bench that a module is in, 'rig.wire', or None elsewhere."""
+    words = name.split('.')
+    return '.'.join(words[:2]) if words[0] == 'rig' and len(words) > 1 else None
+
+
+def storey(name):
+    return next((i for i, names in enumerate(RIG) if room(name) in names), None)
+
+
+def is_below(name, other):
+    """Whether a module is in a lower layer than another, or in a lower room of the bench."""
+    if room(name) and room(other):
+        return storey(name) < storey(other)
+    return layer(name) < layer(other)
+
+
+def is_beside(name, other):
+    """Whether these are in two rooms of the bench, of which neither is below the other."""
+    return bool(room(name) and room(other)) and room(name) != room(other) and (
+        storey(name) == storey(other))
+
+
+def owner(library):
+    return 'nodes' if MESSAGES.fullmatch(library) else OWNERS.get(library)
+
+
+def is_within(name, folder):
+    return folder == ANYBODY or f'{name}.'.startswith(f'{folder}.')
+
+
+def imported_modules(source):
+    """Return the absolute names that `source` imports, wherever it does so; '.' if relative."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            names.append('.')
+        elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
+            names += [f'{PACKAGE}.{alias.name}' for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module)
+        elif isinstance(node, ast.Call):
+            names += re.findall(r"(?:\bimport_module|^__import__)\('([\w.]+)'", ast.unparse(node))
+    return names
+
+
+def faults(name, source):
+    """Say what is wrong with the imports of module `name` (inside the package, '' is itself)."""
+    if layer(name) is None:
+        return [f'{name} has no layer']
+    found = []
+    for imported in imported_modules(source):
+        library, _, rest = imported.partition('.')
+        if imported == '.':
+            found.append(f'{name} has a relative import')
+        elif library == PACKAGE:
+            # what is no module of the table is a name that the package itself offers
+            rest = rest if layer(rest) is not None else ''
+            if is_below(name, rest):
+                found.append(f'{name} imports {imported} from a higher layer')
+            elif is_beside(name, rest):
+                found.append(f'{name} imports {imported} from a room beside its own')
+        elif library not in sys.stdlib_module_names:
+            if owner(library) is None:
+                found.append(f'{name} imports {library}, which has no owner')
+            elif not is_within(name, owner(library)):
+                found.append(f'{name} imports {library}, which belongs to {owner(library)}')
+    return found
+
+
+def module_name(path):
+    words = path.relative_to(FOLDER).with_suffix('').parts
+    return '.'.join(word for word in words if word != '__init__')
+
+
+@pytest.mark.parametrize('path', sorted(FOLDER.rglob('*.py')), ids=module_name)
+def test_module_keeps_to_its_layer_and_its_libraries(path):
+    assert faults(module_name(path), path.read_text(encoding='utf-8')) == []
+
+
+@pytest.mark.parametrize('name, source, fault', [
+    ('core.dynamics', 'from flex_robot_sim.simulation import Simulation',
+     'core.dynamics imports flex_robot_sim.simulation from a higher layer'),
+    ('core.energy', 'from flex_robot_sim.analysis.natural_modes import modes',
+     'core.energy imports flex_robot_sim.analysis.natural_modes from a higher layer'),
+    ('beams.clamped', 'from flex_robot_sim.core import model',
+     'beams.clamped imports flex_robot_sim.core from a higher layer'),
+    ('core.model', 'import flex_robot_sim',
+     'core.model imports flex_robot_sim from a higher layer'),
+    ('core.model', 'from flex_robot_sim import load',
+     'core.model imports flex_robot_sim.load from a higher layer'),
+    ('', 'from flex_robot_sim.rig.host.port import open_port',
+     ' imports flex_robot_sim.rig.host.port from a higher layer'),
+    ('rig.wire.frames', 'from flex_robot_sim.rig.host.clock import ClockMap',
+     'rig.wire.frames imports flex_robot_sim.rig.host.clock from a higher layer'),
+    ('rig.bench.bench', 'from flex_robot_sim.rig.host.link import RigLink',
+     'rig.bench.bench imports flex_robot_sim.rig.host.link from a room beside its own'),
+    ('simulation', 'def run():\n    import rclpy.node',
+     'simulation imports rclpy, which belongs to nodes'),
+    ('simulation', 'from sensor_msgs.msg import JointState',
+     'simulation imports sensor_msgs, which belongs to nodes'),
+    ('control.joint', 'node = importlib.import_module("rclpy")',
+     'control.joint imports rclpy, which belongs to nodes'),
+    ('description.urdf', 'from lxml import etree',
+     'description.urdf imports lxml, which belongs to description.document'),
+    ('core.dynamics', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
+     'core.dynamics imports numba, which belongs to core.compiled'),
+    ('rig.host.portable', 'import serial',
+     'rig.host.portable imports serial, which belongs to rig.host.port'),
+    ('plots', 'import pandas', 'plots imports pandas, which has no owner'),
+    ('beams.section', 'from . import clamped', 'beams.section has a relative import'),
+    ('helpers', '', 'helpers has no layer'),
+])
+def test_wrong_import_is_found(name, source, fault):
+    assert faults(name, source) == [fault]
+
+
+@pytest.mark.parametrize('name, source', [
+    ('simulation', 'import math, numpy as np\nfrom scipy import linalg'),
+    ('core.dynamics', 'from flex_robot_sim.core.kinematics import poses'),
+    ('rig.bridge.bridge', 'from flex_robot_sim.rig.host.port import open_port'),
+    ('rig.host.port', 'import serial'),
+    ('nodes.dynamics', 'import rclpy\nfrom std_srvs.srv import Trigger'),
+    ('cli', 'from flex_robot_sim import __version__'),
+    ('core.compiled', 'import numba'),
+])
+def test_right_import_is_left_alone(name, source):
+    assert faults(name, source) == []
+
+
+JUDGED = {'core.dynamics', 'core.kinematics', 'core.beam_inertia'}
+AROUND = {'formulations.recursion', 'formulations.driving'}     # wrap what is judged
+JUDGES = [path for path in sorted((FOLDER / 'formulations').glob('*.py'))
+          if module_name(path) not in AROUND]
+
+
+def known_to(path):
+    """Return the modules of the package that a module imports, and those that these import."""
+    names, ahead = set(), [path]
+    while ahead:
+        for imported in imported_modules(ahead.pop().read_text(encoding='utf-8')):
+            name = imported.partition('.')[2] if imported.startswith(f'{PACKAGE}.') else None
+            module = name and FOLDER / f'{name.replace(".", "/")}.py'
+            if module and module.exists() and name not in names:
+                names.add(name)
+                ahead.append(module)
+    return names
+
+
+@pytest.mark.parametrize('path', JUDGES, ids=module_name)
+def test_judge_shares_no_code_with_the_dynamics(path):
+    assert known_to(path) & JUDGED == set()

@@ -1,0 +1,61 @@
+"""A simulation as a recording, judged by the table that the same simulation prints."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('mcap')
+
+import flex_robot_sim as frs  # noqa: E402
+from flex_robot_sim.cli import main  # noqa: E402
+from flex_robot_sim.recording.mcap_file import RecordingReader  # noqa: E402
+from flex_robot_sim.recording.tables import read_tables  # noqa: E402
+
+WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
+         '0.03']
+
+
+@pytest.fixture(scope='module')
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('simulated')
+    for name in ('run.csv', 'run.mcap'):
+        assert main([*WORDS, '--output', str(folder / name)]) == 0
+    return folder
+
+
+def test_it_holds_what_the_table_holds(files):
+    table = np.genfromtxt(files / 'run.csv', delimiter=',', names=True, deletechars='')
+    reader = RecordingReader(files / 'run.mcap')
+    tables = {item.topic.name: item for item in read_tables(reader).tables}
+    joints = tables['/joint_states'].columns
+    for word, column in (('position', 'position'), ('velocity', 'velocity'), ('effort', 'effort')):
+        # nine digits are printed
+        assert joints[f'{column}/motor'] == pytest.approx(table[f'{word}/motor'], rel=1e-8)
+    assert joints['stamp'] == pytest.approx(np.maximum(table['time'], 1e-9), abs=1e-9)
+    tip = tables['/arm/tip_deflection'].columns
+    assert np.abs(table['tip/arm/y']).max() > 1e-6
+    for axis in 'xyz':
+        assert tip[f'pose/position/{axis}'] == pytest.approx(table[f'tip/arm/{axis}'], rel=1e-8)
+
+
+def test_the_recorded_robot_makes_the_recorded_pose(files):
+    tables = {item.topic.name: item for item in read_tables(
+        RecordingReader(files / 'run.mcap')).tables}
+    arm = frs.load(str(tables['/robot_description'].columns['data'][0]))
+    simulation = frs.Simulation(arm)
+    simulation.set_state(coordinates=[
+        tables[topic].columns[name][-1] for topic in ('/joint_states', '/motor_states',
+                                                      '/flex_states') if topic in tables
+        for name in tables[topic].columns if name.startswith('position/')])
+    tool = tables['/tool_pose'].columns
+    assert [tool[f'pose/position/{axis}'][-1] for axis in 'xyz'] == pytest.approx(
+        simulation.pose('tool')[:3, 3], abs=1e-12)
+
+
+def test_a_full_disk_leaves_the_figures(tmp_path, capsys):
+    path = tmp_path / 'full.mcap'
+    path.symlink_to('/dev/full')
+    assert main([*WORDS, '--output', str(path)]) == 2
+    streams = capsys.readouterr()
+    assert 'energy [J]' in streams.out
+    assert streams.err == (f'flexsim simulate: {path}: cannot be written: No space left on '
+                           'device; nothing is in it.\n')

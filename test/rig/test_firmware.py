@@ -1,0 +1,257 @@
+"""The firmware as a build: unit tests on this computer, both programs, and the C codec."""
+
+import ctypes
+import os
+import platform
+import re
+import shutil
+import struct
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.rig.board import firmware
+from flex_robot_sim.rig.wire.frames import FrameReader, encode
+from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
+from flex_robot_sim.share import share_folder
+
+SOURCES = share_folder() / 'firmware'
+NO_HOST = firmware.missing_tools({'make': 'make', 'gcc': 'gcc'})
+NO_CROSS = firmware.missing_tools(firmware.TOOLS)
+on_the_host = pytest.mark.skipif(bool(NO_HOST), reason=NO_HOST)
+for_the_board = pytest.mark.skipif(bool(NO_CROSS), reason=NO_CROSS)
+
+
+def make(folder, *targets):
+    """Run make and return what it said; a failure shows that instead."""
+    result = subprocess.run(['make', '-s', '-C', SOURCES, f'BUILD={folder}', *targets],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope='module')
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('firmware')
+    return folder, make(folder)
+
+
+@pytest.fixture(scope='module')
+def codec(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('codec')
+    make(folder, folder / 'host' / 'codec.so')
+    library = ctypes.CDLL(str(folder / 'host' / 'codec.so'))
+    for function in (library.codec_write, library.codec_read, library.codec_reader_size):
+        function.restype = ctypes.c_size_t
+    return library
+
+
+@on_the_host
+def test_unit_tests_pass_under_sanitizers(tmp_path):
+    said = make(tmp_path, 'check')
+    assert 'passed: rules_of_safety_hold_in_a_storm' in said
+    # the model of the chip catches single instructions, which it can on this kind of computer only
+    modelled = (platform.system(), platform.machine()) == ('Linux', 'x86_64')
+    assert ('passed: stop_button_stops_both_without_a_storm_of_interrupts' in said) == modelled
+
+
+@for_the_board
+def test_make_builds_both_programs_and_says_what_they_use(built):
+    folder, said = built
+    assert (folder / 'board.bin').stat().st_size > 0
+    assert (folder / 'emulation.elf').is_file()
+    assert 'board.elf' in said and 'flash' in said
+    deepest, size = map(int, re.search(r'deepest stack: (\d+) B of (\d+) B', said).groups())
+    assert size == 8192
+    # the way down that is printed, without interrupts
+    way = [int(frame) for frame in re.findall(r'\w+ (\d+)(?: >|$)', said.splitlines()[-1])]
+    assert sum(way) < deepest < size
+
+
+@for_the_board
+@pytest.mark.parametrize('name', ['board', 'emulation'])
+def test_program_needs_no_library(built, name):
+    unknown = subprocess.run(['arm-none-eabi-nm', '-u', built[0] / f'{name}.elf'],
+                             capture_output=True, text=True, check=True)
+    assert unknown.stdout == ''
+
+
+@for_the_board
+def test_symbols_are_where_the_tools_of_the_compiler_see_them(built):
+    elf = built[0] / 'emulation.elf'
+    said = subprocess.run(['arm-none-eabi-nm', elf], capture_output=True, text=True, check=True)
+    seen = {name: int(value, 16) for value, _, name in map(str.split, said.stdout.splitlines())}
+    for name in ('mailbox', 'board_step', 'stack_top'):
+        assert firmware.symbol_address(elf, name) & ~1 == seen[name] & ~1   # bit 0: Thumb
+
+
+@for_the_board
+def test_vectors_stand_where_the_processor_looks(built):
+    folder, _ = built
+    words = struct.unpack_from('<98I', (folder / 'board.bin').read_bytes())
+    # numbers of the interrupts: reference manual RM0090, table of vectors, plus 16 exceptions
+    places = {1: 'reset_handler', 2: 'crash_handler', 3: 'crash_handler', 4: 'crash_handler',
+              5: 'crash_handler', 6: 'crash_handler', 15: 'crash_handler',
+              16 + 1: 'supply_handler', 16 + 23: 'switches_handler',
+              16 + 28: 'step_pulse_handler', 16 + 37: 'serial_handler',
+              16 + 40: 'switches_handler', 16 + 70: 'serial_sent_handler'}
+    elf = folder / 'board.elf'
+    assert words[0] == firmware.symbol_address(elf, 'stack_top')
+    for place, name in places.items():
+        assert words[place] == firmware.symbol_address(elf, name) | 1, name
+    assert {place for place, word in enumerate(words) if word} == {0, *places}
+
+
+@for_the_board
+def test_function_that_calls_itself_has_no_deepest_stack(built):
+    graphs = sorted((built[0] / 'target').glob('**/*.ci'))      # the fault of the emulation does
+    result = subprocess.run(['awk', '-v', 'size=8192', '-f', SOURCES / 'tools/stack.awk', *graphs],
+                            capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (1, 'stack: grow_stack calls itself\n')
+
+
+@for_the_board
+def test_stack_that_overflows_leaves_the_memory(built):
+    # below it there is nothing, so that the processor traps and nothing is overwritten
+    elf = built[0] / 'board.elf'
+    assert firmware.symbol_address(elf, 'stack_top') == 0x20000000 + 8192
+    assert firmware.symbol_address(elf, 'data_begin') >= 0x20000000 + 8192
+
+
+@pytest.mark.skipif(not shutil.which('make'), reason='needs make')
+@pytest.mark.parametrize('words, program, packages', [
+    (['board', 'CROSS=none-'], 'none-gcc', 'gcc-arm-none-eabi'),
+    (['check', 'HOST_CC=none'], 'none', 'gcc libc6-dev'),
+])
+def test_make_without_a_compiler_says_in_one_line_what_to_install(tmp_path, words, program,
+                                                                  packages):
+    result = subprocess.run(['make', '-C', SOURCES, f'BUILD={tmp_path}', *words],
+                            capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[0] == (
+        f'{program} cannot be found. Install it (Debian, Ubuntu: sudo apt install '
+        f'--no-install-recommends {packages}).')
+
+
+@for_the_board
+def test_program_for_another_crystal_builds(tmp_path):
+    make(tmp_path, 'board', 'CRYSTAL_MHZ=25', 'SUPPLY_MV=3300')
+
+
+def test_pins_of_the_page_are_those_of_the_program():
+    page = (SOURCES.parent / 'docs' / 'rig.md').read_text()
+    table = page.partition('## Pins')[2].partition('## Wiring')[0]
+    told = re.findall(r'^\| P(\w)(\d+) \| (\w+)', table, re.MULTILINE)
+    code = ''.join(path.read_text() for path in sorted((SOURCES / 'hal/board').glob('*.c')))
+    numbers = dict(re.findall(r'(\w+) = (\d+),', code))
+    used = re.findall(r'\{GPIO_(\w), (\w+), PIN_(\w+)', code)
+    assert sorted((port, int(number)) for port, number, _ in told) == sorted(
+        (port, int(numbers.get(number, number))) for port, number, _ in used)
+    outputs = {(port, numbers[number]) for port, number, mode in used if mode == 'OUTPUT'}
+    assert outputs == {(port, number) for port, number, word in told if word == 'output'}
+
+
+def messages():
+    """Any frame with any bytes in its fields."""
+    return st.sampled_from(sorted(FRAMES)).flatmap(lambda number: st.tuples(
+        st.just(number), st.integers(0, 255), st.integers(0, 65535),
+        st.binary(min_size=FRAMES[number].LAYOUT.size, max_size=FRAMES[number].LAYOUT.size)))
+
+
+def c_read(codec, reader, data):
+    """[(header, bytes of the fields)] of the frames that `data` completes."""
+    bodies = ctypes.create_string_buffer(100 * (len(data) // 10 + 1))
+    size = codec.codec_read(reader, data, len(data), bodies)
+    found, at = [], 0
+    while at < size:
+        header = Header.LAYOUT.unpack(bodies.raw[at:at + Header.LAYOUT.size])
+        at += Header.LAYOUT.size
+        end = at + FRAMES[header.id].LAYOUT.size
+        found.append((header, bodies.raw[at:end]))
+        at = end
+    return found
+
+
+@on_the_host
+@settings(max_examples=300)
+@given(message=messages())
+def test_both_codecs_write_the_same_bytes(codec, message):
+    number, session, sequence, fields = message
+    out = ctypes.create_string_buffer(200)
+    size = codec.codec_write(out, number, session, sequence, fields)
+    assert out.raw[:size] == encode(FRAMES[number].LAYOUT.unpack(fields), session, sequence)
+
+
+@on_the_host
+@settings(max_examples=300)
+@given(chunks=st.lists(st.one_of(messages(), st.binary(max_size=150)), max_size=12),
+       wrong=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=4),
+       cut=st.integers(1, 40))
+def test_both_codecs_read_the_same_frames_out_of_damaged_bytes(codec, chunks, wrong, cut):
+    data = bytearray()
+    for chunk in chunks:
+        if isinstance(chunk, bytes):
+            data += chunk
+        else:
+            number, session, sequence, fields = chunk
+            out = ctypes.create_string_buffer(200)
+            size = codec.codec_write(out, number, session, sequence, fields)
+            data += out.raw[:size]
+    for place, value in wrong:
+        if place < len(data):
+            data[place] = value
+    data += b'\0'
+
+    reader, c_reader = FrameReader(from_board=False), ctypes.create_string_buffer(
+        codec.codec_reader_size())
+    ours, theirs = [], []
+    for at in range(0, len(data), cut):
+        piece = bytes(data[at:at + cut])
+        ours += reader.feed(piece)
+        theirs += c_read(codec, c_reader, piece)
+    assert [(f.message.ID, f.session, f.sequence, f.message) for f in ours] == [
+        (*header, FRAMES[header.id].LAYOUT.unpack(fields)) for header, fields in theirs]
+    counts = reader.counts
+    assert struct.unpack_from('<4I', c_reader.raw) == (
+        counts.frames, counts.crc_errors, counts.length_errors, counts.unknown_ids)
+    assert not any(is_from_board(f.message.ID) for f in ours)
+
+
+def test_missing_compiler_is_one_line_that_says_what_to_install(monkeypatch):
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(FlexRobotSimError) as raised:
+        firmware.build()
+    assert str(raised.value) == (
+        'make, arm-none-eabi-gcc cannot be found. Install it (Debian, Ubuntu: sudo apt install '
+        '--no-install-recommends gcc-arm-none-eabi make).')
+
+
+@for_the_board
+def test_source_that_does_not_compile_is_one_line_that_names_it(tmp_path):
+    sources = tmp_path / 'firmware'
+    shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns('build'))
+    with open(sources / 'core' / 'cobs.c', 'a') as source:
+        source.write('\nnonsense\n')
+    with pytest.raises(FlexRobotSimError, match=r'cannot be built: core/cobs\.c:\d+:.*error'):
+        firmware.build(sources=sources)
+
+
+@for_the_board
+def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeypatch):
+    # root may write everywhere, so that no permission would show it
+    access = os.access
+    monkeypatch.setattr(firmware.os, 'access', lambda path, mode: access(path, mode) and not (
+        mode == os.W_OK and str(path).startswith(str(SOURCES))))
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    elf = firmware.build()
+    assert elf.is_relative_to(tmp_path / 'flex_robot_sim') and elf.is_file()
+
+
+@for_the_board
+def test_file_that_is_no_firmware_is_one_line(tmp_path):
+    (tmp_path / 'other.elf').write_bytes(b'\x7fELF\x02 and so on')
+    with pytest.raises(FlexRobotSimError, match=r'other\.elf is no firmware for the emulation'):
+        firmware.symbol_address(tmp_path / 'other.elf', 'mailbox')

@@ -1,0 +1,65 @@
+"""Work that is left to a thread: all of it, in order, in time."""
+
+import time
+
+from flex_robot_sim.rig.bridge.batches import Batches
+
+
+def test_everything_that_was_put_is_handled_once_and_in_order():
+    handled = []
+    batches = Batches('test', 1e-3, handled.extend)
+    for item in range(1000):
+        batches.put(item)
+    batches.close()
+    assert handled == list(range(1000)) and batches.lost == 0
+
+
+def test_looks_keep_their_period_however_long_the_work_takes():
+    period, looks = 0.05, []
+
+    def work(items):
+        looks.append(time.monotonic())
+        time.sleep(0.6 * period)        # it is the load, nobody waits for anything
+        batches.put(None)
+
+    batches = Batches('test', period, work)
+    batches.put(None)
+    while len(looks) < 12:
+        time.sleep(period)
+    batches.close()
+    gaps = sorted(b - a for a, b in zip(looks, looks[1:]))
+    # a pause after the work would make it 1.6 periods
+    assert gaps[len(gaps) // 2] < 1.3 * period
+
+
+def test_late_looks_are_left_out():
+    period, looks = 0.02, []
+
+    def work(items):
+        looks.append(time.monotonic())
+        time.sleep(2.5 * period)
+        batches.put(None)
+
+    batches = Batches('test', period, work)
+    batches.put(None)
+    while len(looks) < 6:
+        time.sleep(period)
+    batches.close()
+    # work of 2.5 periods begins every third one; less a tenth for the clocks
+    assert min(b - a for a, b in zip(looks[:6], looks[1:6])) > 2.5 * period * 0.9
+
+
+def test_work_that_fails_does_not_end_the_thread(caplog):
+    handled = []
+
+    def work(items):
+        handled.extend(items)
+        raise ValueError(items)
+
+    batches = Batches('test', 1e-3, work)
+    for item in range(3):
+        batches.put(item)
+        while len(handled) <= item:
+            time.sleep(1e-3)
+    batches.close()
+    assert handled == [0, 1, 2] and 'test failed' in caplog.text

@@ -1,0 +1,337 @@
+"""The bridge below ROS, over a real pseudo terminal, against the emulated bench in real time."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from waiting import PATIENCE
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.rig.bench.effort_profile import segments_of
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
+from flex_robot_sim.rig.bridge.bridge import (
+    BridgeSettings,
+    RigBridge,
+    calibration_of,
+    parameter_values,
+)
+from flex_robot_sim.rig.bridge.report import BridgeReport
+from flex_robot_sim.rig.calibration.file import write_calibration
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
+from flex_robot_sim.rig.wire.frames import encode
+from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.rig.wire.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
+from flex_robot_sim.rig.wire.vocabulary import Fault, State
+
+# slower than a lab would have it: bench and host share one interpreter here
+CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=PATIENCE, ack_timeout=0.5)
+NAMES = ('slide', 'turn')
+
+
+@pytest.fixture(scope='module')
+def arm():
+    arm = frs.load('rig')
+    EmulatedRig().step()            # compiled, before anybody is in a hurry
+    return arm
+
+
+@pytest.fixture
+def emulator(arm, tmp_path):
+    with Emulator(tmp_path / 'rig') as emulator:
+        yield emulator
+
+
+class Bench:
+    """A bridge and the states that it has sent."""
+
+    def __init__(self, arm, port, link=CALM, **settings):
+        self.states = []
+        self.bridge = RigBridge(
+            arm, calibration_of(BridgeSettings(), arm), port,
+            BridgeSettings(setpoint_rate=100.0, **settings), link, on_state=self.states.append)
+
+    def until(self, condition, effort=None, what=''):
+        """Wait until `condition()` holds, while commanding an effort."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, what or self.bridge.link.status()
+            if effort is not None:
+                self.bridge.command(NAMES, effort)
+            count = self.bridge.readings
+            self.bridge.link.wait_until(lambda count=count: self.bridge.readings != count, 0.02)
+
+    def until_is(self, state, effort=None):
+        """Wait for a state of the board."""
+        self.until(lambda: self.bridge.board_state == state, effort, state.name)
+
+    @property
+    def position(self):
+        """The newest."""
+        return self.states[-1].position
+
+
+def time_of_board(bench):
+    """Time since the beginning by the readings [s]: a busy computer is none of their fault."""
+    return bench.bridge.readings / CALM.telemetry_rate
+
+
+@pytest.fixture
+def bench(arm, emulator):
+    bench = Bench(arm, emulator.link)
+    bench.until(lambda: bench.states)
+    yield bench
+    bench.bridge.close()
+
+
+def test_states_tell_where_the_bench_is(bench):
+    bench.bridge.zero()
+    bench.until(lambda: not bench.states[-1].is_first)
+    assert bench.position == pytest.approx((0.15, 0.0), abs=1e-9)      # counts of round numbers
+    assert bench.states[-1].effort == (0.0, 0.0)
+
+
+def test_new_origin_marks_states_until_velocities_have_forgotten_the_jump(bench):
+    bench.bridge.zero()
+    bench.until(lambda: bench.states[-1].position[0] > 0.1 and not bench.states[-1].is_first)
+    # jumps so small that the observer of the velocities does not start anew
+    bench.bridge.settings = replace(bench.bridge.settings, zero_pose=(0.153, 0.1))
+    bench.bridge.zero()
+    bench.until(lambda: bench.states[-1].position[1] > 0.05 and bench.states[-1].is_first)
+    bench.until(lambda: not bench.states[-1].is_first)
+    velocities = [state.velocity for state in bench.states if state.position[1] > 0.05]
+    assert np.abs(velocities).max() > 1.0
+    # 0.1 rad have decayed with (2 pi 20 Hz) for 0.15 s, to 2e-6 rad/s
+    assert np.abs(velocities[-1]).max() < 1e-4
+
+
+def test_commands_do_nothing_until_it_is_enabled(bench):
+    count = len(bench.states)
+    bench.until(lambda: len(bench.states) > count + 50, (80.0, 0.1))
+    assert bench.bridge.board_state == State.DISARMED
+    assert bench.position == bench.states[0].position
+    assert bench.bridge.link.status().setpoints == 0
+
+
+def test_commands_move_the_bench_once_it_is_enabled(bench):
+    before = bench.position
+    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.enable(True) == (
+        'armed: commands move the motors. Not homed: slide and turn, so that positions count from '
+        'where the board booted. Disarm and call zero')
+    bench.until(lambda: bench.position[0] > before[0] + 0.003 and
+                bench.position[1] > before[1] + 0.03, (60.0, 0.02))
+    assert 0.0 < bench.states[-1].effort[0] <= 60.0
+    bench.bridge.enable(False)
+    bench.until_is(State.DISARMED)
+
+
+def test_set_points_go_out_at_their_rate_by_the_clock_of_the_board(arm, emulator):
+    bench = Bench(arm, emulator.link, replace(CALM, telemetry_rate=500))
+    bench.until(lambda: bench.states)
+    bench.bridge.enable(True)
+    bench.until_is(State.ARMED, (0.0, 0.0))
+    first, sent = len(bench.states), bench.bridge.link.status().setpoints
+    bench.until(lambda: len(bench.states) > first + 1000, (0.0, 0.0))
+    sent = bench.bridge.link.status().setpoints - sent
+    seconds = sum(state.duration for state in bench.states[first:])
+    # readings that are lost and threads that are held up cost some; none is made up for
+    assert 0.8 < sent / (100 * seconds) < 1.05
+    assert bench.bridge.board_state == State.ARMED
+    bench.bridge.close()
+
+
+def test_armed_without_an_origin_is_a_warning_until_zero_gives_one(bench):
+    report = BridgeReport(bench.bridge, 0.0)
+    bench.bridge.enable(True)
+    bench.until(lambda: bench.states[-1].reading.message.state == State.ARMED, (0.0, 0.0))
+    level, line, _ = report.figures(time_of_board(bench))
+    assert (level, line) == (
+        'warning', 'armed, not homed: slide and turn. Disarm and call zero')
+    bench.bridge.enable(False)
+    bench.bridge.zero()
+    bench.until(lambda: not bench.bridge.unhomed)
+    assert bench.bridge.enable(True) == 'armed: commands move the motors'
+
+
+def test_silence_of_the_controller_is_no_fault_and_no_motion(bench):
+    bench.bridge.enable(True)
+    bench.until(lambda: bench.states[-1].effort[0] == 30.0, (30.0, 0.0))
+    bench.until(lambda: bench.bridge.commands.is_stale)
+    count = len(bench.states)
+    bench.until(lambda: len(bench.states) > count + 50)
+    assert bench.bridge.board_state == State.ARMED and bench.states[-1].effort == (0.0, 0.0)
+    assert bench.bridge.commands.timeouts == 1
+
+
+def test_it_is_not_armed_while_a_controller_pushes(bench):
+    bench.bridge.command(NAMES, (60.0, 0.0))
+    with pytest.raises(CommandError) as error:
+        bench.bridge.enable(True)
+    assert str(error.value) == ('"slide" is commanded 60 [N, N m] while it stands. Let the '
+                                'controller hold it where it is, then enable')
+    assert bench.bridge.board_state == State.DISARMED
+
+
+def test_unplugged_in_motion_it_comes_back_disarmed_and_stays_so(bench, emulator):
+    bench.bridge.enable(True)
+    bench.until(lambda: bench.states[-1].velocity[0] > 0.01, (60.0, 0.0))
+    emulator.inject('unplug=0.5')
+    bench.until(lambda: bench.bridge.link.state == LinkState.NO_PORT, (60.0, 0.0))
+    count = len(bench.states)
+    bench.until(lambda: bench.bridge.link.state == LinkState.READY, (60.0, 0.0))
+    # nothing of the time without a link was made up
+    assert bench.states[count].is_first or bench.states[count].duration > 0.05
+    bench.until(lambda: len(bench.states) > count + 30, (60.0, 0.0))
+    assert bench.bridge.board_state in (State.DISARMED, State.FAULT)
+    assert emulator.call(lambda rig: rig.board.moving) is False
+
+
+def test_reboot_in_motion_ends_disarmed(bench, emulator):
+    bench.bridge.enable(True)
+    bench.until(lambda: bench.states[-1].velocity[0] > 0.01, (60.0, 0.0))
+    emulator.inject('reboot')
+    bench.until(lambda: bench.bridge.link.status().boots == 2 and
+                bench.bridge.link.state == LinkState.READY, (60.0, 0.0))
+    bench.until_is(State.DISARMED, (60.0, 0.0))
+    assert any('the board has booted' in line for _, line in bench.bridge.events)
+
+
+def test_fault_is_told_and_left_to_a_person(bench, emulator):
+    bench.bridge.enable(True)
+    bench.until_is(State.ARMED, (0.0, 0.0))
+    emulator.inject('stop')
+    bench.until_is(State.FAULT, (0.0, 0.0))
+    bench.until(lambda: any('ESTOP_INPUT' in line for _, line in bench.bridge.events))
+    with pytest.raises(RigError, match='CLEAR was refused'):
+        bench.bridge.clear()
+    emulator.inject('release')
+    bench.until(lambda: not emulator.call(lambda rig: rig.bench.faults.stop_button))
+    with pytest.raises(RigError, match='ARM was refused'):
+        bench.bridge.enable(True)
+    bench.until(lambda: _clears(bench.bridge))
+    assert bench.bridge.enable(True).startswith('armed')
+
+
+def _clears(bridge):
+    try:
+        bridge.clear()
+    except RigError:
+        return False
+    return True
+
+
+def test_second_host_takes_the_board_and_the_bridge_does_not_take_it_back(bench, emulator, arm):
+    # two hosts cannot open one port; behind a server of serial ports they can, as here
+    bench.bridge.enable(True)
+    bench.until_is(State.ARMED, (0.0, 0.0))
+    hello = encode(Hello(MAJOR, MINOR, SCHEMA_CRC, 12345))
+    emulator.call(lambda rig: rig.step(hello))
+    bench.until(lambda: bench.bridge.link.state == LinkState.DISPLACED, (0.0, 0.0))
+    assert emulator.call(lambda rig: rig.board.state) == State.DISARMED
+    with pytest.raises(RigError, match='another host has taken the board'):
+        bench.bridge.enable(True)
+    count = len(bench.states)
+    # a person may take it back
+    assert bench.bridge.clear().startswith('the board is ours again')
+    bench.until(lambda: len(bench.states) > count)
+    assert bench.bridge.enable(True).startswith('armed')
+
+
+def test_profile_is_played_by_the_board(bench):
+    bridge = bench.bridge
+    bridge.zero()
+    crc = bridge.load_profile(segments_of(bridge.drives, [0.2, 0.4], [[40, 0.02], [-40, -0.02]]))
+    bridge.enable(True)
+    bridge.start_profile(crc)
+    bench.until(lambda: any('profile is done' in line for _, line in bridge.events))
+    assert bench.position[0] > 0.151 and bench.position[1] > 0.02
+    pushed = [state.effort[0] for state in bench.states
+              if state.reading.message.state == State.PROFILE]
+    assert max(pushed) > 10.0 and min(pushed) < -10.0
+    assert bench.bridge.link.reading.message.faults == Fault(0)
+
+
+def test_closing_disarms(bench, emulator):
+    bench.bridge.enable(True)
+    bench.until_is(State.ARMED, (0.0, 0.0))
+    bench.bridge.close()
+    assert emulator.call(lambda rig: rig.board.state) == State.DISARMED
+
+
+def test_board_parameters_are_given_again_after_a_boot(arm, emulator):
+    bench = Bench(arm, emulator.link, board_parameters=('STEP_RATE_MAX=1234',))
+    emulator.inject('reboot')
+    bench.until(lambda: bench.bridge.link.status().boots == 2 and
+                bench.bridge.link.state == LinkState.READY)
+    assert bench.bridge.link.read_parameter(Parameter.STEP_RATE_MAX) == 1234
+    bench.bridge.close()
+
+
+def test_report_says_what_the_link_and_the_board_do(bench, emulator):
+    report = BridgeReport(bench.bridge, 0.0)
+    bench.until(lambda: bench.bridge.link.status().health is not None and
+                bench.bridge.link.status().round_trip is not None)
+    level, line, values = report.figures(time_of_board(bench))
+    assert values['link'] == 'connected' and values['board'] == 'DISARMED'
+    assert values['faults'] == 'none' and values['CRC errors'] == 0
+    # readings that come while the report is made
+    assert values['telemetry [Hz]'] == pytest.approx(CALM.telemetry_rate, rel=0.1)
+    assert values['round trip [ms]'] > 0
+    assert (level, line) == ('ok', 'disarmed and not homed: call zero, then enable to arm')
+    bench.until(lambda: bench.bridge.readings > 50)
+    # four times the time that these readings took
+    level, line, values = report.figures(4 * time_of_board(bench))
+    assert level == 'warning' and line.endswith(f' Hz instead of {CALM.telemetry_rate} Hz')
+    emulator.inject('vanish')
+    bench.until(lambda: bench.bridge.link.state == LinkState.NO_PORT)
+    level, line, _ = report.figures(5 * time_of_board(bench))
+    assert (level, line) == ('error', LinkState.NO_PORT.value)
+
+
+@pytest.mark.parametrize('word, message', [
+    ('SPEED=3', 'no parameter "SPEED". Known: '),
+    ('DUTY_MAX', '"DUTY_MAX" is not NAME=VALUE with a whole number'),
+    ('DUTY_MAX=1.5', '"DUTY_MAX=1.5" is not NAME=VALUE with a whole number'),
+    ('CURRENT_MAX=30001', 'CURRENT_MAX=30001 must be 0 to 30000: of the DC motor [mA]'),
+    ('TURN_REVERSED=2', 'TURN_REVERSED=2 must be 0 to 1: 1: the encoder falls'),
+])
+def test_useless_board_parameter_is_refused(word, message):
+    with pytest.raises(SettingError) as error:
+        parameter_values((word,))
+    assert str(error.value).startswith(f'board_parameters: {message}')
+
+
+def test_robot_that_is_no_bench_is_refused(arm):
+    other = frs.load('two_link')
+    with pytest.raises(SettingError, match='is no bench'):
+        RigBridge(other, calibration_of(BridgeSettings(), other), 'nowhere')
+
+
+def test_calibration_file_counts(arm, tmp_path):
+    file = tmp_path / 'bench.yaml'
+    write_calibration(file, calibration_of(BridgeSettings(), arm))
+    assert calibration_of(BridgeSettings(calibration_file=str(file)), arm) == \
+        calibration_of(BridgeSettings(), arm)
+
+
+def test_emulator_process_serves_one_bridge_and_leaves_nothing(arm):
+    emulator = EmulatorProcess()
+    bench = Bench(arm, emulator.port)
+    bench.until(lambda: len(bench.states) > 10)
+    assert np.isfinite(bench.states[-1].position).all()
+    bench.bridge.close()
+    emulator.close()
+    assert not emulator.is_running
+    with pytest.raises(RigError, match='there is no such port'):
+        RigLink(emulator.port)
+
+
+def test_emulator_process_with_a_wrong_fault_says_so_in_one_line():
+    with pytest.raises(RigError) as error:
+        EmulatorProcess(('quake=3',))
+    assert str(error.value).startswith('the emulator has not started: no fault "quake". Known: ')

@@ -1,0 +1,256 @@
+"""A whole calibration on the emulator, by hands and weights that a person would use."""
+
+import contextlib
+import itertools
+
+import pytest
+from rig_person import (
+    CALM,
+    FORCE,
+    GOOD,
+    KEEP,
+    MOTORS,
+    PARTS,
+    RADIAN,
+    RUN,
+    SLIDE,
+    START,
+    STEPS,
+    SUPPLY,
+    TURN,
+    ZERO,
+    Person,
+    angle,
+    copied,
+    place,
+    pull,
+)
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import CalibrationError
+from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.bench.motors import divider_counts, flex_resistance
+from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.calibration import bench as calibration_bench
+from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
+from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
+from flex_robot_sim.rig.host.link import RigLink
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('rig')
+
+
+@pytest.fixture
+def emulator(tmp_path, monkeypatch):
+    # the emulator shares this process, which waits for a busy computer longer than a board would
+    monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
+    bench = Bench(parts=PARTS, seed=2, start=(START, 0.0))
+    with Emulator(tmp_path / 'rig', EmulatedRig(bench)) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def link(emulator):
+    with RigLink(emulator.link, CALM) as link:
+        yield link
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    for name in ('SETTLE', 'AVERAGE', 'ARRIVAL'):
+        monkeypatch.setattr(calibration_bench, name, 0.3)
+
+
+def board_state(emulator):
+    return emulator.call(lambda rig: rig.board.state.name)
+
+
+@pytest.mark.slow
+def test_person_and_emulator_make_a_calibration_that_finds_the_truth(arm, emulator, link,
+                                                                     tmp_path):
+    person = Person(emulator)
+    session = CalibrationSession(link, arm, person.ask, person.say)
+    found = session.run()
+    assert not person.refusals
+    assert found.slide.scale == pytest.approx(300e3, rel=2e-3)      # a hand is good to 0.1 mm
+    assert found.turn.scale == pytest.approx(RADIAN, rel=5e-3)
+    assert found.steps_per_radian == pytest.approx(STEPS, rel=5e-3)
+    # a current is told to 1 mA, of which half of 355 mA is 0.14 %
+    assert found.parts.resistance == pytest.approx(PARTS.resistance, rel=5e-3)
+    assert found.parts.back_emf == pytest.approx(PARTS.back_emf, rel=5e-3)
+    known = found.constant_deviations
+    assert 0 < known.resistance < 0.05 and 0 < known.back_emf < 5e-4
+    for name, sensor in found.sensors.items():
+        length = 0.09525
+        for k in (-0.3, -0.1, 0.1, 0.3) if name == 'strip/root' else (-0.05, 0.05):
+            share = divider_counts(PARTS, flex_resistance(PARTS, k * length)) / 4095
+            # the targets of the tip deflection leave 5 %; one in fifty is the fit's own promise
+            assert sensor.curvature(share) == pytest.approx(k, abs=0.02 * abs(k) + 1e-3)
+    path = tmp_path / 'bench.yaml'
+    write_calibration(path, found, session.readings)
+    assert read_calibration(path) == found
+
+
+def test_wrong_number_is_refused_with_its_reason_and_dropped_alone(arm, emulator, link, hasty):
+    wrong = place(100)[0], '130'
+    person = Person(emulator, **{
+        SLIDE: [place(60), wrong, place(150), place(200), (None, ''), (None, 'drop 2'),
+                (None, '')], TURN: []})
+    session = CalibrationSession(link, arm, person.ask, person.say)
+    with pytest.raises(EOFError):
+        session.run()
+    assert [row['position'] for row in session.readings['slide']] == pytest.approx(
+        [0.06, 0.15, 0.2])
+    assert len(person.refusals) == 1
+    assert person.refusals[0].startswith('slide: position 130 mm is 2')
+    assert person.refusals[0].count(' mm') == 2
+
+
+def test_session_goes_on_from_what_another_has_left(arm, emulator, link, hasty):
+    person = Person(emulator, **{KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [],
+                                 ZERO: [('slide=0.1', '')]})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    with pytest.raises(EOFError):
+        session.run()
+    assert not person.refusals and not session.readings['motor']
+    assert any(' microsteps per radian; the data sheets say 509.296' in line
+               for line in person.said)
+    # the zero pose was at 0.1 m this time: counts go on as in the other session
+    session._bench.new_origin()
+    assert session._bench.average().slide == pytest.approx(0.0, abs=40)     # a hand: 0.1 mm
+
+
+def test_reboot_asks_for_the_zero_pose_and_counts_go_on(arm, emulator, link, hasty):
+    person = Person(emulator, **{
+        ZERO: 2 * GOOD[ZERO], TURN: [],
+        SLIDE: [place(60), place(120), ('reboot', '120'), place(200), (None, '')]})
+    ask = person.ask
+
+    def ask_and_wait(question):
+        boot, answer = link.board.boot_id, ask(question)
+        if answer == '120' and len(session.readings['slide']) == 2:
+            assert link.wait_until(lambda: link.board.boot_id != boot, 5.0)
+        return answer
+
+    session = CalibrationSession(link, arm, ask_and_wait, person.say)
+    with pytest.raises(EOFError):
+        session.run()
+    assert person.refusals == ['the board has restarted, and its counts with it.']
+    assert [row['counts'] for row in session.readings['slide']] == pytest.approx(
+        [18e3, 36e3, 60e3], abs=60)         # a hand is good to 0.1 mm, here twice
+
+
+def test_back_goes_to_the_step_before_and_loses_nothing(arm, emulator, link, hasty):
+    person = Person(emulator, **{KEEP: [(None, '')], TURN: [angle(-40), (None, 'back')],
+                                 SLIDE: []})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 readings=copied('zero', 'slide'))
+    with pytest.raises(EOFError):
+        session.run()
+    assert len(session.readings['slide']) == 3 and len(session.readings['turn']) == 1
+    assert sum('Slide (1 of 5)' in line for line in person.said) == 2
+
+
+def test_quit_leaves_with_everything_that_was_kept(arm, emulator, link, hasty):
+    kept = []
+    person = Person(emulator, **{SLIDE: [place(60), (None, 'quit')]})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 keep=lambda readings: kept.append(len(readings['slide'])))
+    with pytest.raises(Quit):
+        session.run()
+    assert kept == [0, 1]               # the zero pose, and a place
+
+
+def test_arm_that_is_not_pulled_hard_enough_is_refused(arm, emulator, link, hasty):
+    forces = (0.0, 0.001, 0.002, -0.001, -0.002)
+    person = Person(emulator, **{
+        KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
+        FORCE: [(None, '20'), *(pull(force) for force in forces), (None, '')]})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    with pytest.raises(EOFError):
+        session.run()
+    assert 'strip/root: the loads change the reading' in person.refusals[0]
+    assert len(session.readings['sensors']) == 5
+    # F L^3 / (3 E I) of the strip: 20 * 0.4^3 / (3 * 206e9 * 0.02 * 0.001^3 / 12) = 1.243 m
+    assert any(line.startswith('  20 N would bend the end by 1243 mm.') for line in person.said)
+    assert board_state(emulator) == 'DISARMED'
+
+
+def test_stop_button_ends_the_hold_and_the_readings_before_it_stay(arm, emulator, link, hasty):
+    person = Person(emulator, **{
+        KEEP: 3 * [(None, '')], SUPPLY: [(None, 'skip')], MOTORS: [(None, '')],
+        FORCE: [pull(0.2), ('stop', '0.4')]})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    with pytest.raises(EOFError):
+        session.run()
+    assert person.refusals[0].startswith('the board stopped. ESTOP_INPUT')
+    assert len(session.readings['sensors']) == 1
+
+
+@pytest.mark.parametrize('word, question', [('stepper', MOTORS), ('motor', RUN)])
+def test_a_key_ends_what_moves(arm, emulator, link, hasty, word, question):
+    presses = itertools.count()
+
+    def watch():
+        # pressed while the motor turns: each look asks, some 2 ms after the last
+        return contextlib.nullcontext(lambda: next(presses) > 400)
+
+    names = ('zero', 'slide', 'turn', 'stepper')
+    person = Person(emulator, **{KEEP: 3 * [(None, '')], question: [GOOD[question][0]]})
+    session = CalibrationSession(
+        link, arm, person.ask, person.say, watch=watch,
+        readings=copied(*names[:3] if word == 'stepper' else names))
+    with pytest.raises(EOFError):
+        session.run()
+    assert person.refusals == ['a key was pressed: the motors are off.']
+    assert board_state(emulator) == 'DISARMED'
+
+
+@pytest.mark.parametrize('deed, message', [
+    ('slide=0.09', 'the slide stands at 40 mm. Put it between 46 and 154 mm'),
+    ('jam', '2.5 V do not move the slide.'),
+    ('limit=slide+', 'the board applied a duty of 0 instead of 0.21'),
+])
+def test_slide_that_cannot_run_is_refused(arm, emulator, link, hasty, deed, message):
+    person = Person(emulator, **{KEEP: 3 * [(None, '')], RUN: [(deed, '')], MOTORS: []})
+    session = CalibrationSession(link, arm, person.ask, person.say,
+                                 readings=copied('zero', 'slide', 'turn', 'stepper'))
+    with pytest.raises(EOFError):
+        session.run()
+    assert person.refusals[0].startswith(message)
+    assert board_state(emulator) == 'DISARMED'
+
+
+def test_slide_stops_at_the_end_of_the_travel_that_is_known(arm, emulator, link, hasty):
+    person = Person(emulator)
+    bench = CalibrationSession(link, arm, person.ask, person.say)._bench
+    bench.new_origin()
+    with pytest.raises(CalibrationError, match='the slide has come to the end'), \
+            bench.armed(), bench.within(0, (-100.0, 1500.0)):
+        bench.run(0.35, 5.0, 5.0)
+    place = emulator.call(lambda rig: rig.bench.simulation.position[0]) - START
+    assert 0.005 <= place < 0.015       # 20 mm/s, and the set point of 20 ms after it
+
+
+def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, emulator, link, hasty):
+    bench = CalibrationSession(link, arm, None, lambda line: None)._bench
+    with pytest.raises(frs.exceptions.FlexRobotSimError,
+                       match='has not arrived within 0.3 s; link: |WATCHDOG'), bench.armed():
+        emulator.inject('vanish')
+        bench.step_to(1000)
+
+
+def test_pulled_plug_in_a_step_is_told_and_the_step_goes_on(arm, emulator, link, hasty):
+    person = Person(emulator, **{SLIDE: [place(60), ('unplug=4', '61'), place(120)]})
+    session = CalibrationSession(link, arm, person.ask, person.say)
+    with pytest.raises(EOFError):
+        session.run()
+    assert person.refusals[0].startswith('no telemetry comes; link: the port is gone')
+    assert [row['position'] for row in session.readings['slide']] == pytest.approx([0.06, 0.12])

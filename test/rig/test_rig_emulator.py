@@ -1,0 +1,378 @@
+"""The emulator behind its port, in real time and with faults, seen by the host's own link."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from project_files import ROOT
+from waiting import PATIENCE, eventually
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
+from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
+from flex_robot_sim.rig.board.rig_of import rig_of
+from flex_robot_sim.rig.errors import CommandRefused, RigError
+from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
+from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
+from flex_robot_sim.rig.wire.frames import FrameReader, encode
+from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.rig.wire.protocol import (
+    MAJOR,
+    SCHEMA_CRC,
+    Fault,
+    Hello,
+    Mode,
+    ResetCause,
+    Setpoint,
+    State,
+    Stream,
+)
+from flex_robot_sim.rig.wire.vocabulary import EventKind
+
+CALM = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
+FLEXSIM = [sys.executable, '-m', 'flex_robot_sim']
+
+
+@pytest.fixture
+def link(emulator):
+    with connected(emulator.link) as link:
+        yield link
+
+
+@contextlib.contextmanager
+def connected(port, settings=CALM):
+    with RigLink(port, settings) as link:
+        assert eventually(lambda: link.reading is not None)
+        yield link
+
+
+def drive_until(link, condition, duty=0.3, step_rate=0.0):
+    """Send set points every 10 ms until something has happened."""
+    def ready():
+        link.drive(duty, step_rate)
+        time.sleep(0.01)
+        return condition()
+    return eventually(ready)
+
+
+def test_link_greets_arms_drives_and_reads(emulator, link):
+    link.arm()
+    assert drive_until(link, lambda: link.reading.message.slide_counts > 300)
+    truth = emulator.call(lambda rig: rig.bench.simulation.position[0])
+    # what has come since is less than 0.1 s at 0.08 m/s
+    assert link.reading.message.slide_counts / 300e3 == pytest.approx(truth - 0.15, abs=8e-3)
+    link.disarm()
+    assert eventually(lambda: link.reading.message.state == State.DISARMED)
+
+
+def test_telemetry_comes_without_gaps_at_500_per_second_of_the_board(emulator, tmp_path):
+    stamps = []
+    with RigLink(emulator.link, CALM, on_reading=lambda r: stamps.append(r.message.time)) as link:
+        assert eventually(lambda: len(stamps) > 1500)
+        assert link.status().gaps == 0
+        assert link.status().frames.crc_errors == 0
+    assert {b - a for a, b in zip(stamps, stamps[1:])} == {2000}
+
+
+@pytest.mark.slow
+def test_a_minute_of_noise_lets_no_wrong_frame_through_either_way():
+    """In lockstep: every frame that arrives is one that was sent, bit for bit."""
+    rig, reader = rig_of(), FrameReader(from_board=True)
+    wires = BadWire(1), BadWire(2)
+    for wire in wires:
+        wire.faults = WireFaults(noise=1e-3, drop=1e-4, insert=1e-4, half=1e-4)
+    sent_by_board, sent_by_host, stream, session, wrong = set(), set(), b'', 0, 0
+    for k in range(60_000):
+        data = b''
+        if k % 100 == 30 and session == 0:
+            data = encode(Hello(MAJOR, 0, SCHEMA_CRC, 7))
+        elif k % 100 == 60:
+            data = encode(Stream(500), session, k // 100)
+        elif k % 10 == 0:
+            data = encode(Setpoint(Mode.ALIVE, 0.0, 0.0, 50), session, k // 10 % 65536)
+        sent_by_host.add(data.strip(b'\0'))
+        arrived = wires[0].passed(data)
+        stream += arrived
+        out = rig.step(arrived)
+        pieces = bytes(out)
+        sent_by_board.update(FrameReader(from_board=True).feed(b'\0' + pieces + b'\0'))
+        for frame in reader.feed(wires[1].passed(pieces)):
+            session = frame.session
+            # what left the board in two pieces is looked up by the counter of the frame
+            wrong += frame not in sent_by_board and frame.sequence > rig.board.outbox.sequence
+    right = sum(chunk in sent_by_host for chunk in stream.split(b'\0') if chunk)
+    assert wires[0].damaged > 50 and wires[1].damaged > 1000
+    assert wrong == 0
+    assert rig.board.reader.counts.frames <= right
+    assert rig.board.reader.counts.unknown_ids + rig.board.reader.counts.length_errors == 0
+    assert rig.board.state == State.DISARMED
+
+
+def test_noise_on_the_line_costs_frames_and_not_the_link(emulator, link):
+    link.arm()
+    emulator.inject('noise=1e-3')
+    assert drive_until(link, lambda: link.status().frames.crc_errors > 20, duty=0.1)
+    emulator.inject('clean')
+    before = link.status().gaps
+    assert drive_until(link, lambda: link.state == LinkState.READY, duty=0.0)
+    assert link.status().gaps >= before > 0
+
+
+def test_pulled_plug_comes_back_within_a_second_and_disarmed(emulator, link):
+    link.arm()
+    assert drive_until(link, lambda: link.reading.message.state == State.ARMED)
+    emulator.inject('unplug=0.3')
+    assert eventually(lambda: link.state != LinkState.READY)
+    emulator.inject('plug')
+    plugged = time.monotonic()
+    assert eventually(lambda: link.state == LinkState.READY)
+    assert time.monotonic() - plugged < 1.0
+    link.drive(0.3, 0.0)        # which the session may refuse, and the board does
+    before = link.reading.message.time
+    assert eventually(lambda: link.reading.message.time != before)
+    assert link.reading.message.state in (State.DISARMED, State.FAULT)
+    assert link.reading.message.duty == 0.0
+
+
+def test_port_that_vanishes_for_good_is_said(emulator, link):
+    emulator.inject('vanish')
+    assert eventually(lambda: link.state == LinkState.NO_PORT)
+    with pytest.raises(RigError, match='the port is gone'):
+        link.arm()
+    assert not link.drive(0.1, 0.0)
+
+
+def test_reboot_in_motion_is_noticed_and_nothing_moves_again(emulator, link):
+    link.arm()
+    assert drive_until(link, lambda: link.reading.message.duty == 0.3)
+    emulator.inject('reboot')
+    assert eventually(lambda: link.status().boots == 2 and link.state == LinkState.READY)
+    assert eventually(lambda: link.reading.message.state == State.DISARMED)
+    assert emulator.call(lambda rig: rig.bench.current) == 0.0
+
+
+def test_stalled_board_is_stale_and_its_motors_stop_when_it_wakes(emulator):
+    with connected(emulator.link, replace(CALM, stale_after=0.1)) as link:
+        link.arm()
+        assert drive_until(link, lambda: link.reading.message.duty == 0.3)
+        emulator.inject('stall=0.3')
+        assert eventually(lambda: link.state != LinkState.READY)
+        # the slide has gone on meanwhile, which looks like a jump of its encoder
+        assert eventually(lambda: link.reading.message.state == State.FAULT)
+        assert link.reading.message.faults in (Fault.WATCHDOG, Fault.ENCODER_SLIDE)
+        assert link.reading.message.duty == 0.0
+
+
+def test_firmware_that_hangs_is_reset_and_its_motors_stop(emulator, link):
+    link.arm()
+    assert drive_until(link, lambda: link.reading.message.duty == 0.3)
+    emulator.inject('hang')
+    assert eventually(lambda: link.status().boots == 2 and link.state == LinkState.READY)
+    assert link.board.reset_cause == ResetCause.INDEPENDENT_WATCHDOG
+    assert eventually(lambda: link.reading.message.state == State.DISARMED)
+
+
+def test_flood_runs_over_and_the_board_lives_on(emulator, link):
+    emulator.inject('flood=500e3')
+    assert eventually(lambda: emulator.call(lambda rig: rig.board.overruns) > 50_000)
+    emulator.inject('flood=0')
+    assert eventually(lambda: link.state == LinkState.READY)
+    link.command(Stream(100))
+    assert link.reading.message.state == State.DISARMED
+
+
+def test_clock_that_wraps_is_invisible_to_the_host(emulator, link):
+    emulator.inject('wrap=0.5')
+    assert eventually(lambda: link.status().boots == 2 and link.state == LinkState.READY)
+    assert eventually(lambda: link.reading.message.time < 1_000_000)
+    first = link.reading
+    assert eventually(lambda: link.reading.message.time > first.message.time + 200_000)
+    passed = link.reading.stamp - first.stamp
+    ticks = (link.reading.message.time - first.message.time) * 1e-6
+    # a busy machine keeps the emulator waiting for tenths of a second; a wrap is off by 4295 s
+    assert passed == pytest.approx(ticks, abs=1.0)
+
+
+@pytest.mark.parametrize('words, fault', [
+    ('open=root', Fault.ADC_ROOT), ('short=tip', Fault.ADC_TIP), ('stop', Fault.ESTOP_INPUT),
+    ('jump=slide', Fault.ENCODER_SLIDE), ('jump=turn', Fault.ENCODER_TURN)])
+def test_broken_bench_is_a_fault_without_motion(emulator, link, words, fault):
+    emulator.inject(words)
+    assert eventually(lambda: link.reading.message.faults == fault)
+    with pytest.raises(CommandRefused):
+        link.arm()
+
+
+@pytest.mark.parametrize('words, fault, duty, rate', [
+    ('jam', Fault.STALL, 0.6, 0.0), ('limit=slide+', Fault.LIMIT_SLIDE, 0.3, 0.0),
+    ('limit=turn-', Fault.LIMIT_TURN, 0.0, -100.0), ('dead=slide', Fault.STALL, 0.6, 0.0),
+    ('dead=turn', Fault.LOST_STEPS, 0.0, 200.0), ('weak=0.001', Fault.LOST_STEPS, 0.0, 400.0),
+    ('late=0.0051', Fault.LATE, 0.3, 0.0)])
+def test_broken_bench_stops_the_motion(emulator, link, words, fault, duty, rate):
+    link.arm()
+    assert drive_until(link, lambda: link.reading.message.state == State.ARMED, duty, rate)
+    emulator.inject(words)
+    assert drive_until(link, lambda: link.reading.message.faults == fault, duty, rate)
+    assert link.reading.message.duty == 0.0
+
+
+def test_estop_during_a_profile(emulator, link):
+    link.zero(0, 45_000)
+    link.zero(1, 0)
+    crc = link.load_profile([segment(5.0, 0.3, 50.0)])
+    link.arm()
+    link.start_profile(crc)
+    assert eventually(lambda: link.alive() and link.reading.message.duty == 0.3)
+    link.estop()
+    assert eventually(lambda: link.reading.message.faults & Fault.ESTOP_COMMAND)
+    assert link.reading.message.duty == 0.0
+
+
+def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(emulator):
+    code = ('import sys, time\n'
+            'from flex_robot_sim.rig.host.link import LinkSettings, RigLink\n'
+            'link = RigLink(sys.argv[1], LinkSettings(hello_timeout=20.0))\n'
+            'link.arm()\n'
+            'while True:\n'
+            '    link.drive(0.3, 0.0)\n'
+            '    time.sleep(0.01)\n'
+            '    if link.reading:\n'
+            '        print(link.reading.message.duty, flush=True)\n')
+    with subprocess.Popen([sys.executable, '-c', code, emulator.link],
+                          stdout=subprocess.PIPE, text=True) as host:
+        while host.stdout.readline().strip() != '0.3':
+            assert host.poll() is None
+        host.send_signal(signal.SIGKILL)
+    assert eventually(lambda: emulator.call(lambda rig: rig.board.state) == State.FAULT)
+    fed, faults, current = emulator.call(lambda rig: (
+        rig.board.last_fed, rig.board.faults, rig.bench.current))
+    assert (faults, current) == (Fault.WATCHDOG, 0.0)
+    with connected(emulator.link) as link:
+        assert eventually(lambda: any(event.kind == EventKind.FAULT for event in link.events))
+        latched = next(event for event in link.events if event.kind == EventKind.FAULT)
+        assert latched.time - fed <= 100_000
+        assert eventually(lambda: link.reading.message.state == State.FAULT)
+
+
+def test_second_host_finds_the_port_taken(emulator, link):
+    with pytest.raises(RigError, match='another program has the port'):
+        RigLink(emulator.link, CALM)
+
+
+def test_planned_fault_comes_at_its_time(rig, tmp_path):
+    rig.bench.renew((0.15, 0.0))
+    emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench), ['stop@0.05', 'release@0.08'])
+    seen = []
+    for _ in range(100):
+        emulator.step()
+        seen.append(rig.bench.faults.stop_button)
+    emulator.close()
+    assert seen.index(True) == 50           # the step that starts at 0.05 s
+    assert seen.index(False, 50) == 80
+
+
+@pytest.mark.parametrize('words, message', [
+    ('earthquake', 'no fault "earthquake". Known: noise, drop'),
+    ('noise', 'fault "noise" needs a value: write noise=VALUE, a number'),
+    ('open', 'fault "open" needs a value: write open=VALUE, one of root, tip'),
+    ('open=middle', '"middle" of fault "open" must be one of root, tip'),
+    ('noise=much', 'value of "noise=much" must be a number'),
+    ('reboot=3', 'fault "reboot" takes no value'),
+    ('jam@soon', 'time of "jam@soon" must be a number'),
+    ('jam@-1', 'time of "jam@-1" must be >= 0'),
+    ('push=1e9', 'value of "push=1e9" must be a number below 1e+09'),
+    ('noise=nan', 'value of "noise=nan" must be a number'),
+    ('noise=1.5', 'value of "noise=1.5" must be >= 0 and <= 1'),
+    ('unplug=-1', 'value of "unplug=-1" must be >= 0'),
+])
+def test_wrong_words_are_one_line(words, message):
+    with pytest.raises(UsageError) as caught:
+        parse(words)
+    assert str(caught.value).startswith(message)
+
+
+def test_every_fault_can_be_said(rig, tmp_path):
+    rig.bench.renew((0.15, 0.0))
+    emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench))
+    for name, fault in MISHAPS.items():
+        value = '' if fault.kind is None else '=0.01' if fault.kind is float else (
+            f'={next(iter(fault.kind))}')
+        emulator.inject(name + value)
+        emulator.step()
+    emulator.close()
+
+
+@contextlib.contextmanager
+def start(*words):
+    process = subprocess.Popen([*FLEXSIM, 'rig', 'emulate', *words], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=ROOT)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()              # does nothing to one that has ended
+
+
+@pytest.mark.parametrize('end', [signal.SIGINT, signal.SIGTERM])
+def test_command_serves_obeys_and_leaves_nothing_behind(tmp_path, end):
+    path = tmp_path / 'rig'
+    with start('--link', str(path), '--fault', 'stop') as process:
+        assert process.stdout.readline() == f'The rig listens at {path}\n'
+        with connected(str(path)) as link:
+            assert eventually(lambda: link.reading.message.faults == Fault.ESTOP_INPUT)
+            process.stdin.write('nonsense\nrelease\n')
+            process.stdin.flush()
+            assert eventually(lambda: not link.reading.message.inputs)
+        process.send_signal(end)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert 'no fault "nonsense"' in err
+    assert 'board fault' in out
+    assert not os.path.lexists(path)
+
+
+def test_command_emulates_the_parts_of_another_bench(tmp_path):
+    path, file = tmp_path / 'rig', tmp_path / 'bench.yaml'
+    file.write_text('parts: {flat_resistance: 20e3, adc_noise: 0}')
+    with start('--link', str(path), '--parts', str(file)) as process:
+        assert process.stdout.readline() == f'The rig listens at {path}\n'
+        with connected(str(path)) as link:
+            assert eventually(lambda: link.reading)
+            message = link.reading.message
+    # 20 kohm of the straight sensor over 10 kohm: two thirds of 16 conversions of 4095
+    assert (message.adc_root, message.adc_tip) == pytest.approx((43680, 43680), abs=16)
+
+
+@pytest.mark.parametrize('text, message', [
+    ('parts: {resistence: 7.1}', 'parts: no setting "resistence". Known: supply'),
+    ('resistance: 7.1', '"parts" is missing'),
+    ('parts: {resistance: -7.1}', 'resistance = -7.1 must be > 0'),
+])
+def test_parts_that_are_none_are_one_line(tmp_path, text, message):
+    file = tmp_path / 'bench.yaml'
+    file.write_text(text)
+    with start('--parts', str(file)) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.count('\n')) == (2, '', 1)
+    assert f'{file}: ' in err and message in err
+
+
+@pytest.mark.parametrize('words, message', [
+    (['--fault', 'fire'], 'no fault "fire"'), (['--parts', 'none.yaml'], 'none.yaml: cannot be'),
+    (['--robot', 'two_link'], 'is no bench'),
+    (['--link', '/proc/none/rig'], 'cannot be made'), (['--seconds', '-1'], '--seconds must be'),
+    (['--seed', '-1'], '--seed must be 0 or more'),
+])
+def test_wrong_arguments_are_one_line(words, message):
+    with start(*words) as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert message in err
+    assert (out, err.count('\n')) == ('', 1)

@@ -1,0 +1,220 @@
+"""Logs of experiments: what is written is what is read, and what is wrong is said by line."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+from rig_lockstep import Lab
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.bridge.experiment_log import (
+    COLUMNS,
+    ExperimentLog,
+    durations,
+    read_experiment,
+)
+from flex_robot_sim.rig.calibration.file import write_calibration
+from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.share import shipped_robots
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('rig')
+
+
+@pytest.fixture(scope='module')
+def readings(arm):
+    lab = Lab(arm)
+    lab.play([segment(0.2, 0.5, 500.0), segment(0.2, -0.5, -500.0)], 500)
+    return lab.readings
+
+
+@pytest.fixture
+def path(tmp_path, arm, readings):
+    path = tmp_path / 'run.csv'
+    log = ExperimentLog(path, arm, calibration_of(BridgeSettings(), arm))
+    for reading in readings:
+        log.put(reading)
+    log.close()
+    assert log.rows == len(readings) and not log.failure
+    return path
+
+
+def test_what_is_written_is_read_back(path, arm, readings):
+    run = read_experiment(path)
+    assert [reading.message for reading in run.readings] == [r.message for r in readings]
+    assert run.readings[0].message.state is readings[0].message.state
+    assert run.calibration == calibration_of(BridgeSettings(), arm)
+    assert run.arm.joint_names == arm.joint_names and run.arm.size == arm.size
+
+
+def test_arm_of_a_log_is_the_one_that_was_driven_whatever_it_was_made_of(tmp_path, readings):
+    file = tmp_path / 'bench.urdf.xacro'
+    text = shipped_robots()['rig'].read_text('utf-8')
+    heavier, count = re.subn(r'(<link name="(?:carriage|tool)">.*?<mass value=")([\d.]+)',
+                             r'\1${\2*factor}', text, flags=re.DOTALL)
+    assert count
+    file.write_text(heavier.replace(
+        '<robot name="rig">', '<robot name="rig" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:arg name="factor" default="1.0"/>'
+        '<xacro:property name="factor" value="$(arg factor)"/>'), 'utf-8')
+    driven = frs.load(file, 'zero_order', (0.0, 0.0, 0.0), {'factor': '1.25'})
+    log = ExperimentLog(tmp_path / 'run.csv', driven, calibration_of(BridgeSettings(), driven))
+    for reading in readings[:5]:
+        log.put(reading)
+    log.close()
+    file.unlink()           # the log stands alone
+    found = read_experiment(log.path).arm
+    for name in ('inertia', 'rising', 'home_p', 'point_mass', 'stiffness'):
+        assert np.array_equal(getattr(found.arrays, name), getattr(driven.arrays, name))
+    assert found.coupling == 'zero_order'
+    plain = frs.load('rig')
+    assert not np.allclose(found.arrays.inertia, plain.arrays.inertia)
+    # another robot is seen under the gravity of the log
+    assert not read_experiment(log.path, 'rig').arm.arrays.rising.any()
+
+
+def test_log_that_knows_no_gravity_is_read_as_before(path):
+    head, _, rest = path.read_text().partition('\n')
+    about = json.loads(head[1:])
+    del about['gravity'], about['coupling']
+    path.write_text(f'# {json.dumps(about)}\n{rest}')
+    arm = read_experiment(path).arm
+    assert arm.coupling == 'shortening' and arm.arrays.rising[5] == 9.81
+
+
+def test_raw_counts_are_integers_in_the_file(path, readings):
+    lines = path.read_text().splitlines()
+    row = dict(zip(lines[1].split(','), lines[2].split(',')))
+    assert lines[1] == ','.join(COLUMNS)
+    assert row['adc_root'] == str(readings[0].message.adc_root)
+    assert row['slide_counts'] == '45000'
+
+
+def test_durations_are_those_of_the_board_across_the_wrap_of_its_clock(readings):
+    wrap = 1 << 32
+    ticks = [wrap - 3000, wrap - 1000, 1000, 5000]
+    moved = [reading._replace(message=reading.message._replace(time=tick))
+             for reading, tick in zip(readings, ticks)]
+    assert durations(moved).tolist() == pytest.approx([0.0, 0.002, 0.002, 0.004])
+
+
+def test_log_of_a_writer_that_was_killed_ends_with_its_last_whole_row(path, readings):
+    text = path.read_text()
+    path.write_text(text[:-20])
+    assert len(read_experiment(path).readings) == len(readings) - 1
+
+
+def test_file_that_is_there_is_not_written_over(path, arm):
+    with pytest.raises(UsageError) as error:
+        ExperimentLog(path, arm, calibration_of(BridgeSettings(), arm))
+    assert str(error.value) == \
+        f'log file {path}: File exists. Name a new file in a folder that exists.'
+
+
+def broken(path, number, change):
+    lines = path.read_text().splitlines()
+    lines[number - 1] = change(lines[number - 1])
+    path.write_text('\n'.join(lines) + '\n')
+
+
+@pytest.mark.parametrize('number, change, message', [
+    (1, lambda line: 'hello', ':1: this is no log of an experiment of this version.'),
+    (1, lambda line: line.replace('"format": 1', '"format": 9'),
+     ':1: this is no log of an experiment of this version.'),
+    (1, lambda line: line.replace('"scale"', '"skale"'),
+     ':1: calibration: slide: no setting "skale". Known: scale, zero, deviation, '
+     'scale_deviation'),
+    (2, lambda line: line.replace('duty', 'dutty'),
+     f':2: the columns must be {",".join(COLUMNS)}.'),
+    (5, lambda line: line.replace(',', ';'), ':5: this is no row of telemetry.'),
+    (5, lambda line: line + ',7', ':5: this is no row of telemetry.'),
+])
+def test_damaged_log_is_refused_by_its_line(path, number, change, message):
+    broken(path, number, change)
+    with pytest.raises(UsageError) as error:
+        read_experiment(path)
+    assert str(error.value) == f'{path}{message}'
+
+
+def test_log_without_a_robot_asks_for_one(path):
+    head, _, rest = path.read_text().partition('\n')
+    about = json.loads(head[1:])
+    path.write_text(f'# {json.dumps({**about, "robot": ""})}\n{rest}')
+    with pytest.raises(UsageError) as error:
+        read_experiment(path)
+    assert str(error.value) == f'{path}:1: the log does not hold the robot. Name it.'
+    assert read_experiment(path, 'rig').arm.description.name == 'rig'
+
+
+def test_compare_prints_a_table(path, capsys):
+    assert main(['rig', 'compare', str(path)]) == 0
+    out = capsys.readouterr().out
+    assert 'with the motors on' in out and 'strip/root' in out
+    assert all(len(line) < 100 for line in out.splitlines())
+
+
+def test_compare_says_how_much_is_missing_of_a_log(path, capsys):
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(''.join([*lines[:200], *lines[300:]]))    # at 500 Hz
+    assert main(['rig', 'compare', str(path)]) == 0
+    out = capsys.readouterr().out
+    assert '0.20 s of telemetry are missing while the motors were on.' in out
+    assert all(len(line) < 100 for line in out.splitlines())
+
+
+def test_log_on_a_full_disk_says_so_and_closes(path, tmp_path, arm, readings):
+    log = ExperimentLog(tmp_path / 'full.csv', arm, calibration_of(BridgeSettings(), arm))
+    full = os.open('/dev/full', os.O_WRONLY)
+    os.dup2(full, log._file.fileno())
+    os.close(full)
+    log.put(readings[0])
+    log.close()
+    assert log.failure == f'log file {log.path}: No space left on device'
+
+
+def test_compare_gives_one_json_object_and_a_figure(path, tmp_path, capsys):
+    figure = tmp_path / 'run.png'
+    assert main(['rig', 'compare', str(path), '--json', '--plot', str(figure)]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts['quantities']['slide']['unit'] == 'm' and facts['runs'] == 1
+    assert figure.read_bytes().startswith(b'\x89PNG')
+
+
+def test_compare_reads_the_log_by_another_calibration(path, tmp_path, arm, capsys):
+    file = tmp_path / 'bench.yaml'
+    calibration = calibration_of(BridgeSettings(), arm)
+    write_calibration(file, calibration)
+    assert main(['rig', 'compare', str(path), '--json', '--calibration', str(file)]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert main(['rig', 'compare', str(path), '--json']) == 0
+    assert again == json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize('words, message', [
+    (['nowhere.csv'], 'nowhere.csv: cannot be read: No such file or directory.'),
+    (['LOG', '--plot', 'x.txt'], 'x.txt: a figure ends in one of .png, .pdf, .svg'),
+    (['LOG', '--robot', 'two_link'], 'is no bench: it needs a prismatic joint'),
+])
+def test_compare_says_what_is_wrong_in_one_line(path, words, message, capsys):
+    words = [str(path) if word == 'LOG' else word for word in words]
+    assert main(['rig', 'compare', *words]) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count('\n') == 1
+
+
+def test_compare_of_a_bench_that_never_moved_says_so(tmp_path, arm, capsys):
+    lab = Lab(arm)
+    lab.wait(20)
+    log = ExperimentLog(tmp_path / 'still.csv', arm, calibration_of(BridgeSettings(), arm))
+    for reading in lab.readings:
+        log.put(reading)
+    log.close()
+    assert main(['rig', 'compare', str(log.path)]) == 2
+    assert 'the motors were never on' in capsys.readouterr().err

@@ -1,0 +1,257 @@
+"""The wire under noise, and that the page, the header and the tables are those of the schema."""
+
+import math
+import random
+import re
+import subprocess
+
+import pytest
+import slow_wire
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.host.link import LinkSettings
+from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
+from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
+from flex_robot_sim.rig.wire.cobs import stuff, unstuff
+from flex_robot_sim.rig.wire.frames import STUFFED, FrameReader, encode, wire_length
+from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
+from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
+from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
+
+TELEMETRY = Telemetry(12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED,
+                      0, Fault(0), 513, -0.417)
+
+
+def values(wire):
+    """Strategy for the value of a field: every integer that lies on the wire, by its scale."""
+    if wire.record:
+        return st.lists(messages(wire.record), min_size=wire.count,
+                        max_size=wire.count).map(tuple)
+    if wire.kind == 'bytes':
+        return st.binary(min_size=wire.count, max_size=wire.count)
+    return st.integers(*wire.bounds).map(lambda count: count / wire.per_unit
+                                         if wire.per_unit != 1 else count)
+
+
+def messages(layout):
+    return st.tuples(*(values(wire) for wire in layout.LAYOUT.fields.values())).map(layout._make)
+
+
+any_message = st.sampled_from(list(FRAMES.values())).flatmap(messages)
+sessions, sequences = st.integers(0, 255), st.integers(0, 65535)
+
+
+def reader_for(message):
+    return FrameReader(from_board=protocol.is_from_board(message.ID))
+
+
+@given(st.lists(st.sampled_from([0, 0, 1, 2, 254, 255]), max_size=253).map(bytes))
+def test_stuffing_is_that_of_the_slow_judge_and_comes_off_again(data):
+    assert stuff(data) == slow_wire.stuffed(data) and unstuff(stuff(data)) == data
+    assert 0 not in stuff(data) and len(stuff(data)) == len(data) + 1
+
+
+@pytest.mark.parametrize('data', [b'', b'\x00', b'\x02', b'\x05abc', b'\x02a\x00', b'\xff' * 255])
+def test_what_was_never_stuffed_does_not_come_off(data):
+    assert unstuff(data) is None
+
+
+@given(any_message, sessions, sequences)
+def test_every_message_comes_back_as_it_was_sent(message, session, sequence):
+    data = encode(message, session, sequence)
+    assert len(data) == wire_length(type(message)) and data.count(0) == 2
+    assert reader_for(message).feed(data) == [(session, sequence, message)]
+
+
+@given(any_message, sessions, sequences, st.lists(st.integers(1, 60), max_size=6))
+def test_pieces_of_any_size_give_the_same_frames(message, session, sequence, cuts):
+    data, reader, found = encode(message, session, sequence) * 3, reader_for(message), []
+    for cut in [*cuts, len(data)]:
+        found += reader.feed(data[:cut])
+        data = data[cut:]
+    assert found == [(session, sequence, message)] * 3
+
+
+@given(any_message, sessions, sequences, st.data())
+@settings(max_examples=300)
+def test_a_damaged_frame_is_never_another_one(message, session, sequence, draw):
+    data = bytearray(encode(message, session, sequence))
+    for _ in range(draw.draw(st.integers(1, 4))):
+        at = draw.draw(st.integers(0, len(data) - 1))
+        how = draw.draw(st.sampled_from(['change', 'drop', 'insert']))
+        if how == 'change':
+            data[at] ^= draw.draw(st.integers(1, 255))
+        elif how == 'drop' and len(data) > 1:
+            del data[at]
+        else:
+            data.insert(at, draw.draw(st.integers(0, 255)))
+    # two edits may undo each other, and a zero that goes or comes at an end costs nothing
+    assert all(frame == (session, sequence, message) for frame in reader_for(message).feed(data))
+
+
+@given(any_message, any_message, sessions, sequences, st.data())
+def test_half_a_frame_costs_no_other_one(first, second, session, sequence, draw):
+    data = encode(first, session, sequence)
+    half = data[:draw.draw(st.integers(0, len(data) - 2))]
+    reader = reader_for(second)
+    assert reader.feed(half + encode(second, session, sequence)) == [(session, sequence, second)]
+    assert reader.counts.crc_errors <= 1
+
+
+@given(st.binary(max_size=300).map(lambda noise: noise.replace(b'\0', b'\1')), any_message)
+def test_noise_between_two_frames_costs_neither(noise, message):
+    data, reader = encode(message, 1, 2), reader_for(message)
+    assert reader.feed(data + noise + data) == [(1, 2, message)] * 2
+    assert reader.counts.crc_errors == (1 if noise else 0)
+
+
+def test_a_million_bytes_of_noise_hold_no_frame():
+    noise = random.Random(5)
+    readers = [FrameReader(from_board=True), FrameReader(from_board=False)]
+    for _ in range(1000):
+        data = noise.randbytes(1000)
+        assert [reader.feed(data) for reader in readers] == [[], []]
+    for reader in readers:
+        # a million bytes have 1e6 / 256 zeros within 4 standard deviations (62), and one in 256
+        # of the chunks between them is empty, so that some 15 are no errors
+        assert 3906 - 4 * 62 - 40 < reader.counts.crc_errors < 3906 + 4 * 62
+
+
+def test_an_endless_chunk_takes_no_memory_and_counts_once():
+    reader = FrameReader(from_board=True)
+    for _ in range(1000):
+        reader.feed(b'\x55' * 1000)
+    assert len(reader._tail) <= STUFFED
+    assert reader.feed(b'\0' + encode(TELEMETRY)) == [(0, 0, TELEMETRY)]
+    assert reader.counts.crc_errors == 1
+
+
+def test_noise_of_one_byte_in_a_thousand_is_counted_and_never_taken():
+    noise, reader, sent, taken = random.Random(7), FrameReader(from_board=True), 30000, 0
+    for tick in range(sent):
+        data = bytes(byte if noise.random() > 1e-3 else noise.randrange(256)
+                     for byte in encode(TELEMETRY._replace(time=tick), 1, tick % 65536))
+        for frame in reader.feed(data):
+            assert frame == (1, frame.message.time % 65536,
+                             TELEMETRY._replace(time=frame.message.time))
+            taken += 1
+    # of 43 bytes that must be right, and zeros at both ends of which one is enough: 4.2 % lost
+    assert 0.95 * sent < taken < 0.965 * sent
+
+
+def test_the_own_echo_is_no_frame():
+    reader = FrameReader(from_board=True)
+    assert reader.feed(encode(Arm(), 1, 1)) == [] and reader.counts.unknown_ids == 1
+
+
+def test_a_frame_of_another_length_is_counted_as_such():
+    body = bytes([Time.ID, 0, 0, 0, 1, 2, 3, 4, 5])
+    body += slow_wire.crc32(body).to_bytes(4, 'little')
+    reader = FrameReader(from_board=False)
+    assert reader.feed(b'\0' + slow_wire.stuffed(body) + b'\0') == []
+    assert reader.counts.length_errors == 1
+
+
+def test_a_word_that_is_not_known_stays_a_number():
+    data = encode(Ack(0x20, 77, 1, 99, 1 << 15, 0))
+    answer = FrameReader(from_board=True).feed(data)[0].message
+    assert (answer.result, answer.state, int(answer.faults)) == (77, 99, 1 << 15)
+
+
+@pytest.mark.parametrize(('message', 'problem'), [
+    (Setpoint(Mode.DRIVE, 3.5, 0.0, 50),
+     'Setpoint: duty = 3.5 must be -3.2768 to 3.2767: of the DC motor: -1 to 1 of the supply.'),
+    (Setpoint(Mode.DRIVE, 0.0, math.nan, 50),
+     'Setpoint: step_rate = nan must be -2147483.648 to 2147483.647 steps/s: of the stepper, '
+     'in pulses.'),
+    (Time('soon'), "Time: token = 'soon' must be 0 to 4294967295: comes back in TIME_REPLY."),
+    (protocol.ProfileLoad(0, 9, 0, (protocol.Segment(1000, 0.0, 0.0),) * 9),
+     'must be at most 8 records'),
+    (protocol.HelloAck(1, 0, 0, 0, 0, b'short', 0, 0, 0, 0, 0, 0), 'must be 12 bytes'),
+])
+def test_a_value_that_does_not_fit_is_refused_in_one_line(message, problem):
+    with pytest.raises(UsageError) as caught:
+        encode(message)
+    assert problem in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_every_fault_has_cause_and_remedy_and_every_parameter_a_default_in_range():
+    assert list(FAULTS) == list(Fault)
+    assert list(PARAMETERS) == list(Parameter)
+    assert all(p.least <= p.default <= p.most for p in PARAMETERS.values())
+
+
+def test_only_ARM_arms_and_nothing_but_ESTOP_is_heard_in_every_state_that_moves():
+    arming = {message for (message, _), row in ANSWERS.items() for answer in row.values()
+              if answer.state == State.ARMED}
+    assert arming == {Arm}
+    assert all(row[State.FAULT].state in (None, State.DISARMED) for row in ANSWERS.values())
+    for (message, _), row in ANSWERS.items():
+        assert list(row) == list(STATES)
+        if message.__name__ in ('Estop', 'Disarm'):
+            assert all(a.result == Result.ACCEPTED and not a.conditions for a in row.values())
+
+
+def test_the_schema_crc_depends_on_every_unit(monkeypatch):
+    monkeypatch.setattr(Telemetry.LAYOUT, 'fields', {
+        name: wire._replace(unit='A2') if name == 'current' else wire
+        for name, wire in Telemetry.LAYOUT.fields.items()})
+    assert slow_wire.crc32(protocol.schema_text().encode()) != protocol.SCHEMA_CRC
+
+
+def test_the_header_of_the_firmware_is_that_of_the_schema():
+    # `python3 -m flex_robot_sim.rig.wire.generate` writes it anew
+    assert generate.HEADER.read_text(encoding='utf-8') == c_header.c_header()
+
+
+def test_the_tables_of_the_page_are_those_of_the_schema():
+    page = generate.PAGE.read_text(encoding='utf-8')
+    assert page == protocol_page.filled(page)
+    assert set(protocol_page.TABLES) == {found[2] for found in protocol_page.MARK.finditer(page)}
+
+
+def test_hex_of_the_page_is_that_of_the_slow_judge():
+    page = generate.PAGE.read_text(encoding='utf-8')
+    examples = re.findall(r'```\n((?:[0-9a-f]{2} )+00)\n```\n\n(.*?)<!-- end -->', page, re.DOTALL)
+    assert len(examples) == 3
+    for line, table in examples:
+        cells = re.findall(r'^\| `([0-9a-f ]+)` \|', table, re.M)
+        body, crc = bytes.fromhex(''.join(cells[:-1])), bytes.fromhex(cells[-1])
+        assert crc == slow_wire.crc32(body).to_bytes(4, 'little')
+        assert bytes.fromhex(line) == b'\0' + slow_wire.stuffed(body + crc) + b'\0'
+
+
+def test_page_names_every_fault_with_its_remedy():
+    rows = dict(re.findall(r'^\| \d+ \| `(\w+)` \|.*\| (.*) \|$',
+                           generate.PAGE.read_text(encoding='utf-8').partition('## Faults')[2]
+                           .partition('<!-- end -->')[0], re.M))
+    assert rows == {fault.name: text.remedy for fault, text in FAULTS.items()}
+    assert all(len(remedy.split()) > 3 for remedy in rows.values())
+
+
+def test_page_and_host_wait_alike():
+    page, link = ' '.join(generate.PAGE.read_text(encoding='utf-8').split()), LinkSettings()
+    words = {5: 'five'}
+    assert f'waits for its ACK ({link.ack_timeout * 1000:g} ms), and sends the same bytes again ' \
+        f'if none comes ({words[link.repetitions]} times)' in page
+    watchdog, rate = (CONSTANTS[name][0] for name in ('WATCHDOG_MS', 'CONTROL_RATE_HZ'))
+    assert f'WATCHDOG_MS less one control step, {watchdog - 1000 // rate} ms,' in page
+    assert f'the wrap after {2**32 / 60e6:.1f} minutes' in page
+    assert 5 <= link.time_rate <= 10 and 'Host, 5-10 Hz: what is your clock' in page
+
+
+def test_the_header_compiles_and_its_structs_have_the_lengths_of_the_wire(tmp_path):
+    source = tmp_path / 'lengths.c'
+    source.write_text('#include "protocol_layout.h"\n'
+                      '#define CHECK(name, id, fields, wire) '
+                      '_Static_assert(wire == fields + 11 && FRAME_##name == id, #name);\n'
+                      'FRAMES(CHECK)\n')
+    try:
+        answer = subprocess.run(['gcc', '-std=c11', '-Wall', '-Wextra', '-Werror', '-pedantic',
+                                 '-fsyntax-only', '-I', str(generate.HEADER.parent), str(source)],
+                                capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip('needs gcc')
+    assert answer.returncode == 0, answer.stderr

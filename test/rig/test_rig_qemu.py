@@ -1,0 +1,347 @@
+"""The firmware in QEMU: it boots, answers, repeats itself bit by bit, leaves nothing behind."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from firmware_in_qemu import HELLO, WRAP, needs_qemu
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.rig.board import qemu
+from flex_robot_sim.rig.board.firmware import build
+from flex_robot_sim.rig.board.qemu import QemuMachine, World
+from flex_robot_sim.rig.wire.frames import FrameReader, encode
+from flex_robot_sim.rig.wire.protocol import (
+    MAJOR,
+    SCHEMA_CRC,
+    Ack,
+    Arm,
+    BackEnd,
+    Event,
+    EventKind,
+    Fault,
+    Health,
+    HelloAck,
+    Input,
+    Mode,
+    ResetCause,
+    Result,
+    Setpoint,
+    State,
+    Stream,
+    Telemetry,
+)
+from flex_robot_sim.share import share_folder
+
+pytestmark = needs_qemu
+
+
+@pytest.fixture(scope='module')
+def image():
+    return build()
+
+
+class Bench:
+    """A host that keeps what it hears, and a board whose time goes on by milliseconds."""
+
+    def __init__(self, machine, clock=0):
+        self.machine, self.clock, self.world = machine, clock, World()
+        self.reader = FrameReader(from_board=True)
+        self.frames, self.heard = [], b''
+        self.session = self.sequence = 0
+
+    def step(self, data=b'', milliseconds=1):
+        """Send bytes and let time go on; return the outputs."""
+        for _ in range(milliseconds):
+            self.clock += 1000
+            out = self.machine.step(self.world, self.clock, data)
+            data = b''
+            self.heard += out
+            self.frames += self.reader.feed(out)
+        return self.machine.outputs
+
+    def last(self, kind):
+        """Newest message of a kind."""
+        return next(f.message for f in reversed(self.frames) if isinstance(f.message, kind))
+
+    def hello(self):
+        """Begin a session and return the answer."""
+        self.step(HELLO, 2)
+        self.session = self.frames[-1].session
+        return self.last(HelloAck)
+
+    def set_off(self):
+        """Begin a session, arm, and send one set point for the DC motor."""
+        self.hello()
+        self.command(Stream(1000))
+        self.command(Arm())
+        self.send(Setpoint(Mode.DRIVE, 0.2, 0.0, 100))
+
+    def send(self, message, milliseconds=1):
+        """Send a frame and return the outputs after it."""
+        self.sequence += 1
+        return self.step(encode(message, self.session, self.sequence), milliseconds)
+
+    def command(self, message):
+        """Send a command and return the result."""
+        self.send(message)
+        return self.last(Ack).result
+
+
+@pytest.fixture
+def bench(image):
+    with QemuMachine(image) as machine:
+        yield Bench(machine)
+
+
+def test_mailbox_has_the_layout_that_the_firmware_compiles(tmp_path):
+    words = {
+        'START': 'MAILBOX_START', 'REAL_TIME': 'MAILBOX_REAL_TIME', 'LOCKSTEP': 'MAILBOX_LOCKSTEP',
+        'REBOOT': 'MAILBOX_REBOOT', 'HANG': 'MAILBOX_HANG', 'CRASH': 'MAILBOX_CRASH',
+        'OVERFLOW': 'MAILBOX_OVERFLOW', 'WORLD_AT': 'offsetof(struct mailbox, world)',
+        'RECEIVED_AT': 'offsetof(struct mailbox, world.received)',
+        'PINS_AT': 'offsetof(struct mailbox, world.encoder)',
+        'OUT_AT': 'offsetof(struct mailbox, out)', 'SIZE': 'sizeof(struct mailbox)',
+        'TO_HOST_AT': 'offsetof(struct mailbox, to_host)',
+        'FROM_HOST_AT': 'offsetof(struct mailbox, from_host)',
+    }
+    # the offsets become the lengths of arrays, which the names of the symbols table show
+    source = tmp_path / 'layout.c'
+    source.write_text('#include <stddef.h>\n#include "hal/emulation/mailbox.h"\n' + ''.join(
+        f'const char {name}[1 + {value}] = {{0}};\n' for name, value in words.items()
+        if name != 'START') + 'const unsigned START = MAILBOX_START;\n')
+    program = tmp_path / 'layout.o'
+    subprocess.run(['arm-none-eabi-gcc', '-c', '-I', share_folder() / 'firmware', '-o', program,
+                    source], check=True)
+    said = subprocess.run(['arm-none-eabi-nm', '-S', program], capture_output=True, text=True,
+                          check=True).stdout
+    sizes = {line.split()[3]: int(line.split()[1], 16) - 1 for line in said.splitlines()}
+    del sizes['START']
+    assert sizes == {name: getattr(qemu, name) for name in sizes}
+    header = (share_folder() / 'firmware/hal/emulation/mailbox.h').read_text()
+    assert int(re.search(r'MAILBOX_START (0x\w+)u', header)[1], 16) == qemu.START
+
+
+def test_firmware_boots_and_says_who_it_is(bench):
+    answer = bench.hello()
+    assert answer.back_end == BackEnd.EMULATED_BOARD
+    assert (answer.major, answer.schema_crc, answer.nonce) == (MAJOR, SCHEMA_CRC, 1234)
+    assert answer.reset_cause == ResetCause.POWER
+    boot = next(f.message for f in bench.frames if isinstance(f.message, Event))
+    assert (boot.kind, boot.state, boot.detail) == (
+        EventKind.BOOT, State.DISARMED, ResetCause.POWER)
+
+
+def test_what_enters_the_pins_comes_back_in_telemetry(bench):
+    bench.hello()
+    bench.world = World((70000, -70000), (33000, 32000), -0.417, int(Input.SLIDE_LOWER))
+    for part in range(8):       # counters of 16 bits, so that a count may not jump
+        bench.world = bench.world._replace(encoders=(150 * part, -150 * part))
+        bench.step()
+    assert bench.command(Stream(1000)) == Result.ACCEPTED
+    bench.step()
+    seen = bench.last(Telemetry)
+    assert (seen.slide_counts, seen.turn_counts) == (1050, -1050)
+    assert (seen.adc_root, seen.adc_tip) == (33000, 32000)
+    assert seen.inputs == Input.SLIDE_LOWER
+    assert seen.current == pytest.approx(-0.417)
+    assert seen.time == bench.clock
+
+
+def drive_for_half_a_second(image):
+    with QemuMachine(image) as machine:
+        bench = Bench(machine)
+        bench.hello()
+        bench.command(Stream(500))
+        bench.command(Arm())
+        outputs = []
+        for k in range(50):
+            steps = machine.outputs.steps
+            bench.world = World((40 * k, steps * 3 // 4), (32000 + k, 33000))
+            outputs.append(bench.send(Setpoint(Mode.DRIVE, 0.3, 1600.0, 100), 10))
+        return bench.heard, outputs
+
+
+def test_two_runs_are_equal_bit_by_bit(image):
+    assert drive_for_half_a_second(image) == drive_for_half_a_second(image)
+
+
+def test_outputs_follow_set_points_and_the_ramp(image):
+    _, outputs = drive_for_half_a_second(image)
+    assert all(out.duty == 3000 and out.bridge and out.stepper for out in outputs)
+    # 32,000 steps/s2 make 1600 steps/s in 50 ms, on the way 0.5 * 1600 * 0.05 steps
+    assert [out.step_rate for out in outputs[:6]] == [
+        320_000, 640_000, 960_000, 1_280_000, 1_600_000, 1_600_000]
+    # each step's rate holds until the next: half a millisecond of the rate ahead of the ramp
+    assert outputs[4].steps == pytest.approx(40, abs=2)
+    assert outputs[-1].steps - outputs[9].steps == 1600 * 0.4
+
+
+def test_motors_are_off_100_ms_after_the_last_set_point(bench):
+    bench.set_off()
+    taken = bench.clock
+    while bench.step().bridge:
+        assert bench.clock - taken < 100_000
+    assert bench.last(Telemetry).faults == Fault.WATCHDOG
+    assert not bench.step(milliseconds=200).bridge
+
+
+def test_clock_wraps_without_a_jump(image):
+    start = WRAP - 50_000
+    with QemuMachine(image, clock=start) as machine:
+        bench = Bench(machine, start)
+        bench.hello()
+        bench.command(Stream(500))
+        bench.step(milliseconds=100)
+        times = [f.message.time for f in bench.frames if isinstance(f.message, Telemetry)]
+        assert min(times) < 50_000 and max(times) > WRAP - 50_000
+        assert {(b - a) % WRAP for a, b in zip(times, times[1:])} == {2000}
+
+
+@pytest.mark.parametrize('fault, cause', [
+    ('reboot', ResetCause.PIN), ('hang', ResetCause.INDEPENDENT_WATCHDOG),
+    ('crash', ResetCause.SOFTWARE), ('overflow', ResetCause.SOFTWARE)])
+def test_reset_in_motion_ends_disarmed_and_says_why(bench, fault, cause):
+    bench.hello()
+    bench.command(Arm())
+    assert bench.send(Setpoint(Mode.DRIVE, 0.3, 1600.0, 100), 5).bridge
+    if fault == 'reboot':
+        bench.machine.reboot(bench.clock, 2, cause)
+    else:
+        getattr(bench.machine, fault)(bench.clock)
+    out = bench.machine.outputs
+    assert (out.bridge, out.stepper, out.duty, out.step_rate, out.steps) == (False, False, 0, 0, 0)
+    assert bench.hello().reset_cause == cause
+    assert bench.last(Event).state == State.DISARMED
+    # the session of before is gone
+    bench.session = (bench.session + 1) % 256
+    assert bench.command(Arm()) == Result.WRONG_SESSION
+
+
+def test_time_that_jumps_beyond_the_watchdog_resets_the_processor(bench):
+    bench.hello()
+    bench.clock += 60_000
+    bench.step()
+    assert bench.machine.boots == 2
+    assert bench.hello().reset_cause == ResetCause.INDEPENDENT_WATCHDOG
+
+
+@pytest.mark.parametrize('late, faults', [(4900, Fault(0)), (5100, Fault.LATE)])
+def test_step_that_starts_too_late_stops_the_motors(bench, late, faults):
+    bench.set_off()
+    bench.clock += late             # the step that is due comes so much later [us]
+    bench.step()
+    assert bench.machine.outputs.bridge == (not faults)
+    assert bench.last(Telemetry).faults == faults
+
+
+def test_watchdog_goes_by_the_clock_and_not_by_steps(bench):
+    bench.set_off()
+    taken = bench.clock
+    while bench.step().bridge:
+        bench.clock += 3000         # three steps in four are missed [us]
+        assert bench.clock - taken < 200_000
+    # steps start 1, 5, 9 ... ms after the set point: the first of them beyond 99 ms
+    assert bench.clock - taken == 101_000
+    assert bench.last(Telemetry).faults == Fault.WATCHDOG
+
+
+def test_late_step_without_motion_is_no_fault(bench):
+    bench.hello()
+    bench.command(Stream(1000))
+    bench.clock += 20_000
+    bench.step()
+    bench.step(milliseconds=100)
+    assert bench.last(Telemetry).faults == Fault(0)
+    assert bench.last(Health).late_steps == 1
+
+
+def test_flood_leaves_the_board_in_order(bench):
+    bench.hello()
+    bench.step(b'\x55' * 4096)
+    bench.step(b'\0', 100)
+    assert bench.last(Health).crc_errors == 1
+    assert bench.command(Stream(0)) == Result.ACCEPTED
+
+
+def test_bytes_that_find_no_room_are_lost_and_counted(bench):
+    bench.hello()
+    refused = encode(Arm(), bench.session, 7)   # 16 of them are handled in a step
+    count = 4096 // len(refused)
+    for _ in range(2):
+        bench.step(refused * count)
+    bench.step(milliseconds=100)
+    handled = 3 * 16 * len(refused)
+    lost = bench.last(Health).overruns
+    assert 2 * count * len(refused) - 4096 - handled <= lost <= 2 * count * len(refused) - 4096
+
+
+def test_more_bytes_than_a_step_can_take_are_refused(bench):
+    with pytest.raises(FlexRobotSimError) as raised:
+        bench.step(bytes(5000))
+    assert str(raised.value) == 'data = 5000 bytes must be at most 4096 in a step'
+
+
+def still_runs(process_id):
+    # a process that has ended and waits for its parent is over
+    with contextlib.suppress(OSError):
+        state = Path(f'/proc/{process_id}/stat').read_text().rpartition(')')[2].split()[0]
+        return state != 'Z'
+    return False
+
+
+def children_of(process_id):
+    path = Path(f'/proc/{process_id}/task/{process_id}/children')
+    return [int(word) for word in path.read_text().split()]
+
+
+def test_killed_host_leaves_no_qemu_behind(image):
+    code = ('import sys\nfrom flex_robot_sim.rig.board.qemu import QemuMachine\n'
+            'machine = QemuMachine(sys.argv[1])\nprint(machine._process.pid, flush=True)\n'
+            'sys.stdin.read()')
+    host = subprocess.Popen([sys.executable, '-c', code, str(image)], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True)
+    supervisor = int(host.stdout.readline())
+    family = [supervisor, *children_of(supervisor)]
+    assert len(family) == 3         # the supervisor, QEMU, and what watches the host
+    host.send_signal(signal.SIGKILL)
+    host.wait()
+    host.stdin.close()
+    host.stdout.close()
+    deadline = time.monotonic() + 10
+    while any(map(still_runs, family)):
+        assert time.monotonic() < deadline, 'QEMU outlives its host'
+        time.sleep(0.01)
+
+
+def test_qemu_that_dies_is_one_line(bench):
+    qemu_id = next(child for child in children_of(bench.machine._process.pid)
+                   if 'qemu' in Path(f'/proc/{child}/cmdline').read_text().split('\0')[0])
+    os.kill(qemu_id, signal.SIGKILL)
+    with pytest.raises(FlexRobotSimError, match='^QEMU has failed: [^\n]+$'):
+        bench.step(milliseconds=5)
+
+
+def test_image_that_qemu_cannot_load_is_one_line(image, tmp_path):
+    broken = tmp_path / 'broken.elf'
+    # a right file for this reader, and another processor for QEMU
+    data = bytearray(Path(image).read_bytes())
+    data[18:20] = b'\x03\x00'
+    broken.write_bytes(data)
+    with pytest.raises(FlexRobotSimError, match='^QEMU has failed: [^\n]+$'):
+        QemuMachine(broken)
+
+
+def test_missing_qemu_is_one_line_that_says_what_to_install(monkeypatch):
+    monkeypatch.setenv('PATH', '')
+    with pytest.raises(FlexRobotSimError) as raised:
+        QemuMachine()
+    assert str(raised.value) == (
+        'qemu-system-arm cannot be found. Install it (Debian, Ubuntu: sudo apt install '
+        '--no-install-recommends qemu-system-arm).')

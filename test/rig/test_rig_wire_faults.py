@@ -1,0 +1,262 @@
+"""The pseudo terminal that stands for a port, and the damage that a wire does."""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.rig.board.pty_port import PtyPort, default_link
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.host.port import Port
+from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
+
+ALL_BYTES = bytes(range(256)) * 3
+
+
+@pytest.fixture
+def port(tmp_path):
+    with PtyPort(tmp_path / 'rig') as port:
+        yield port
+
+
+def open_host(port):
+    return os.open(port.link, os.O_RDWR | os.O_NOCTTY)
+
+
+def read_all(host, count, seconds=5.0):
+    """Bytes from the port until there are `count`, or the time is over."""
+    data, end = b'', time.monotonic() + seconds
+    while len(data) < count and select.select([host], [], [], max(0, end - time.monotonic()))[0]:
+        data += os.read(host, 4096)
+    return data
+
+
+def wait_for(port, count, seconds=5.0):
+    data, end = b'', time.monotonic() + seconds
+    while len(data) < count and time.monotonic() < end:
+        port.wait(0.1)
+        data += port.read()
+    return data
+
+
+def test_every_byte_passes_unchanged_both_ways_before_the_host_sets_anything(port):
+    host = open_host(port)
+    os.write(host, ALL_BYTES)
+    assert wait_for(port, len(ALL_BYTES)) == ALL_BYTES
+    port.write(ALL_BYTES)
+    assert read_all(host, len(ALL_BYTES)) == ALL_BYTES
+    os.close(host)
+
+
+def test_nothing_comes_back_as_an_echo(port):
+    port.write(b'hello\r\n')
+    host = open_host(port)
+    assert read_all(host, 7) == b'hello\r\n'
+    assert port.read() == b''
+    os.close(host)
+
+
+def test_host_that_comes_and_goes_leaves_the_port_usable(port):
+    for _ in range(3):
+        host = open_host(port)
+        os.write(host, b'x')
+        assert wait_for(port, 1) == b'x'
+        os.close(host)
+        assert port.read() == b''
+        port.write(b'y')
+
+
+def test_unread_port_never_blocks_and_keeps_the_newest(port):
+    for k in range(3000):
+        port.write(b'%08d' % k)
+    assert port.overflows > 0
+    host = open_host(port)
+    data = read_all(host, 24000, seconds=0.2)
+    assert data.endswith(b'%08d' % 2999)
+    assert len(data) < 24000
+    os.close(host)
+
+
+def test_pulled_plug_is_an_error_for_the_host_and_the_name_comes_back(port):
+    host = open_host(port)
+    port.unplug()
+    assert not os.path.lexists(port.link)
+    with pytest.raises(OSError):
+        while True:             # what was sent before may still be read
+            if not os.read(host, 100):
+                raise OSError('end of file')
+    with pytest.raises((OSError, termios.error)):
+        termios.tcflush(host, termios.TCIFLUSH)
+    os.close(host)
+    port.write(b'lost')
+    assert port.read() == b''
+    port.plug()
+    host = open_host(port)
+    port.write(b'again')
+    assert read_all(host, 5) == b'again'
+    os.close(host)
+
+
+def test_second_emulator_with_the_same_name_is_refused_in_one_line(port):
+    with pytest.raises(UsageError) as caught:
+        PtyPort(port.link)
+    assert str(caught.value) == (f'{port.link} belongs to an emulator that runs, process '
+                                 f'{os.getpid()}. Stop it, or give another --link.')
+
+
+def test_link_of_a_killed_emulator_is_taken_over(tmp_path):
+    code = ('import sys, time; from flex_robot_sim.rig.board.pty_port import PtyPort; '
+            'PtyPort(sys.argv[1]); print("open", flush=True); time.sleep(100)')
+    with subprocess.Popen([sys.executable, '-c', code, tmp_path / 'rig'],
+                          stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b'open\n'
+        other.kill()
+    assert os.path.lexists(tmp_path / 'rig')
+    with PtyPort(tmp_path / 'rig') as port:
+        assert os.path.exists(port.link)
+    assert not os.path.lexists(tmp_path / 'rig')
+
+
+def test_file_in_the_place_of_the_link_is_left_alone(tmp_path):
+    (tmp_path / 'rig').write_text('mine')
+    with pytest.raises(UsageError, match='is there and is no link to a terminal'):
+        PtyPort(tmp_path / 'rig')
+    assert (tmp_path / 'rig').read_text() == 'mine'
+
+
+def test_link_lies_in_the_runtime_folder_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv('XDG_RUNTIME_DIR', str(tmp_path))
+    assert default_link() == tmp_path / 'flex_robot_sim' / 'rig'
+    monkeypatch.delenv('XDG_RUNTIME_DIR')
+    assert str(os.getuid()) in str(default_link())
+
+
+def test_good_wire_changes_nothing():
+    assert BadWire().passed(ALL_BYTES) == ALL_BYTES
+
+
+@pytest.mark.parametrize('kind', ['noise', 'drop', 'insert'])
+def test_bad_wire_is_as_bad_as_it_is_told(kind):
+    wire = BadWire(seed=1)
+    wire.faults = WireFaults(**{kind: 1e-2})
+    data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8).tobytes()
+    out = wire.passed(data)
+    assert wire.damaged == pytest.approx(2000, abs=5 * 45)      # five deviations of a count
+    assert len(out) - len(data) == {'noise': 0, 'drop': -1, 'insert': 1}[kind] * wire.damaged
+    if kind == 'noise':
+        assert sum(a != b for a, b in zip(data, out)) == wire.damaged
+
+
+def test_half_a_piece_is_its_first_half():
+    wire = BadWire()
+    wire.faults = WireFaults(half=1.0)
+    assert wire.passed(b'abcdef') == b'abc'
+
+
+def test_same_seed_gives_the_same_damage():
+    outs = []
+    for _ in range(2):
+        wire = BadWire(seed=7)
+        wire.faults = WireFaults(noise=0.1, drop=0.1, insert=0.1, half=0.1)
+        outs.append([wire.passed(ALL_BYTES) for _ in range(5)])
+    assert outs[0] == outs[1]
+
+
+def test_negative_probability_is_refused():
+    with pytest.raises(SettingError, match='noise = -0.1 must be >= 0.0'):
+        WireFaults(noise=-0.1)
+
+
+def test_what_lies_in_the_place_of_the_lock_stays_as_it_is(tmp_path):
+    lock = tmp_path / 'rig.lock'
+    lock.write_text('my diary')
+    message = f'{lock} is there and is no lock of an emulator of yours. Give another --link.'
+    with pytest.raises(UsageError) as caught:
+        PtyPort(tmp_path / 'rig')
+    assert str(caught.value) == message and lock.read_text() == 'my diary'
+    lock.rename(tmp_path / 'diary')
+    lock.symlink_to(tmp_path / 'diary')
+    with pytest.raises(UsageError) as caught:
+        PtyPort(tmp_path / 'rig')
+    assert str(caught.value) == f'{lock} cannot be made: it is a link. Give another --link.'
+    lock.unlink()
+    lock.hardlink_to(tmp_path / 'diary')
+    with pytest.raises(UsageError, match='is no lock of an emulator of yours'):
+        PtyPort(tmp_path / 'rig')
+    lock.unlink()
+    os.mkfifo(lock)
+    with pytest.raises(UsageError, match='is no lock of an emulator of yours'):
+        PtyPort(tmp_path / 'rig')
+    assert (tmp_path / 'diary').read_text() == 'my diary'
+
+
+def test_a_link_to_something_else_is_left_alone(tmp_path):
+    (tmp_path / 'diary').write_text('mine')
+    (tmp_path / 'rig').symlink_to(tmp_path / 'diary')
+    with pytest.raises(UsageError, match='is there and is no link to a terminal'):
+        PtyPort(tmp_path / 'rig')
+    assert os.readlink(tmp_path / 'rig') == str(tmp_path / 'diary')
+
+
+# run by a user without rights: opens an emulated port under a name, and says what becomes of it
+AS_NOBODY = """
+import os, sys
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.host.port import Port
+from flex_robot_sim.rig.board.pty_port import PtyPort
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    with PtyPort(sys.argv[1]) as port:
+        Port(sys.argv[1], print).close()
+        print('open', oct(os.stat(sys.argv[1]).st_mode & 0o007))
+except (UsageError, RigError) as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can be another user')
+@pytest.mark.parametrize('mode, left, expected', [
+    (0o1777, None, 'open 0o0'),
+    (0o1777, 'link', '{} belongs to another user. Give another --link.'),
+    (0o1777, 'lock', '{}.lock cannot be made: Permission denied. Give another --link.'),
+    (0o777, None, 'others may replace what is in {parent}. Give another --link.'),
+], ids=['a shared folder', 'a link of somebody', 'a lock of somebody', 'a folder open to all'])
+def test_an_ordinary_user_has_a_port_in_a_shared_folder_and_takes_nobodys(mode, left, expected):
+    with tempfile.TemporaryDirectory(dir='/tmp') as folder:
+        os.chmod(folder, mode)
+        name = Path(folder) / 'rig'
+        if left == 'link':
+            name.symlink_to('/dev/pts/0')
+        elif left == 'lock':
+            name.with_name('rig.lock').touch(mode=0o600)
+        result = subprocess.run([sys.executable, '-c', AS_NOBODY, name], capture_output=True,
+                                text=True)
+        assert result.stdout == expected.format(name, parent=folder) + '\n', result.stderr
+        assert os.path.lexists(name) == (left == 'link')
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason='only root can be another user')
+def test_a_port_is_not_opened_by_a_link_that_somebody_left_in_a_shared_folder():
+    with tempfile.TemporaryDirectory(dir='/tmp') as folder:
+        os.chmod(folder, 0o1777)
+        name = Path(folder) / 'rig'
+        master, slave = os.openpty()
+        name.symlink_to(os.ttyname(slave))
+        os.chown(name, 12345, 12345, follow_symlinks=False)
+        with pytest.raises(RigError) as caught:
+            Port(str(name), print)
+        # where the kernel forbids it already, it does so in its own words
+        assert str(caught.value) == (
+            f'{name}: this link is of another user, 12345, in a folder where everybody may leave '
+            'one. Give the name of the device.')
+        os.close(master)
+        os.close(slave)

@@ -1,0 +1,157 @@
+"""What drives do: limits, prescribed motions, moving targets, springs; and questions meanwhile."""
+
+import threading
+
+import numpy as np
+import pytest
+from arms import beam, flexibility, joint, link, robot
+
+import flex_robot_sim as frs
+from flex_robot_sim import read_description
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.simulation import Simulation
+
+INERTIA = 1 / 6 + 2 * 0.25      # of the link of arms.py about the hinge                [kg m2]
+
+
+def message(kind, function, *arguments):
+    with pytest.raises(kind) as caught:
+        function(*arguments)
+    return str(caught.value)
+
+
+LIMIT = '<limit lower="-9" upper="9" effort="10" velocity="2"/>'
+
+
+def hinge(flexible='', kind='revolute', gravity=(0.0, 0.0, 0.0), **settings):
+    arm = build_arm(read_description(robot(
+        joint(kind=kind, inside=f'<axis xyz="0 1 0"/>{LIMIT}'), link(),
+        *([flexibility(flexible)] if flexible else []))), gravity=gravity)
+    return Simulation(arm, SimulationSettings(**settings))
+
+
+def test_a_servo_keeps_to_the_limits_of_its_joint_if_asked():
+    simulation = hinge(drive_limits=True)
+    simulation.hold([5.0], 1e5, 10.0)
+    simulation.advance_to(0.1)
+    assert simulation.mean_effort == pytest.approx([10.0])
+    assert simulation.velocity == pytest.approx([10.0 * 0.1 / INERTIA], rel=1e-9)
+    simulation.advance_to(0.5)
+    # where it has ceased to push
+    assert 2.0 < simulation.velocity[0] < 2.0 * 1.02 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
+def test_a_prescribed_motion_is_made_and_its_effort_is_that_of_the_inverse_dynamics(scheme):
+    simulation = hinge(gravity=(0.0, 0.0, -9.81), scheme=scheme)
+    simulation.prescribe('hinge', lambda t: (0.4 * np.sin(3 * t), 1.2 * np.cos(3 * t)))
+    for _ in range(20):
+        simulation.step(25)
+        t = simulation.time
+        assert simulation.position == pytest.approx([0.4 * np.sin(3 * t)], abs=1e-12)
+        assert simulation.velocity == pytest.approx([1.2 * np.cos(3 * t)], abs=1e-12)
+        middle = t - 5e-4
+        expected = (-INERTIA * 3.6 * np.sin(3 * middle)
+                    - 2 * 9.81 * 0.5 * np.cos(0.4 * np.sin(3 * middle)))
+        # a step has one acceleration; explicit schemes tell the effort at an edge of the step
+        assert simulation.mean_effort == pytest.approx([expected], abs=1e-3 if scheme ==
+                                                       'implicit_midpoint' else 2e-2)
+    simulation.prescribe('hinge')
+    speed = simulation.velocity
+    simulation.step()
+    assert simulation.velocity == pytest.approx(speed, abs=0.05)
+
+
+def test_a_recorded_motion_of_the_motor_side_swings_the_link_behind_its_gear():
+    flexible = '<joint name="hinge" stiffness="200" rotor_inertia="0.01"/>'
+    simulation = hinge(flexible)
+    times = np.linspace(0.0, 1.0, 21)
+    simulation.prescribe('hinge', (times, 0.3 * (1 - np.cos(np.pi * times)) / 2))
+    simulation.advance_to(1.0)
+    work = simulation.energy().work
+    simulation.advance_to(3.0)
+    assert simulation.motor_position == pytest.approx([0.3], abs=1e-12)
+    assert simulation.energy().work == pytest.approx(work, abs=1e-12)   # a drive at rest does none
+    assert abs(simulation.energy().balance) < 1e-4 * work       # the spline is left at every step
+    swing = []
+    for _ in range(400):
+        simulation.step()
+        swing.append(simulation.position[0] - 0.3)
+    turns = np.flatnonzero(np.diff(np.sign(swing)))
+    period = 2e-3 * np.diff(turns).mean()
+    assert 2 * np.pi / period == pytest.approx(np.sqrt(200 / INERTIA), rel=0.02)
+
+
+def test_a_motion_that_is_none_is_refused():
+    simulation = hinge()
+    for motion in ([1.0, 2.0], ([0.0, 0.0], [1.0, 2.0]), ([0.0, 1.0], [1.0, np.nan]), 3):
+        assert message(SettingError, simulation.prescribe, 'hinge', motion) == (
+            'the motion of "hinge" must be a function of time or a pair of arrays of one length: '
+            'times that rise [s], positions [rad or m]')
+    assert message(SettingError, simulation.prescribe, 'hinge', lambda t: np.nan) == (
+        'the motion of "hinge" at 0 s must be a finite position [rad or m] and velocity [rad/s or '
+        'm/s]')
+    assert message(SettingError, simulation.prescribe, 'knee', None) == (
+        'no joint "knee" moves. Known: hinge')
+
+
+def test_a_servo_damps_against_the_rate_of_its_target():
+    simulation = hinge()
+    simulation.set_state(velocity=[0.7])
+    for _ in range(500):
+        simulation.hold([0.7 * simulation.time], 50.0, 20.0, [0.7])
+        simulation.step()
+    # it started on the moving target; the target stands during a step, and the middle of it counts
+    assert simulation.position == pytest.approx([0.7 * simulation.time], abs=0.7 * 1e-3)
+    assert simulation.velocity == pytest.approx([0.7], abs=1e-3)
+
+
+def test_a_spring_across_a_joint_swings_it_without_a_motor():
+    simulation = hinge('<joint name="hinge" spring_stiffness="30" spring_reference="0.2"/>')
+    simulation.set_state([0.5])
+    simulation.advance_to(1.0)
+    rate = np.sqrt(30 / INERTIA)
+    assert simulation.position == pytest.approx([0.2 + 0.3 * np.cos(rate)], abs=1e-5)
+    assert simulation.energy().strain + simulation.energy().kinetic == pytest.approx(1.35)
+    frequency, = frs.frequencies(simulation.arm, joints='free')
+    assert frequency == pytest.approx(rate / (2 * np.pi), rel=1e-9)
+
+
+def test_a_payload_that_makes_the_step_too_long_is_refused_and_leaves_things_as_they_were():
+    light = ('<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0"/>')
+    arm = build_arm(read_description(robot(joint(), link(), flexibility(beam(light)))))
+    simulation = Simulation(arm, SimulationSettings(scheme='rk4', time_step=2e-3))
+    simulation.hold([0.0], 2e4, 0.0)
+    energy = simulation.energy()
+    simulation.set_payload('arm', 2.0)
+    with pytest.raises(SettingError, match='too long for rk4'):
+        simulation.hold([0.0], 2e8, 0.0)
+    simulation.set_payload('arm', 0.0)
+    assert simulation.energy().kinetic == energy.kinetic
+
+
+def test_whoever_asks_while_the_arm_moves_changes_nothing():
+    def swung(ask):
+        simulation = Simulation(frs.load('two_link'))
+        simulation.set_state([0.3, -0.4, 0.8])
+        end, asked = threading.Event(), []
+
+        def questions():
+            while not end.is_set():
+                asked.append((simulation.pose('tool'), simulation.energy(),
+                              simulation.jacobian('tool'), simulation.wrench('elbow'),
+                              simulation.twist('tool')))
+
+        asker = threading.Thread(target=questions)
+        if ask:
+            asker.start()
+        simulation.step(20000)
+        end.set()
+        if ask:
+            asker.join()
+            assert asked
+        return simulation.coordinates
+
+    np.testing.assert_array_equal(swung(True), swung(False))

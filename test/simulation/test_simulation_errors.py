@@ -1,0 +1,128 @@
+"""Careless callers of a simulation, and states that are lost."""
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from moving_arms import BEAM, LEVEL, clamped_arm, swinging_arm
+
+from flex_robot_sim import read_description
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.simulation import Simulation
+
+
+@pytest.fixture(name='simulation')
+def swinging():
+    """Return a Simulation of two flexible links and a tool, at rest."""
+    return Simulation(swinging_arm())
+
+
+def message(error, function, *arguments, **named):
+    """Return the message of the error in which a call ends."""
+    with pytest.raises(error) as caught:
+        function(*arguments, **named)
+    return str(caught.value)
+
+
+WAIST_ELBOW = 'must be 2 finite numbers, in this order: waist, elbow'
+PAYLOAD = ('payload of "tool" needs a mass >= 0 [kg], a centre (3,) [m] and an inertia (3, 3) '
+           '[kg m2], symmetric and not negative, all finite')
+PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] of three finite '
+          'numbers each')
+
+
+@pytest.mark.parametrize('call, expected', [
+    (lambda s: s.step(0), 'steps = 0 must be a whole number > 0'),
+    (lambda s: s.step(-3), 'steps = -3 must be a whole number > 0'),
+    (lambda s: s.step(2.5), 'steps = 2.5 must be a whole number > 0'),
+    (lambda s: s.advance_to(float('nan')), 'time = nan must be finite [s]'),
+    (lambda s: s.advance_to(float('inf')), 'time = inf must be finite [s]'),
+    (lambda s: s.advance_to(-1.0), 'time = -1.0 is over: it is 0 s by now'),
+    (lambda s: setattr(s, 'effort', [1.0]), f'effort {WAIST_ELBOW}'),
+    (lambda s: setattr(s, 'effort', [1.0, float('inf')]), f'effort {WAIST_ELBOW}'),
+    (lambda s: setattr(s, 'effort', 'much'), f'effort {WAIST_ELBOW}'),
+    (lambda s: s.set_state([1.0]), f'position {WAIST_ELBOW}'),
+    (lambda s: s.set_state(velocity=[1.0, float('nan')]), f'velocity {WAIST_ELBOW}'),
+    (lambda s: s.set_state([0.0, 0.0], coordinates=np.zeros(6)),
+     'position and coordinates say the same: give one of them'),
+    (lambda s: s.set_state(velocity=[0.0, 0.0], rates=np.zeros(6)),
+     'velocity and rates say the same: give one of them'),
+    (lambda s: s.set_state(coordinates=np.zeros(5)),
+     'coordinates must be 6 finite numbers, in this order: waist, elbow, arm/bending_y_1, '
+     'arm/bending_z_1, forearm/bending_y_1, forearm/bending_z_1'),
+    (lambda s: s.hold([1.0], 1.0, 1.0), f'target {WAIST_ELBOW}'),
+    (lambda s: s.hold([1.0, 2.0], [1.0], 1.0), f'stiffness {WAIST_ELBOW}'),
+    (lambda s: s.hold([1.0, 2.0], 1.0, float('nan')), f'damping {WAIST_ELBOW}'),
+    (lambda s: s.hold([1.0, 2.0], -1.0, 0.0),
+     'stiffness and damping of a servo must be >= 0'),
+    (lambda s: s.push('hand', (1.0, 0.0, 0.0)),
+     'no link "hand" to push at. Known: base, arm, forearm, tool'),
+    (lambda s: s.push('tool', (1.0, 0.0)), PUSHED),
+    (lambda s: s.push('tool', (1.0, 0.0, float('nan'))), PUSHED),
+    (lambda s: s.set_payload('hand', 1.0), 'no link "hand". Known: base, arm, forearm, tool'),
+    (lambda s: s.set_payload('base', 1.0),
+     'link "base" is fixed to the base and carries no payload'),
+    (lambda s: s.set_payload('tool', -1.0), PAYLOAD),
+    (lambda s: s.set_payload('tool', float('nan')), PAYLOAD),
+    (lambda s: s.set_payload('tool', 1.0, (0.0, 0.0)), PAYLOAD),
+    (lambda s: s.set_payload('tool', 1.0, inertia=np.ones(9)), PAYLOAD),
+    (lambda s: s.set_payload('tool', 1.0, inertia=-np.eye(3)), PAYLOAD),
+    (lambda s: s.set_payload('tool', 1.0, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), PAYLOAD),
+    (lambda s: s.pose('hand'), 'no link "hand". Known: base, arm, forearm, tool'),
+    (lambda s: s.wrench('wrist'), 'no joint "wrist" carries a body. Known: waist, elbow, mount'),
+    (lambda s: s.deflection['tool'], 'no flexible link "tool". Known: arm, forearm'),
+])
+def test_a_useless_argument_is_refused_and_nothing_changes(simulation, call, expected):
+    assert message(SettingError, call, simulation) == expected
+    fresh = Simulation(swinging_arm())
+    for run in (simulation, fresh):
+        run.step(20)
+    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+    assert simulation.energy() == fresh.energy()
+
+
+def test_an_effort_that_is_not_finite_is_refused(simulation):
+    simulation.effort[1] = np.nan
+    assert message(SettingError, simulation.step) == f'effort {WAIST_ELBOW}'
+
+
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
+def test_a_lost_state_leaves_the_last_good_one(scheme):
+    simulation = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
+    simulation.set_state(velocity=[1.0, 0.0])
+    simulation.step(100)
+    coordinates, rates, energy = simulation.coordinates, simulation.rates, simulation.energy()
+    simulation.effort = [1e200, 0.0]
+    assert message(SimulationError, simulation.step, 50) == (
+        'the state is not finite after 0.1 s; the last good one is kept. Take a shorter time_step '
+        'or smaller efforts')
+    assert simulation.time == pytest.approx(0.1)
+    np.testing.assert_array_equal(simulation.coordinates, coordinates)
+    np.testing.assert_array_equal(simulation.rates, rates)
+    assert simulation.energy() == energy
+    # and from there it goes on as if nothing had been
+    simulation.effort = [0.0, 0.0]
+    simulation.step(50)
+    fresh = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
+    fresh.set_state(coordinates=coordinates, rates=rates)
+    fresh.step(50)
+    np.testing.assert_array_equal(simulation.coordinates, fresh.coordinates)
+
+
+def test_an_arm_without_joints():
+    assert message(SettingError, Simulation, build_arm(read_description(robot()))) == (
+        'the arm has no coordinates: it has nothing to simulate')
+    simulation = Simulation(clamped_arm(BEAM + LEVEL, gravity=(0.0, -1.0, 0.0)))
+    simulation.step(100)
+    assert simulation.position.size == simulation.effort.size == 0
+    assert simulation.deflection['arm'][1] < 0
+
+
+def test_what_moves_no_mass_is_refused():
+    text = robot(joint('shoulder', child='cuff'), '<link name="cuff"/>',
+                 joint('twist', parent='cuff'), link())
+    expected = ('" moves no mass. Give what it moves an inertia, or leave it out of the '
+                'description')
+    found = message(SettingError, Simulation, build_arm(read_description(text)))
+    assert found in (f'"shoulder{expected}', f'"twist{expected}')

@@ -1,0 +1,114 @@
+"""
+What a stranger at another address can do; run as a program, in a network namespace of its own.
+
+    python stranger.py take_part SECONDS        as a node: listens, commands, arms
+    python stranger.py capture SECONDS          what goes through the loopback device, as it goes
+    python stranger.py replay ADDRESS           send that again, to the address and its loopback
+    python stranger.py scan ADDRESS             knock at all ports
+
+The first and the last print what they have found, as JSON; packets go through standard output and
+input.
+"""
+
+import base64
+import errno
+import json
+import os
+import socket
+import sys
+import time
+
+UDP, ETHERNET, IP_HEADER, UDP_HEADER = 17, 14, 20, 8
+ALL = 0x0003            # ETH_P_ALL
+PORTS, SILENCE, ENOUGH = 65536, 0.2, 100     # SILENCE: waited for an answer                [s]
+
+
+def take_part(seconds):
+    """Look for /sim/dynamics and /rig/bridge, and try to move them."""
+    import rclpy
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool
+
+    rclpy.init()
+    node = rclpy.create_node('stranger')
+    heard, answers = [], []
+    node.create_subscription(JointState, '/sim/joint_states', heard.append, 10)
+    publisher = node.create_publisher(JointState, '/sim/joint_commands', 10)
+    client = node.create_client(SetBool, '/rig/bridge/enable')
+    end, asked, has_all = time.monotonic() + float(seconds), None, False
+    while time.monotonic() < end:
+        if not has_all and heard and answers and publisher.get_subscription_count():
+            has_all, end = True, time.monotonic() + 1.0     # some more commands
+        # an unknown joint: it is refused with a line, so that nobody has to look at the arm
+        publisher.publish(JointState(name=['of_a_stranger'], effort=[1.0]))
+        if client.service_is_ready() and (asked is None or time.monotonic() > asked + 2.0):
+            asked = time.monotonic()
+            client.call_async(SetBool.Request(data=True)).add_done_callback(
+                lambda future: answers.append(future.result()))
+        rclpy.spin_once(node, timeout_sec=0.05)
+    print(json.dumps({
+        'nodes': sorted(set(node.get_node_names()) - {'stranger'}), 'heard': bool(heard),
+        'armed': [answer.success for answer in answers],
+        'said': [answer.message for answer in answers]}))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def capture(seconds):
+    """Print the datagrams that go through the loopback device: port and contents, line by line."""
+    seen, end = set(), time.monotonic() + float(seconds)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as wire:
+        wire.bind(('lo', 0))
+        wire.settimeout(0.1)
+        while time.monotonic() < end:
+            try:
+                frame = wire.recv(65536)[ETHERNET:]
+            except TimeoutError:
+                continue
+            if len(frame) > IP_HEADER and frame[9] == UDP:
+                port = int.from_bytes(frame[IP_HEADER + 2:IP_HEADER + 4], 'big')
+                seen.add((port, frame[IP_HEADER + UDP_HEADER:]))
+    for port, data in seen:
+        print(port, base64.b64encode(data).decode())
+
+
+def replay(address):
+    """Send datagrams to an address, and to 127.0.0.1 as if it were behind that address."""
+    packets = [line.split() for line in sys.stdin]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+        for target in (address, '127.0.0.1'):
+            for port, text in packets:
+                try:
+                    wire.sendto(base64.b64decode(text), (target, int(port)))
+                except OSError:         # the kernel sees no way
+                    continue
+    print(len(packets))
+
+
+def scan(address):
+    """Print the ports of an address that do not say that nobody is there: {kind: [ports]}."""
+    found = {'tcp': [], 'udp': []}
+    for port in range(1, PORTS):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as wire:
+            wire.settimeout(SILENCE)
+            if wire.connect_ex((address, port)) != errno.ECONNREFUSED:
+                found['tcp'].append(port)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+            wire.settimeout(SILENCE)
+            wire.connect((address, port))
+            try:
+                wire.send(b'RTPS')      # a datagram that comes to a closed port is sent back
+                wire.recv(1)
+            except ConnectionRefusedError:
+                continue
+            except TimeoutError:
+                pass
+            found['udp'].append(port)
+            if len(found['udp']) > ENOUGH:      # nothing is sent back here
+                break
+    print(json.dumps(found))
+
+
+if __name__ == '__main__':
+    {'take_part': take_part, 'capture': capture, 'replay': replay,
+     'scan': scan}[sys.argv[1]](sys.argv[2])

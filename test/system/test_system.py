@@ -1,0 +1,149 @@
+"""The table of programs: what makes a system, and how each is told."""
+
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from project_files import ROOT
+
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS, OutputSettings
+from flex_robot_sim.share import share_folder
+from flex_robot_sim.system import (
+    CONTROLLERS,
+    EXECUTABLES,
+    Program,
+    SimulationArguments,
+    command,
+    simulation_system,
+)
+
+OF_ROS = {'use_sim_time'}       # every node has it
+
+
+def executables(*arguments, **options):
+    return [program.executable for program in simulation_system(*arguments, **options)]
+
+
+def test_a_system_has_the_programs_that_are_asked_for():
+    assert executables('two_link') == ['dynamics', 'controller', 'robot_state_publisher']
+    assert executables('two_link', controller='none', display=False) == ['dynamics']
+    assert executables('two_link', controller='inside', rviz=True) == [
+        'simulation', 'robot_state_publisher', 'rviz2']
+    # who sends robot_description also says what is shown
+    assert executables('', rviz=True) == ['dynamics', 'controller']
+
+
+@pytest.mark.parametrize('controller', CONTROLLERS.values())
+def test_our_programs_accept_every_parameter_that_they_get(controller):
+    known = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
+             for item in fields(kind)} | OF_ROS
+    for program in simulation_system('two_link', controller=controller, display=False):
+        assert set(program.parameters) <= known
+
+
+def test_everybody_lives_by_the_clock_of_the_dynamics_if_asked_to():
+    dynamics, *others = simulation_system('two_link', use_sim_time=True, rviz=True)
+    assert dynamics.parameters['publish_clock'] and 'use_sim_time' not in dynamics.parameters
+    assert len(others) == 3 and all(each.parameters['use_sim_time'] for each in others)
+
+
+def test_the_arm_waits_for_a_controller_that_is_sure_to_come():
+    for controller, waits in (('process', True), ('inside', False), ('none', False)):
+        dynamics = simulation_system('two_link', controller=controller, display=False)[0]
+        assert dynamics.parameters['wait_for_command'] is waits
+
+
+def test_the_display_shows_the_bent_robot_in_its_namespace():
+    *_, publisher, rviz = simulation_system('two_link', namespace='left', rviz=True)
+    description = ElementTree.fromstring(publisher.parameters['robot_description'])
+    assert description.find('flexibility') is None and description.get('name') == 'two_link'
+    assert ('joint_states', 'display_joint_states') in publisher.remappings
+    for program in (publisher, rviz):
+        assert program.namespace == 'left' and ('/tf', 'tf') in program.remappings
+        assert not program.is_needed
+    assert rviz.arguments == ('-f', 'base')
+    assert 'Visualization Manager' in json.loads(rviz.layout)
+
+
+def test_settings_of_rviz_that_somebody_names_are_taken_as_they_are():
+    rviz = simulation_system('two_link', rviz=True, rviz_config_file='simulation.rviz')[-1]
+    assert rviz.arguments == ('-d', str(share_folder() / 'config' / 'simulation.rviz'),
+                              '-f', 'base')
+    assert not rviz.layout
+
+
+def test_robot_state_publisher_drops_no_state_and_leaves_robot_description_to_the_original():
+    publisher = simulation_system('two_link')[-1]
+    assert ('robot_description', 'display_description') in publisher.remappings
+    highest = {item.name: item for item in fields(OutputSettings)}['display_rate'].default
+    assert publisher.parameters['publish_frequency'] > 10 * highest
+    assert publisher.parameters['ignore_timestamp'] is True
+
+
+def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():
+    for given in ('', 'robot_description'):
+        assert [('robot' in program.parameters, program.executable) for program in
+                SimulationArguments(robot=given).programs()] == [
+                    (False, 'dynamics'), (False, 'controller')]
+
+
+def test_settings_of_one_program_reach_it_and_no_other():
+    dynamics, controller, _ = simulation_system(
+        'two_link', settings={'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}})
+    assert dynamics.parameters['flex_rate'] == 50.0 and 'profile' not in dynamics.parameters
+    assert controller.parameters['profile'] == 'swing'
+    both, _ = simulation_system('two_link', controller='inside', settings={
+        'dynamics': {'flex_rate': 50.0}, 'controller': {'profile': 'swing'}})
+    assert (both.parameters['flex_rate'], both.parameters['profile']) == (50.0, 'swing')
+
+
+def test_a_command_line_says_it_all_and_text_stays_text():
+    parameters = {'robot': 'on', 'publish_clock': True, 'gravity': [0.0, 0.0, 1.0]}
+    program = Program('dynamics', parameters, namespace='/left', params_file='a.yaml',
+                      remappings=(('push', 'pull'),), log_level='warn')
+    assert command(program) == [
+        *run_module('flex_robot_sim.nodes'), 'dynamics', '--ros-args',
+        '--log-level', 'warn', '-r', '__ns:=/left', '-r', 'push:=pull', '--params-file', 'a.yaml',
+        '-p', 'robot:="on"', '-p', 'publish_clock:=true', '-p', 'gravity:=[0.0, 0.0, 1.0]']
+
+
+@pytest.mark.parametrize('options, line', [
+    ({'robot': 'no_such'}, 'no_such'),
+    ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file, neither here nor '
+                                      f'in {share_folder() / "config"}'),
+    ({'xacro_arguments': 'length'}, '"length" is no argument for xacro. Write NAME:=VALUE.'),
+    ({'log_level': 'loud'}, "log_level = 'loud' must be one of debug, info, warn, error, fatal"),
+    ({'use_controller': 'maybe'}, "use_controller = 'maybe' must be one of true, inside, false"),
+])
+def test_a_wrong_argument_is_one_line(options, line):
+    with pytest.raises(FlexRobotSimError) as caught:
+        SimulationArguments(**options).programs()
+    assert line in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_a_file_here_goes_before_a_shipped_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shipped = simulation_system('', params_file='simulation.yaml')[0].params_file
+    assert shipped == str(share_folder() / 'config' / 'simulation.yaml')
+    Path('simulation.yaml').write_text('')
+    assert simulation_system('', params_file='simulation.yaml')[0].params_file == str(
+        tmp_path / 'simulation.yaml')
+
+
+def test_executables_are_those_that_setup_installs():
+    assert {path.name for path in (ROOT / 'programs').iterdir()} == set(EXECUTABLES)
+    for name, module in EXECUTABLES.items():
+        program = ROOT / 'programs' / name
+        assert os.access(program, os.X_OK) and f"start('{name}')" in program.read_text('utf-8')
+        assert module == f'flex_robot_sim.nodes.{name}'
+        assert 'def main(args' in (ROOT / f'{module.replace(".", "/")}.py').read_text()
+
+
+def test_setting_errors_are_raised_for_values_of_the_wrong_kind():
+    with pytest.raises(SettingError, match='must be true or false'):
+        SimulationArguments(use_rviz='yes')

@@ -1,0 +1,261 @@
+"""What a page draws, without a browser: places, enlargement, modes, motions, meshes."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from random_arms import every_feature, random_robot, random_state
+from walked_urdf import poses
+
+from flex_robot_sim import load
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.display.description import display_description
+from flex_robot_sim.display.joints import DisplayJoints
+from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.viewer import missing
+from flex_robot_sim.viewer.joints import ranges
+from flex_robot_sim.viewer.led_drives import LedDrives
+from flex_robot_sim.viewer.live import Live, swing_poses
+from flex_robot_sim.viewer.mode_motion import LARGE, ModeMotion
+from flex_robot_sim.viewer.picture import Enlarger
+from flex_robot_sim.viewer.solids import Seats, solids
+
+ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': every_feature(),
+          **{f'random_{seed}': random_robot(seed, links=6) for seed in range(4)}}
+
+
+def can_read_meshes():
+    """Whether the reader of meshes goes with the NumPy that is here."""
+    try:
+        import trimesh  # noqa: F401
+    except (ImportError, TypeError):
+        return False
+    return True
+
+
+needs_meshes = pytest.mark.skipif(not can_read_meshes(), reason='trimesh needs a newer NumPy')
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_solids_sit_where_the_display_description_has_their_links(name):
+    arm = load(ROBOTS[name])
+    q, _ = random_state(arm, 5)
+    joints = DisplayJoints(arm)
+    expected = poses(display_description(arm), dict(zip(joints.names, joints.positions(q))))
+    posture, seats = Posture(arm), Seats(arm)
+    posture.take(q)
+    links = {solid.link for solid in solids(arm)[0]} or {*arm.frames}
+    for link in links:
+        R, p = seats.pose(link, posture)
+        assert R == pytest.approx(expected[link][:3, :3], abs=1e-9)
+        assert p == pytest.approx(expected[link][:3, 3], abs=1e-9)
+
+
+def test_enlarged_deflections_of_the_tip_are_in_proportion():
+    arm = load('single_link')
+    q = np.zeros(arm.size)
+    q[len(arm.joint_names):] = np.random.default_rng(3).normal(
+        0.0, 0.01, arm.size - len(arm.joint_names))
+    enlarger = Enlarger(arm)
+    small = tip_deflection(enlarger.linear, 'arm', enlarger.enlarged(q, 1.0))
+    large = tip_deflection(enlarger.linear, 'arm', enlarger.enlarged(q, 7.0))
+    assert large[:3] == pytest.approx(7 * small[:3], rel=1e-9)
+
+
+def test_joints_that_give_are_enlarged_about_their_motors():
+    arm = load('two_link')
+    assert arm.motor_names
+    q = np.random.default_rng(1).normal(size=arm.size)
+    enlarger, joints = Enlarger(arm), len(arm.joint_names)
+    rigid = enlarger.rigid(q)
+    elbow = arm.joint_names.index(arm.motor_names[0].partition('/')[0]) if '/' in (
+        arm.motor_names[0]) else arm.joint_names.index(arm.motor_names[0])
+    motor = q[joints]
+    assert rigid[elbow] == motor and not rigid[joints + len(arm.motor_names):].any()
+    assert enlarger.enlarged(q, 3.0)[elbow] == pytest.approx(motor + 3 * (q[elbow] - motor))
+    assert enlarger.enlarged(q, 1.0) == pytest.approx(q)
+
+
+@pytest.mark.parametrize('robot', ['single_link', 'two_link', 'canadarm2'])
+def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
+    arm = load(robot, gravity=(0.0, 0.0, 0.0))
+    size = 1.0 if robot != 'canadarm2' else 15.0
+    motion = ModeMotion(arm, np.zeros(arm.size), size)
+    found = modes(arm, np.zeros(arm.size), joints='locked')
+    swinging = found.frequencies[found.damping_ratios < 1.0]
+    for k in range(min(5, len(motion.frequencies))):
+        assert motion.frequencies[k] == pytest.approx(swinging[k], rel=1e-9)
+        # after half of the period that is shown, all is on the other side, and the drives stand
+        period = max(1 / motion.frequencies[k], 1 / 0.6)
+        q = motion.coordinates(k, 0.0)
+        assert motion.coordinates(k, period / 2) == pytest.approx(-q, abs=1e-9 * np.abs(q).max())
+        assert not q[driven(arm)].any()
+        points = motion._points(q) - motion._points(np.zeros(arm.size))
+        # linear in the amplitude but for the turns, of up to half a radian
+        assert np.linalg.norm(points, axis=1).max() == pytest.approx(LARGE * size, rel=0.25)
+
+
+def test_led_drives_follow_their_differential_equation():
+    arm = load('two_link')
+    drives = LedDrives(arm, np.array([0.1, 0.2, -0.3]), 1.2)
+    drives.target = np.array([0.5, -0.4, 0.3])
+    h = 1e-3
+    places, rates = drives.samples(h, 4000)
+    speed, acceleration = np.gradient(places, h, axis=0), np.gradient(rates, h, axis=0)
+    # central differences are off by h^2 / 6 times a third derivative
+    assert rates[1:-1] == pytest.approx(speed[1:-1], abs=1e-4)
+    w = drives.rate
+    assert acceleration[1:-1] == pytest.approx(
+        (w**2 * (drives.target - places) - 2 * w * rates)[1:-1], abs=1e-3)
+    again, _ = drives.samples(h, 1)
+    assert again[0] == pytest.approx(places[-1])
+
+
+def test_an_arm_that_is_let_go_keeps_its_energy_balance_and_one_that_swings_its_limits():
+    arm = load('two_link')
+    live = Live(arm)
+    live.start(np.zeros(arm.size), swings=False)
+    for _ in range(10):
+        live.advance(0.03)
+    energy = live.simulation.energy()
+    # rounding of sums of some joules
+    assert energy.kinetic > 0.0 and abs(energy.balance) < 1e-6
+    live.start(np.zeros(arm.size), swings=True)
+    low, high = ranges(arm).T
+    poses = swing_poses(arm, np.zeros(3))
+    assert np.all(poses >= low) and np.all(poses <= high) and np.ptp(poses, axis=0).all()
+    places = []
+    for _ in range(60):
+        live.advance(0.1)
+        places.append(live.simulation.motor_position)
+    assert np.ptp(places, axis=0) == pytest.approx(
+        [np.ptp([0.0, poses[0, k], *np.array(places)[:, k]]) for k in range(3)], abs=0.2)
+    live.reset()
+    assert live.simulation.time == 0.0 and not live.simulation.velocity.any()
+
+
+MESH_ROBOT = """<robot name="meshed"><material name="red"><color rgba="0.8 0.1 0.1 1"/></material>
+<link name="base"><visual><origin xyz="0 0 0.5" rpy="0 0 1.5707963267948966"/>
+<geometry><mesh filename="{name}" scale="2 1 1"/></geometry><material name="red"/></visual></link>
+<link name="hand"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+ iyz="0"/></inertial></link>
+<joint name="turn" type="continuous"><parent link="base"/><child link="hand"/><axis xyz="0 0 1"/>
+</joint></robot>"""
+TETRAHEDRON = """v 0 0 0
+v 1 0 0
+v 0 1 0
+v 0 0 1
+f 1 3 2
+f 1 2 4
+f 1 4 3
+f 2 3 4
+"""
+
+
+@needs_meshes
+@pytest.mark.parametrize('name', ['part.obj', 'package://arm_parts/meshes/part.obj', 'file://'])
+def test_meshes_are_found_scaled_placed_and_coloured(tmp_path, name):
+    folder = tmp_path / 'arm_parts'
+    (folder / 'meshes').mkdir(parents=True)
+    for path in (folder / 'part.obj', folder / 'meshes' / 'part.obj'):
+        path.write_text(TETRAHEDRON)
+    if name == 'file://':
+        name += str(folder / 'part.obj')
+    urdf = folder / 'robot.urdf'
+    urdf.write_text(MESH_ROBOT.format(name=name))
+    (solid,), lines = solids(load(urdf))
+    assert lines == [] and solid.link == 'base' and solid.colour == (0.8, 0.1, 0.1)
+    corners = {tuple(np.round(vertex, 9) + 0.0) for vertex in solid.vertices}
+    # x is twice as long, and turned to y
+    assert corners == {(0, 0, 0.5), (0, 2, 0.5), (-1, 0, 0.5), (0, 0, 1.5)}
+
+
+@pytest.mark.parametrize('name, line', [
+    ('gone.stl', 'mesh gone.stl is not found: it is left out. Give its path from the folder of '
+     'the URDF, or source the workspace of its package'),
+    ('https://example.org/a.stl', 'mesh https://example.org/a.stl is not on this machine: it is '
+     'left out')])
+def test_a_mesh_that_is_not_there_is_one_line_and_the_rest_is_drawn(tmp_path, name, line):
+    urdf = tmp_path / 'robot.urdf'
+    urdf.write_text(MESH_ROBOT.format(name=name))
+    assert solids(load(urdf)) == ([], [line])
+
+
+@needs_meshes
+def test_a_broken_mesh_is_one_line(tmp_path):
+    (tmp_path / 'part.stl').write_bytes(b'solid nothing')
+    urdf = tmp_path / 'robot.urdf'
+    urdf.write_text(MESH_ROBOT.format(name='part.stl'))
+    found, (line,) = solids(load(urdf))
+    assert found == [] and line.startswith(f'mesh {tmp_path}/part.stl cannot be read: ')
+
+
+def test_without_a_reader_of_meshes_one_line_names_the_command(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'trimesh', None)
+    (tmp_path / 'part.stl').write_bytes(b'solid nothing')
+    urdf = tmp_path / 'robot.urdf'
+    urdf.write_text(MESH_ROBOT.format(name='part.stl'))
+    found, (line,) = solids(load(urdf))
+    assert found == [] and 'pip install --upgrade trimesh numpy' in line and '\n' not in line
+
+
+def test_without_viser_one_line_names_the_command(monkeypatch):
+    monkeypatch.setattr(missing, 'find_spec', lambda name: None)
+    with pytest.raises(UsageError) as error:
+        missing.refuse_without_view()
+    assert str(error.value) == (
+        'the browser view needs viser, which is not installed. Install it by '
+        f'{sys.executable} -m pip install "viser>=1.1.1,<1.2" "pycollada>=0.7"')
+
+
+def test_the_requirement_is_that_of_setup_py():
+    from project_files import ROOT
+
+    assert f"'{missing.REQUIREMENT}'" in (ROOT / 'setup.py').read_text('utf-8')
+
+
+def test_a_port_that_is_taken_is_one_line_and_without_a_wish_the_next_one_is_free():
+    pytest.importorskip('viser')
+    from flex_robot_sim.viewer.browser import Page
+
+    first = Page('first', 0)
+    second = None
+    try:
+        with pytest.raises(SettingError) as error:
+            Page('second', first.port)
+        assert str(error.value) == (f'port {first.port} is taken. Name another one, or none for '
+                                    'the next free one')
+        second = Page('second')
+        assert second.port != first.port and second.address.startswith('http://127.0.0.1:')
+    finally:
+        for page in filter(None, (first, second)):
+            page.close()
+
+
+def test_a_page_of_somebody_else_gets_no_answer():
+    pytest.importorskip('viser')
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    from flex_robot_sim.viewer.browser import Page
+
+    page = Page('arm', 0)
+    try:
+        address = f'ws://127.0.0.1:{page.port}'
+        with connect(address, origin=page.address):
+            pass
+        with pytest.raises(InvalidStatus), connect(address, origin='http://example.org'):
+            pass
+    finally:
+        page.close()
+
+
+def test_ranges_of_joints_without_stops_are_finite():
+    joint = SimpleNamespace(kind='continuous', lower=-np.inf, upper=np.inf)
+    arm = SimpleNamespace(joint_names=('turn',),
+                          description=SimpleNamespace(joint=lambda name: joint))
+    assert ranges(arm) == pytest.approx(np.array([[-np.pi, np.pi]]))

@@ -1,0 +1,73 @@
+"""`flexsim view` as its users meet it: in a browser, at its address, until Ctrl-C."""
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from chromium import browsers, need_chromium  # noqa: F401
+from node_processes import Process
+from project_files import ROOT
+
+
+@pytest.fixture
+def view():
+    """Return a function that starts `flexsim view`, and gives the process and its address."""
+    started = []
+
+    def start(*words):
+        process = Process(
+            [sys.executable, '-m', 'flex_robot_sim', 'view', *words],
+            {**os.environ, 'DISPLAY': '', 'WAYLAND_DISPLAY': '', 'PYTHONPATH': str(ROOT)})
+        started.append(process)
+        line = process.wait_for_line('http://')
+        return process, next(word for word in line.split() if word.startswith('http://'))
+    yield start
+    for process in started:
+        process.close()
+
+
+def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # noqa: F811
+    need_chromium()
+    process, address = view('two_link')
+    browser = browsers(address)
+    browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
+    assert 'mm deflected' in browser.text and 'surface strain' in browser.text
+    picture = browser.picture()[..., :3]
+    # the tool of two_link is orange: more red than blue, left of the panel of 320
+    orange = (picture[:, :560, 0] - picture[:, :560, 2] > 0.3).sum()
+    assert orange > 10
+    browser.type('mode', 1)
+    browser.wait_for(lambda: 'times slower' in browser.text or 'Hz, damping' in browser.text,
+                     'the frequency of the mode')
+    browser.press('swing')
+    browser.wait_for(lambda: 'J moving' in browser.text, 'the motion')
+    browser.press('pause')
+    browser.wait_for(lambda: 'paused' in browser.text, 'the pause')
+    browser.press('step 10 ms')
+    browser.press('reset')
+    browser.wait_for(lambda: '0.00 s, paused' in browser.text, 'the beginning')
+    browser.type('deflections x', 20)
+    browser.wait_for(lambda: '20 times larger than life' in browser.text, 'the factor')
+    assert np.abs(browser.picture()[..., :3] - picture).max() > 0.2
+    # a blob: is of the page itself
+    assert all(url.startswith((address, f'blob:{address}')) for url in browser.requests())
+    code, _ = process.stop(signal.SIGINT)
+    assert code == 0 and process.count('Traceback') == 0
+    assert [line for line in process.lines if 'http://' not in line and 'compiling' not in line
+            ] == []
+
+
+def test_a_port_that_is_taken_ends_in_one_line(view):
+    pytest.importorskip('viser')
+    _, address = view('single_link')
+    port = address.rpartition(':')[2]
+    second = Process([sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port',
+                      port])
+    try:
+        assert second.wait() == 2
+        assert second.lines[-1] == (f'flexsim view: port {port} is taken. Name another one, or '
+                                    'none for the next free one')
+    finally:
+        second.close()
