@@ -133,8 +133,9 @@ def test_each_command_carries_the_stamp_of_the_state_that_it_answers(start, obse
     observer.spin_until(lambda: stamp(states[-1]) >= stamp(commands[-1]))
     known = {stamp(state) for state in states}
     late = [command for command in commands if stamp(command) >= stamp(states[0])]
-    # ten states are kept for a listener that is held up, so it may miss some on a busy machine
-    assert late and sum(stamp(command) in known for command in late) > 0.9 * len(late)
+    # ten states are kept for a listener that is held up, so on a busy machine it misses some; that
+    # a stamp is another one by chance, to the nanosecond, happens never
+    assert late and sum(stamp(command) in known for command in late) > 0.5 * len(late)
 
 
 def test_a_killed_controller_leaves_no_effort_and_a_new_one_takes_over(start, observer):

@@ -37,6 +37,7 @@ from flex_robot_sim.rig.calibration import bench as calibration_bench
 from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
 from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
 from flex_robot_sim.rig.host.link import RigLink
+from flex_robot_sim.rig.host.session import LinkState
 
 
 @pytest.fixture(scope='module')
@@ -249,7 +250,12 @@ def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, emulator, link, has
 
 def test_pulled_plug_in_a_step_is_told_and_the_step_goes_on(arm, emulator, link, hasty):
     person = Person(emulator, **{SLIDE: [place(60), ('unplug=4', '61'), place(120)]})
-    session = CalibrationSession(link, arm, person.ask, person.say)
+
+    def ask_when_connected(question):       # nobody reads on before the plug is in again
+        assert link.wait_until(lambda: link.state is LinkState.READY, 60.0)
+        return person.ask(question)
+
+    session = CalibrationSession(link, arm, ask_when_connected, person.say)
     with pytest.raises(EOFError):
         session.run()
     assert person.refusals[0].startswith('no telemetry comes; link: the port is gone')
