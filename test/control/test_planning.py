@@ -140,6 +140,12 @@ def test_three_joints_in_space_with_weight():
                                    duration, 'implicit_midpoint', step=1e-3)
 
 
+def test_a_joint_that_ends_where_it_begins_stands_all_the_time():
+    plan = plan_move(frs.load('rig'), [0.15, 0.4], [0.15, 0.1], 0.4)
+    rows = np.array([plan.motion.sample(t)[:, 0] for t in np.linspace(0.0, 0.4, 50)])
+    assert (rows == [0.15, 0.0, 0.0]).all() and plan.ringing < 0.05
+
+
 def test_trajectory_of_a_plan_says_the_same(arm, plan):
     motion = plan.trajectory().motion(arm.joint_names, np.zeros((3, 1)))
     for t in np.linspace(0.0, DURATION, 37):
