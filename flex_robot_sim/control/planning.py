@@ -9,9 +9,9 @@ matrix M, the shapes phi of unit modal mass and their rates w,
 
 and the weights of the splines are chosen so that r vanishes and nothing goes beyond its limit:
 Gauss and Newton's method, whose slopes are differences of whole motions, with a penalty on what is
-beyond a limit and a little of one on the weights, so that the path stays near minimum jerk. A joint
-that ends where it begins stands all the time. A path of so many splines can be led to rest in any
-time that the limits allow; shortest of these is searched for by halving.
+beyond a limit and a little of one on the weights, so that the path stays near minimum jerk. A path
+of so many splines can be led to rest in any time that the limits allow; shortest of these is
+searched for by halving. A joint that ends where it begins stands all the time.
 """
 
 from collections.abc import Mapping
