@@ -24,6 +24,8 @@ COMMANDS = {
                     'flexsim view two_link'),
     'simulate': Command('drive an arm and write what it did as CSV or as a recording',
                         'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto'),
+    'record': Command('what a running system sends in ROS 2, as a recording',
+                      'flexsim record --output run.mcap --seconds 10'),
     'export': Command('a recording as tables: CSV, NumPy or Parquet',
                       'flexsim export run.mcap --format numpy'),
     'benchmark': Command('how fast, against other engines in the same run',
