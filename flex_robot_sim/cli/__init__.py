@@ -26,6 +26,8 @@ COMMANDS = {
                         'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto'),
     'record': Command('what a running system sends in ROS 2, as a recording',
                       'flexsim record --output run.mcap --seconds 10'),
+    'replay': Command('a recording, sent again in ROS 2',
+                      'flexsim replay run.mcap --speed 0.2 --loop'),
     'export': Command('a recording as tables: CSV, NumPy or Parquet',
                       'flexsim export run.mcap --format numpy'),
     'benchmark': Command('how fast, against other engines in the same run',
