@@ -24,13 +24,14 @@ from flex_robot_sim.share import NAME, share_folder
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
-SHAPER = 'shaper'
+SHAPER, RECORDER = 'shaper', 'recorder'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
     BOTH: f'{NAME}.nodes.simulation',
     BRIDGE: f'{NAME}.nodes.bridge',
     SHAPER: f'{NAME}.nodes.shaper',
+    RECORDER: f'{NAME}.nodes.recorder',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -63,6 +64,9 @@ class SimulationArguments(Settings):
                                         'simulation.rviz, fitted to the robot')
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
+    record: bool = setting(False, 'whether all that is sent is written into a file')
+    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
+                                   'the current folder')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
                                    'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
@@ -72,7 +76,8 @@ class SimulationArguments(Settings):
         return simulation_system(
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
-            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file)
+            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
+            record=_record(self))
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,9 @@ class HilArguments(Settings):
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
+    record: bool = setting(False, 'whether all that is sent is written into a file')
+    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
+                                   'the current folder')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
                                    'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
@@ -102,7 +110,8 @@ class HilArguments(Settings):
         return hil_system(
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge})
+            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge},
+            record=_record(self))
 
 
 @dataclass(frozen=True)
@@ -182,7 +191,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       controller: str = 'process', use_sim_time: bool = False,
                       params_file: str = '', log_level: str = 'info', display: bool = True,
                       rviz: bool = False, rviz_config_file: str = '',
-                      settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
+                      settings: Mapping[str, Mapping[str, Any]] | None = None,
+                      record: str | None = None) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -196,6 +206,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param rviz: whether rviz2 shows it, with a settings file or one of config/; '' takes
         simulation.rviz and fits it to the robot.
     :param settings: {executable: {parameter: value}} beyond those.
+    :param record: file that all that is sent is written into; '' names it by the time.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
@@ -206,13 +217,14 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
         for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
                                      use_sim_time, settings or {}, shared)]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        use_sim_time, shared)
+                                        use_sim_time, shared) + _recorder(record, shared)
 
 
 def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
                controller: bool = True, params_file: str = '', log_level: str = 'info',
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
-               settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
+               settings: Mapping[str, Mapping[str, Any]] | None = None,
+               record: str | None = None) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
@@ -226,7 +238,7 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        False, shared)
+                                        False, shared) + _recorder(record, shared)
 
 
 def command(program: Program) -> list[str]:
@@ -252,6 +264,20 @@ def config_file(setting_name: str, wish: str) -> str:
         if path.is_file():
             return str(path.resolve())
     raise SettingError(f'{setting_name} = "{wish}" is no file, neither here nor in {shipped}')
+
+
+def _record(arguments):
+    """File that arguments of a launch file ask for; None for none."""
+    return arguments.record_file if arguments.record or arguments.record_file else None
+
+
+def _recorder(path, shared):
+    """Program that records; without it, the others go on."""
+    if path is None:
+        return []
+    if path and Path(path).exists():
+        raise SettingError(f'record_file = "{path}" is there already: name a new one')
+    return [Program(RECORDER, {'output': path} if path else {}, is_needed=False, **shared)]
 
 
 def _numbers(name, text):

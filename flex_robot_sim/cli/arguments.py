@@ -50,6 +50,12 @@ def payload_of(words: str, tool: str) -> tuple[str, float]:
         raise UsageError(f'--payload {words}: is not a mass. Write KG or LINK=KG.') from error
 
 
+def no_ros(error: ImportError, instead: str = '') -> UsageError:
+    """Return what is said where rclpy cannot be imported; `instead`: what works without."""
+    return UsageError(f'there is no ROS 2 here ({error}). Source a ROS installation, or install '
+                      f'its wheels by pip install "flex_robot_sim[ros]".{instead}')
+
+
 def read_arm(arguments: Namespace) -> ArmModel:
     """Return the ArmModel that the arguments name."""
     return frs.load(arguments.robot, arguments.coupling, arguments.gravity,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json
+from flex_robot_sim.cli.arguments import add_json, no_ros
 from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compiled import must_compile
@@ -24,6 +24,7 @@ from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
 from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
+from flex_robot_sim.recording.mcap_file import refuse_recording
 from flex_robot_sim.system import CONTROLLER, DYNAMICS, simulation_system
 from flex_robot_sim.xacro_arguments import xacro_arguments
 
@@ -56,6 +57,8 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--plot', metavar='FILE',
                         help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
                              'here; with --json: none)')
+    parser.add_argument('--record', metavar='FILE',
+                        help='write all that is sent into this new MCAP file')
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -84,6 +87,8 @@ def _demonstrate(arguments, stop):
         # matplotlib takes half a second to import
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(picture)
+    if arguments.record:
+        refuse_recording(arguments.record)
     if must_compile():
         patience = COMPILING
         screen.say('compiling, once after an installation: about a minute')
@@ -94,7 +99,7 @@ def _demonstrate(arguments, stop):
         domain = choose_domain()
         programs = simulation_system(
             *source, display=False, settings=settings, log_level='warn',
-            controller='inside' if arguments.inside else 'process')
+            controller='inside' if arguments.inside else 'process', record=arguments.record)
         greeting = f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
         stop.interrupts = False     # from here on, there are programs to be stopped
         # they end while we draw
@@ -122,6 +127,8 @@ def _conclude(arm, swing, runs, shaper, picture, arguments, stop):
     record, figures, first_figures = runs[-1]
     summary = summary_of(record, figures, first_figures, arm.description.name)
     failure = None
+    if arguments.record:
+        summary['recording'] = arguments.record
     if shaper:
         span = ringing_span(arm, swing)
         ringing = [ringing_of(run[0], span) for run in runs]
@@ -145,10 +152,8 @@ def _import_observer():
     try:
         from flex_robot_sim.nodes.demo_observer import demo_observer
     except ImportError as error:
-        raise UsageError(
-            f'there is no ROS 2 here ({error}). Source a ROS installation, or install its wheels '
-            'by pip install "flex_robot_sim[ros]". `flexsim simulate two_link --to 0.5,0.5,-0.8` '
-            'moves the arm without.') from error
+        raise no_ros(error, ' `flexsim simulate two_link --to 0.5,0.5,-0.8` moves the arm '
+                            'without.') from error
     return demo_observer
 
 

@@ -114,18 +114,17 @@ def run(arguments: Namespace) -> int:
     except SimulationError:
         _close(recording)           # with what was there before the state was lost
         raise
-    if arguments.output and not recording:
-        _write(arguments.output, arm, rows)
     summary = _summary(simulation, wall, largest)
     if arguments.shaper or arguments.feedback:
         summary.update(residual(arguments, moves))
-    if arguments.to is None:
-        print_result(arguments, summary, _as_text)
-        _close(recording)
-        return 0
-    summary['missed'] = missed = _missed(arm, arguments.to, rows, stiffness)
+    missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, stiffness)
+    if arguments.to is not None:
+        summary['missed'] = missed
     print_result(arguments, summary, _as_text)
+    # after the figures: a full disk does not take them along
     _close(recording)
+    if arguments.output and not recording:
+        _write(arguments.output, arm, rows)
     if missed:
         print(f'flexsim simulate: {missed}', file=sys.stderr)
     return NOT_THERE if missed else 0
@@ -141,7 +140,7 @@ def _recording(path, arm):
 
 
 def _close(recording):
-    """End the recording, after the figures: a full disk does not take them along."""
+    """End the recording."""
     if recording:
         recording.close()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from flex_robot_sim.demo import dies_with_parent
 
 PATIENCE = 0.8      # from asking a program to stop until it is made to [s]
+LONGER = 2.0        # more for one that has a file to end                [s]
 
 
 class Children:
@@ -24,6 +25,7 @@ class Children:
         self._readers: list[threading.Thread] = []
         self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()    # (name, line)
         self._last_lines: dict[str, str] = {}
+        self._spared: set[str] = set()      # of which no other depends
         self._deadline: float | None = None
 
     def __enter__(self):
@@ -32,9 +34,11 @@ class Children:
     def __exit__(self, *_):
         self.stop()
 
-    def start(self, name: str, words: Sequence[str]) -> None:
+    def start(self, name: str, words: Sequence[str], is_needed: bool = True) -> None:
         """
         Start a program by its command line, in a session of its own.
+
+        :param is_needed: whether the others are of no use without it.
 
         Ctrl-C of the terminal does not reach it: we stop it when we are ready. It must be the main
         thread that calls this, because with that thread the program ends.
@@ -46,6 +50,8 @@ class Children:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace',
             env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
         self._processes[name] = process
+        if not is_needed:
+            self._spared.add(name)
         reader = threading.Thread(target=self._read, args=(name, process.stdout), daemon=True)
         reader.start()
         self._readers.append(reader)
@@ -56,16 +62,20 @@ class Children:
             self.lines.put((name, line.rstrip()))
 
     def obituary(self) -> str | None:
-        """Return a line about a program that has ended by itself, or None."""
+        """Return a line about a program that is needed and has ended by itself, or None."""
         for name, process in self._processes.items():
             code = process.poll()
-            if code is not None:
+            if code is not None and name not in self._spared:
                 self._readers[list(self._processes).index(name)].join(PATIENCE)
                 how = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
                        f'ended with code {code}')
                 last = self._last_lines.get(name) if code > 0 else None
                 return f'{name} {how}: {last}' if last else f'{name} {how}'
         return None
+
+    def is_running(self, name: str) -> bool:
+        """Whether a program of this name was started and has not ended."""
+        return name in self._processes and self._processes[name].poll() is None
 
     def interrupt(self) -> None:
         """Ask all programs to stop; it is enough to ask once."""
@@ -79,9 +89,10 @@ class Children:
         """Ask all programs to stop, and make those that don't within PATIENCE."""
         self.interrupt()
         assert self._deadline is not None       # interrupt has set it
-        for process in self._processes.values():
+        for name, process in self._processes.items():
+            left = self._deadline + (LONGER if name in self._spared else 0.0) - time.monotonic()
             try:
-                process.wait(max(self._deadline - time.monotonic(), 0.0))
+                process.wait(max(left, 0.0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -10,7 +10,7 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import CONTROLLER, Program, command
+from flex_robot_sim.system import CONTROLLER, RECORDER, Program, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]
@@ -60,6 +60,8 @@ class Session:
                     self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
                 for program in others:
                     self._start(program)
+                self._wait(watcher, lambda: watcher.is_recorded or not self._children.is_running(
+                    RECORDER), 'the recorder')
                 runs = []
                 for shaper in shapers:
                     runs += self._run_once(watcher, seconds, greeting, shaper)
@@ -88,7 +90,7 @@ class Session:
 
     def _start(self, program):
         if not self._stop.asked:
-            self._children.start(program.executable, command(program))
+            self._children.start(program.executable, command(program), program.is_needed)
 
     def _wait(self, watcher, condition, what, patience=None):
         """Wait until something is there, or somebody asks to stop."""
@@ -134,4 +136,5 @@ class Session:
         while not lines.empty():
             name, line = lines.get()
             if not is_quiet:
-                self._screen.say(f'{name}: {line}')
+                own = f'{name}: '
+                self._screen.say(line if line.startswith(own) else f'{own}{line}')

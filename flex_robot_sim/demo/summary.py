@@ -86,6 +86,8 @@ def lines_of(summary: dict) -> Iterator[str]:
         yield f'  tips moved by up to {MILLI * summary["max_tip_deflection"]:.3g} mm'
     if summary.get('ringing') is not None:
         yield _ringing(summary)
+    if 'recording' in summary:
+        yield f'  recording: {summary["recording"]}'
     if 'plot' in summary:
         yield f'  picture: {summary["plot"]}'
 

@@ -149,6 +149,12 @@ class DemoObserver(Node):
         return self.count_subscribers('joint_states') > 1
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether a recorder hears the joint states."""
+        return any(listener.node_name == '_recorder' for listener in
+                   self.get_subscriptions_info_by_topic('joint_states'))
+
+    @property
     def is_paused(self) -> bool:
         """Whether the newest diagnostics say so."""
         return self.figures.get('state') == 'paused'

@@ -48,7 +48,8 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
 
     :param name: of the program, for its error line.
     :param make_nodes: function that returns a list of nodes with `parameters` that hold
-        NodeSettings; they may have a `close` method.
+        NodeSettings; they may have a `close` method, a `failure` that ends the program with its
+        line, and `has_ended`, which ends it in good order.
     """
     stop = _Stop()
     nodes = []
@@ -99,6 +100,8 @@ def _spin(nodes, stop):
         for node in nodes:
             if getattr(node, 'failure', None) is not None:
                 raise node.failure
+        if any(getattr(node, 'has_ended', False) for node in nodes):
+            return
 
 
 def make_executor(choice: str = 'auto') -> Executor:

@@ -88,11 +88,23 @@ class ShaperSettings(Settings):
     joints: tuple = setting((), 'of a stream, in its order; none: those of the robot', of=str)
 
 
+@dataclass(frozen=True)
+class RecorderSettings(Settings):
+    """What is recorded, and where."""
+
+    output: str = setting('', 'file to write, which must be new; empty: record_ and the time, '
+                              'in the current folder')
+    topics: tuple = setting((), 'topics to record, also with * and ?, relative to the namespace; '
+                                'none: all of the namespace, /clock, /diagnostics and /tf', of=str)
+    seconds: float = setting(0.0, 'after which it ends; 0: never', 's', at_least=0.0)
+
+
 DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSettings,
                      OutputSettings, NodeSettings)
 CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, ShapingSettings,
                        FeedbackSettings, ProfileSettings, NodeSettings)
 SHAPER_SETTINGS = (RobotSettings, ShaperSettings, NodeSettings)
+RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)

@@ -48,6 +48,47 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
         raise MessageError('the message is cut off') from error
 
 
+def trimmed(kind: MessageType, data: bytes) -> bytes:
+    """
+    Return the bytes of a message without those that lie behind it.
+
+    Some who write leave room for the first number of each sequence that is empty, at the end, and
+    some who read refuse that.
+    """
+    try:
+        return data[:HEADER + _end_of(kind, kind.name, memoryview(data)[HEADER:],
+                                      '<I' if data[1] else '>I', 0)]
+    except (struct.error, IndexError):
+        return data                     # whoever reads it will say that it is no message
+
+
+def may_leave_room(kind: MessageType) -> bool:
+    """Whether messages have a sequence of numbers of eight bytes, so that `trimmed` is of use."""
+    return any(field.size == -1 and PRIMITIVES.get(field.kind, '  ')[1] == '8'
+               for fields in kind.types.values() for field in fields)
+
+
+def _end_of(kind, name, body, word, place):
+    """Place behind what begins at a place of `body`, without looking at numbers."""
+    for field in kind.types[name]:
+        count = 1 if field.size is None else field.size
+        if count < 0:
+            place += -place % 4
+            count, place = struct.unpack_from(word, body, place)[0], place + 4
+        if field.kind in PRIMITIVES:
+            size = int(PRIMITIVES[field.kind][-1]) if field.kind != 'bool' else 1
+            if count:
+                place += -place % size + count * size
+            continue
+        for _ in range(count):
+            if field.kind == TEXT:
+                place += -place % 4
+                place += 4 + struct.unpack_from(word, body, place)[0]
+            else:
+                place = _end_of(kind, field.kind, body, word, place)
+    return place
+
+
 def _align(body, size):
     body.extend(bytes(-len(body) % size))
 

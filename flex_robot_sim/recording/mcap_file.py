@@ -20,12 +20,13 @@ ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK = 2**18               # of messages, before they are packed                         [bytes]
 FLUSH_PERIOD = 0.5          # after which a chunk ends, however small it is               [s]
 QOS = 'offered_qos_profiles'
+ABOUT = 'flex_robot_sim'    # metadata that every recording of ours has
 INSTALL = ('recordings need the package mcap. Install it by `pip install mcap`, and call this '
            'again')
-# reliable and keep last, with numbers of ROS's middleware interface, that all versions read
+# keep last, with numbers of ROS's middleware interface, that all versions read
 _QOS = """- history: 1
   depth: {depth}
-  reliability: 1
+  reliability: {reliability}
   durability: {durability}
   deadline: {{sec: 9223372036, nsec: 854775807}}
   lifespan: {{sec: 9223372036, nsec: 854775807}}
@@ -34,6 +35,7 @@ _QOS = """- history: 1
   avoid_ros_namespace_conventions: false
 """
 LATCHED, VOLATILE = 1, 2    # durability
+RELIABLE, BEST_EFFORT = 1, 2
 
 
 class Topic(NamedTuple):
@@ -45,6 +47,7 @@ class Topic(NamedTuple):
     encoding: str = ENCODING
     schema: str = SCHEMA
     is_latched: bool = False
+    is_reliable: bool = True
 
 
 class Recorded(NamedTuple):
@@ -61,6 +64,16 @@ def refuse_without_mcap() -> None:
         import mcap.writer  # noqa: F401
     except ImportError as error:
         raise UsageError(f'{INSTALL}.') from error
+
+
+def refuse_recording(path: str | Path) -> None:
+    """Raise UsageError where no new recording can be begun."""
+    refuse_without_mcap()
+    path = Path(path)
+    if path.exists() or path.is_symlink():
+        raise UsageError(f'{path}: is there already. Name a new file.')
+    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
+        raise UsageError(f'{path}: cannot be written. Name a new file in a folder of yours.')
 
 
 class RecordingWriter:
@@ -89,24 +102,36 @@ class RecordingWriter:
         self._flushed = time.monotonic()
         self._try(self._begin, about)
 
-    def topic(self, name: str, kind: str, text: str, is_latched: bool = False) -> int:
+    def topic(self, name: str, kind: str, text: str, is_latched: bool = False,
+              is_reliable: bool = True) -> int:
         """Return the number of a topic for `write`; it is made when it is new."""
         if (name, kind) not in self._topics:
             if kind not in self._schemas:
                 self._schemas[kind] = self._try(
                     self._writer.register_schema, kind, SCHEMA, text.encode())
             qos = _QOS.format(depth=1 if is_latched else 10,
-                              durability=LATCHED if is_latched else VOLATILE)
+                              durability=LATCHED if is_latched else VOLATILE,
+                              reliability=RELIABLE if is_reliable else BEST_EFFORT)
             self._topics[name, kind] = self._try(
                 self._writer.register_channel, name, ENCODING, self._schemas[kind], {QOS: qos})
         return self._topics[name, kind]
 
-    def write(self, topic: int, stamp: int, data: bytes) -> None:
-        """Add a message with its time [ns]."""
+    def write(self, topic: int, stamp: int, data: bytes, sent: int = 0) -> None:
+        """Add a message with its time, and that at which it was sent if it is another one [ns]."""
         if self.failure:
             return
-        self._try(self._writer.add_message, topic, stamp, data, stamp, self.messages)
+        self._try(self._writer.add_message, topic, stamp, data, sent or stamp,
+                  self.messages % 2**32)
         self.messages += not self.failure
+        self.flush_when_due()
+
+    def note(self, name: str, facts: Mapping[str, str]) -> None:
+        """Add something about the recording: metadata `name`."""
+        self._try(self._writer.flush)       # it lies beside chunks, not in them
+        self._try(self._writer.add_metadata, name, dict(facts))
+
+    def flush_when_due(self) -> None:
+        """Let reach the file what has waited for FLUSH_PERIOD."""
         if time.monotonic() > self._flushed + FLUSH_PERIOD:
             self.flush()
 
@@ -128,7 +153,7 @@ class RecordingWriter:
 
     def _begin(self, about):
         self._writer.start(PROFILE, f'flex_robot_sim {__version__}')
-        self._writer.add_metadata('flex_robot_sim', {'version': __version__, **about})
+        self._writer.add_metadata(ABOUT, {'version': __version__, **about})
         self._writer.flush()
 
     def _try(self, step, *values):
@@ -157,6 +182,7 @@ class RecordingReader:
         self.path = _file_of(Path(path))
         self.notes: list[str] = []              # lines about what is missing, after reading
         self.about: dict[str, str] = {}         # what we have said about it
+        self.facts: dict[str, dict[str, str]] = {}      # all metadata by name
         with self._open() as file:
             start = file.read(5)
         if start != b'\x89MCAP':
@@ -170,7 +196,7 @@ class RecordingReader:
         from mcap.exceptions import McapError
         from mcap.stream_reader import StreamReader
 
-        self.notes, damaged, known = [], 0, _Known(self.about)
+        self.notes, damaged, known = [], 0, _Known(self.about, self.facts)
         with self._open() as file:
             source: Any = _Whole(file)
             records = StreamReader(source, emit_chunks=True).records
@@ -207,8 +233,9 @@ class RecordingReader:
 class _Known:
     """Types and topics that a file has told of so far."""
 
-    def __init__(self, about):
-        self._about, self._schemas, self._topics, self.strangers = about, {}, {}, 0
+    def __init__(self, about, facts):
+        self._about, self._facts = about, facts
+        self._schemas, self._topics, self.strangers = {}, {}, 0
 
     def messages(self, records) -> Iterator[Recorded]:
         for record in records:
@@ -223,8 +250,10 @@ class _Known:
                 self._schemas[record.id] = record
             elif kind == 'Channel':
                 self._topics[record.id] = self._topic(record)
-            elif kind == 'Metadata' and record.name == 'flex_robot_sim':
-                self._about.update(record.metadata)
+            elif kind == 'Metadata':
+                self._facts.setdefault(record.name, {}).update(record.metadata)
+                if record.name == ABOUT:
+                    self._about.update(record.metadata)
 
     def _topic(self, channel):
         schema = self._schemas.get(channel.schema_id)
@@ -232,7 +261,8 @@ class _Known:
         return Topic(channel.topic, schema.name if schema else '',
                      schema.data.decode(errors='replace') if schema else '',
                      channel.message_encoding, schema.encoding if schema else '',
-                     'durability: 1' in qos or 'durability: transient_local' in qos)
+                     'durability: 1' in qos or 'durability: transient_local' in qos,
+                     not ('reliability: 2' in qos or 'reliability: best_effort' in qos))
 
 
 class _Whole:

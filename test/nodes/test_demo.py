@@ -158,6 +158,44 @@ def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
     assert (tmp_path / 'both.png').read_bytes().startswith(b'\x89PNG')
 
 
+@pytest.mark.slow
+def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(demo, tmp_path):
+    reader_of = pytest.importorskip('rosbags.highlevel')
+    code, output, errors = demo('--seconds', '3', '--json', '--record', 'run.mcap').end()
+    assert code == 0, errors
+    figures = json.loads(output)
+    assert figures['recording'] == 'run.mcap'
+    with reader_of.AnyReader([tmp_path / 'run.mcap']) as reader:
+        counts = {item.topic: item.msgcount for item in reader.connections}
+        tips = [reader.deserialize(data, item.msgtype).pose.position
+                for item, _, data in reader.messages() if item.topic.endswith('tip_deflection')]
+    # the recorder begins before the arm and ends after it; commands answer every other step
+    assert counts['/joint_commands'] >= figures['commands'] > 0
+    assert counts['/joint_states'] > figures['steps'] / 2 - 50
+    assert {'/robot_description', '/flex_states', '/strain', '/controller/target',
+            '/diagnostics', '/bending_markers', '/tool_pose'} < set(counts)
+    largest = max((tip.x**2 + tip.y**2 + tip.z**2)**0.5 for tip in tips)
+    assert largest >= 0.99 * figures['max_tip_deflection']      # 1 %: the lead-in is not the run
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
+def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path):
+    disk = tmp_path / 'disk'
+    disk.mkdir()
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk],
+                      capture_output=True).returncode:
+        pytest.skip('this machine lets nobody mount')
+    try:
+        code, output, errors = demo('--seconds', '3', '--json', '--record', 'disk/run.mcap').end()
+    finally:
+        subprocess.run(['umount', disk], check=True)
+    assert code == 0 and json.loads(output)['sim_time'] > 2.0
+    lines = [line for line in errors if 'cannot be written' in line]
+    assert len(lines) == 1 and lines[0].startswith('recorder: disk/run.mcap: cannot be written: '
+                                                   'No space left on device'), errors
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize('times', [1, 2])
 def test_a_signal_ends_everything_within_seconds(demo, number, times):

@@ -51,11 +51,13 @@ def test_the_recorded_robot_makes_the_recorded_pose(files):
         simulation.pose('tool')[:3, 3], abs=1e-12)
 
 
-def test_a_full_disk_leaves_the_figures(tmp_path, capsys):
-    path = tmp_path / 'full.mcap'
+@pytest.mark.parametrize('name, line', [
+    ('full.mcap', ': cannot be written: No space left on device; nothing is in it.'),
+    ('full.csv', ' cannot be written: No space left on device.')])
+def test_a_full_disk_leaves_the_figures(tmp_path, capsys, name, line):
+    path = tmp_path / name
     path.symlink_to('/dev/full')
     assert main([*WORDS, '--output', str(path)]) == 2
     streams = capsys.readouterr()
     assert 'energy [J]' in streams.out
-    assert streams.err == (f'flexsim simulate: {path}: cannot be written: No space left on '
-                           'device; nothing is in it.\n')
+    assert streams.err == f'flexsim simulate: {path}{line}\n'

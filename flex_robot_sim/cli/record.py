@@ -1,0 +1,67 @@
+"""`flexsim record`: what a running system sends, as a file."""
+
+import json
+import os
+from argparse import Namespace
+from typing import Any
+
+from flex_robot_sim.cli.arguments import add_json, no_ros, print_result
+from flex_robot_sim.demo.screen import Screen
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.nodes.network import prepare_network
+from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
+from flex_robot_sim.recording.tally import as_text
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'record', help=about,
+        description='Write all that a running system sends in ROS 2 into a new MCAP file, until '
+                    'Ctrl-C: topics of the namespace, /clock, /diagnostics and /tf, also those '
+                    'that come later, with the parameters of its nodes.',
+        epilog='The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records '
+               'itself by --record FILE.')
+    parser.add_argument('--output', metavar='FILE',
+                        help='new file (default: record_DATE_TIME.mcap here)')
+    parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
+                        help='only these, relative to the namespace; with * and ? for many, in '
+                             'quotes (default: all)')
+    parser.add_argument('--namespace', default='', metavar='NAME',
+                        help='of the system (default: none)')
+    parser.add_argument('--seconds', type=float, metavar='S',
+                        help='how long (default: until Ctrl-C)')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    if arguments.seconds is not None and not 0.0 < arguments.seconds < 1e9:
+        raise UsageError('--seconds must be above 0.')
+    if arguments.output:
+        refuse_recording(arguments.output)
+    refuse_without_mcap()
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+    prepare_network()
+    try:
+        from flex_robot_sim.nodes.recorder import record
+    except ImportError as error:
+        raise no_ros(error) from error
+    screen = Screen()
+    if not arguments.json:
+        screen.say('records until Ctrl-C')
+    return record(_words(arguments), 'flexsim record', show=screen.show,
+                  say=lambda facts: print_result(arguments, facts, as_text))
+
+
+def _words(arguments):
+    """Arguments of ROS for the node; JSON is YAML."""
+    values = {'output': arguments.output, 'topics': arguments.topics, 'seconds': arguments.seconds}
+    words = ['--ros-args', '--log-level', 'warn']
+    for name, value in values.items():
+        if value:
+            words += ['-p', f'{name}:={json.dumps(value)}']
+    if arguments.namespace.strip('/'):
+        words += ['-r', f'__ns:=/{arguments.namespace.strip("/")}']
+    return words

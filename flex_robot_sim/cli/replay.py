@@ -1,0 +1,58 @@
+"""`flexsim replay`: send again what was recorded."""
+
+import math
+import sys
+from argparse import Namespace
+from typing import Any
+
+from flex_robot_sim.cli.arguments import no_ros
+from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.demo.screen import Screen
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.nodes.network import prepare_network, use_network
+from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.recording.playing import extent_of
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'replay', help=about,
+        description='Send the messages of a recording again, on the topics and at the times at '
+                    'which they came, for viewers and for other programs. It ends where somebody '
+                    'else sends on one of them, because an arm may be live.',
+        epilog='Without ROS, flexsim report makes a page of a recording, with the arm in motion.')
+    parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
+    parser.add_argument('--speed', type=float, default=1.0, metavar='S',
+                        help='times as fast (default: %(default)s)')
+    parser.add_argument('--loop', action='store_true', help='again and again, until Ctrl-C')
+    parser.add_argument('--start', type=float, default=0.0, metavar='S',
+                        help='where to begin, from the first message on [s]')
+    parser.add_argument('--until', type=float, default=math.inf, metavar='S',
+                        help='where to end, likewise')
+    parser.add_argument('--network', action='store_true', help='let other machines listen')
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    if not 0.0 < arguments.speed < math.inf:
+        raise UsageError('--speed must be above 0.')
+    reader = RecordingReader(arguments.recording)
+    with patience('reading'):
+        extent = extent_of(reader)
+    for note in reader.notes:
+        print(f'flexsim replay: note: {note}', file=sys.stderr)
+    if extent is None:
+        raise UsageError(f'{reader.path}: there are no messages in it.')
+    if not 0.0 <= arguments.start <= extent.seconds or not arguments.until > arguments.start:
+        raise UsageError(f'--start and --until must lie in order within the {extent.seconds:.1f} '
+                         's of the recording.')
+    (use_network if arguments.network else prepare_network)()
+    try:
+        from flex_robot_sim.nodes.player import Playing, play
+    except ImportError as error:
+        raise no_ros(error, ' `flexsim report` shows a recording without.') from error
+    screen = Screen()
+    return play(reader, extent, Playing(arguments.speed, arguments.start, arguments.until,
+                                        arguments.loop), 'flexsim replay', screen.say, screen.show)

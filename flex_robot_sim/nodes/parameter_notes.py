@@ -1,0 +1,72 @@
+"""The parameters of running nodes, asked for once, as texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+
+LONGEST = 1000              # letters of a value: descriptions are recorded as topics
+TRIES = 10                  # to ask a node that does not answer
+
+
+class ParameterNotes:
+    """Asks every node of a namespace for its parameters, beside whatever its owner does."""
+
+    def __init__(self, node: Node, note: Callable[[str, Mapping[str, str]], None]) -> None:
+        """Tell note('parameters /dynamics', {name: JSON}), once for each node."""
+        self._node, self._note = node, note
+        self._asked: dict[str, int] = {}        # how often; TRIES and more: done
+        self._clients: dict[str, list[Any]] = {}
+
+    def look(self) -> None:
+        """Ask those who are new, and again those who have not answered; call it once a second."""
+        space = self._node.get_namespace().rstrip('/')
+        own = f'{space}/{self._node.get_name()}'
+        for name, place in self._node.get_node_names_and_namespaces():
+            full = f'{place.rstrip("/")}/{name}'
+            if full != own and full.startswith(f'{space}/') and self._asked.get(full, 0) < TRIES:
+                self._asked[full] = self._asked.get(full, 0) + 1
+                self._ask(full)
+
+    def _ask(self, full):
+        self._forget(full)
+        lister = self._client(full, ListParameters, 'list_parameters')
+        getter = self._client(full, GetParameters, 'get_parameters')
+        if not (lister.service_is_ready() and getter.service_is_ready()):
+            return
+
+        def on_names(future):
+            names = future.result().result.names
+            answer = getter.call_async(GetParameters.Request(names=names))
+            answer.add_done_callback(lambda future: self._take(full, names, future))
+        lister.call_async(ListParameters.Request()).add_done_callback(on_names)
+
+    def _client(self, full, kind, word):
+        client = self._node.create_client(kind, f'{full}/{word}')
+        self._clients.setdefault(full, []).append(client)
+        return client
+
+    def _forget(self, full):
+        for client in self._clients.pop(full, []):
+            self._node.destroy_client(client)
+
+    def _take(self, full, names, future):
+        if self._asked[full] >= 2 * TRIES:
+            return
+        self._asked[full] = 2 * TRIES
+        texts = {name: json.dumps(_plain(parameter_value_to_python(value)))
+                 for name, value in zip(names, future.result().values)}
+        self._note(f'parameters {full}', {
+            name: text for name, text in sorted(texts.items()) if len(text) < LONGEST})
+
+
+def _plain(value):
+    """Return a value as JSON knows it."""
+    if isinstance(value, (bytes, list, tuple)) or hasattr(value, 'tolist'):
+        return [_plain(item) for item in value]
+    return value
