@@ -1,0 +1,226 @@
+"""
+Other numbers in the text of a URDF: what is not asked for stays as it is, to the byte.
+
+A parser that writes XML again would lose spaces, quotes and comments, so tags are found in the
+text itself.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.description.parameters import AT_END, place_of
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.exceptions import UsageError
+
+_TOKEN = re.compile(
+    r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!(?!--)[^>]*>'
+    r'''|<(?P<end>/?)(?P<tag>[^\s/>!?]+)(?P<rest>(?:[^>"']|"[^"]*"|'[^']*')*?)(?P<empty>/?)>''',
+    re.DOTALL)
+Step = tuple[str, str]      # tag, and name or ''
+SECTION = ('EIy', 'EIz', 'GJ', 'EA')
+
+
+class Edit(NamedTuple):
+    """An attribute that gets another text."""
+
+    place: tuple[Step, ...]     # under <robot>
+    attribute: str
+    text: str
+
+
+class _Tag(NamedTuple):
+    place: tuple[Step, ...]
+    start: int
+    end: int                    # behind its >
+    is_empty: bool
+    close: int                  # where its </tag> begins; `end` if it is empty
+
+
+def rewritten(text: str, edits: Iterable[Edit], comments: Mapping[tuple[Step, ...], str]) -> str:
+    """
+    Return the text of a URDF with some attributes changed, or added where they are missing.
+
+    :param comments: by place, put behind the tag.
+    """
+    for edit in edits:
+        text = _with_attribute(text, edit)
+    for place, comment in comments.items():
+        tag = _find(text, place)
+        assert tag is not None, place
+        safe = re.sub('--+', '-', comment)
+        text = f'{text[:tag.end]}  <!-- {safe} -->{text[tag.end:]}'
+    return text
+
+
+def _with_attribute(text, edit):
+    tag = _find(text, edit.place)
+    while tag is None:
+        text = _with_element(text, edit.place)
+        tag = _find(text, edit.place)
+    inner = text[tag.start:tag.end]
+    found = re.search(rf'''(\s{re.escape(edit.attribute)}\s*=\s*)("[^"]*"|'[^']*')''', inner)
+    value = html.escape(edit.text)
+    if found:
+        inner = f'{inner[:found.start(2)]}"{value}"{inner[found.end(2):]}'
+    else:
+        cut = len(inner) - (2 if inner.endswith('/>') else 1)
+        inner = f'{inner[:cut].rstrip()} {edit.attribute}="{value}"{inner[cut:]}'
+    return text[:tag.start] + inner + text[tag.end:]
+
+
+def _with_element(text, place):
+    """Add the first element on the way to a place that is missing."""
+    depth = next(k for k in range(1, len(place) + 1) if _find(text, place[:k]) is None)
+    parent = _find(text, place[:depth - 1])
+    assert parent is not None
+    word, name = place[depth - 1]
+    attribute = f' name="{html.escape(name)}"' if name else ''
+    line = text.rfind('\n', 0, parent.start) + 1
+    indent = re.match(r'[ \t]*', text[line:])[0] + '  '
+    element = f'<{word}{attribute}/>'
+    if parent.is_empty:
+        own = re.match(r'<([^\s/>]+)', text[parent.start:])[1]
+        return (f'{text[:parent.end - 2].rstrip()}>\n{indent}{element}\n{indent[:-2]}</{own}>'
+                f'{text[parent.end:]}')
+    before = text[:parent.close].rstrip(' \t')
+    gap = '' if before.endswith('\n') else '\n'
+    return f'{before}{gap}{indent}{element}\n{indent[:-2]}{text[parent.close:]}'
+
+
+def _find(text, place):
+    """Return the _Tag at a place, or None."""
+    return next((tag for tag in _tags(text) if tag.place == tuple(place)), None)
+
+
+def _tags(text):
+    open_: list[tuple[tuple[Step, ...], int, int]] = []
+    out = []
+    for token in _TOKEN.finditer(text):
+        if token['tag'] is None:
+            continue
+        if token['end']:
+            if open_:
+                place, start, end = open_.pop()
+                out.append(_Tag(place, start, end, False, token.start()))
+            continue
+        named = re.search(r'''\sname\s*=\s*(?:"([^"]*)"|'([^']*)')''', token['rest'])
+        name = html.unescape((named[1] or named[2] or '').strip()) if named else ''
+        above = open_[-1][0] if open_ else None
+        place = () if above is None else (*above, (token['tag'], name))
+        if token['empty']:
+            out.append(_Tag(place, token.start(), token.end(), True, token.end()))
+        else:
+            open_.append((place, token.start(), token.end()))
+    return out
+
+
+def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> list[Edit]:
+    """
+    Return the Edits that carry one parameter into the text of a robot.
+
+    :param after: the robot with the new number, and with others maybe.
+    """
+    kind, name, word = place_of(before, path)
+    if kind == 'joint':
+        return _joint_edits(after.joint(name), word)
+    link, old = after.link(name), before.link(name)
+    flexible = (('flexibility', ''), ('link', name))
+    if word in SECTION:
+        if old.beam.size is not None:
+            return _material_edits(before, old, link, word)
+        return [Edit((*flexible, ('section', '')), word, _text(getattr(link.beam, word)))]
+    if word == 'stiffness':
+        factor = link.beam.EIz / old.beam.EIz
+        if old.beam.size is not None:
+            return [Edit((*flexible, ('material', '')), 'E',
+                         _text(factor * _material(before, name, 'E')))]
+        return [Edit((*flexible, ('section', '')), one, _text(getattr(link.beam, one)))
+                for one in ('EIy', 'EIz', 'EA') if np.isfinite(getattr(link.beam, one))]
+    if word == 'damping':
+        is_time = bool(old.beam.damping_time)
+        return [Edit((*flexible, ('damping', '')), 'time_constant' if is_time else 'ratio',
+                     _text(link.beam.damping_time if is_time else link.beam.damping_ratio))]
+    out = _inertial_edits(link, has_centre=word == 'length')
+    if link.beam is not None and old.beam.size is not None and word == 'mass':
+        density = _material(before, name, 'density')
+        if density:
+            out.append(Edit((*flexible, ('material', '')), 'density',
+                            _text(density * link.inertial.mass / old.inertial.mass)))
+    if word == 'length':
+        out.append(Edit(flexible, 'end', _texts(link.beam.end)))
+        for joint in before.children(name):
+            if before.beam(name).station(joint.position) >= (1 - AT_END) * old.beam.length:
+                out.append(Edit((('joint', joint.name), ('origin', '')), 'xyz',
+                                _texts(after.joint(joint.name).position)))
+    return out
+
+
+def _material_edits(before, old, link, word):
+    """Edits of E or G, where they stand for this stiffness alone."""
+    flexible = (('flexibility', ''), ('link', link.name), ('material', ''))
+    share = getattr(link.beam, word) / getattr(old.beam, word)
+    if word == 'GJ':
+        return [Edit(flexible, 'G', _text(share * _material(before, link.name, 'G')))]
+    others = {'EIy': 'bending_z', 'EIz': 'bending_y', 'EA': 'stretch'}
+    others.pop(word)
+    if any(old.beam.count(direction) for direction in others.values()):
+        raise UsageError(f'{link.name}.{word} cannot be written: E of its <material> makes other '
+                         f'stiffnesses, too. Free {link.name}.stiffness, or describe the link by '
+                         'a <section>.')
+    return [Edit(flexible, 'E', _text(share * _material(before, link.name, 'E')))]
+
+
+def _material(description, name, attribute):
+    """Return a number of the <material> of a link, from the text; 0.0 if it is not there."""
+    tag = _find(description.text, (('flexibility', ''), ('link', name), ('material', '')))
+    found = tag and re.search(rf'''\s{attribute}\s*=\s*["']([^"']*)["']''',
+                              description.text[tag.start:tag.end])
+    return float(found[1]) if found else 0.0
+
+
+def _inertial_edits(link, has_centre):
+    at = (('link', link.name), ('inertial', ''))
+    inertial = link.inertial    # of a beam, the sections are a small difference of it
+    out = [Edit((*at, ('mass', '')), 'value', _fine(inertial.mass))]
+    if has_centre:
+        # the inertia is about the centre in the axes of the link
+        out += [Edit((*at, ('origin', '')), 'xyz', _texts(inertial.centre)),
+                Edit((*at, ('origin', '')), 'rpy', '0 0 0')]
+    rows = {'ixx': (0, 0), 'iyy': (1, 1), 'izz': (2, 2), 'ixy': (0, 1), 'ixz': (0, 2),
+            'iyz': (1, 2)}
+    out += [Edit((*at, ('inertia', '')), key, _fine(inertial.inertia[row]))
+            for key, row in rows.items()]
+    if not has_centre:
+        out.append(Edit((*at, ('origin', '')), 'rpy', '0 0 0'))
+    return out
+
+
+def _joint_edits(joint, word):
+    flexible, dynamics = (('flexibility', ''), ('joint', joint.name)), (('joint', joint.name),
+                                                                        ('dynamics', ''))
+    if word == 'viscous':
+        return [Edit(dynamics, 'damping', _text(joint.viscous_friction))]
+    if word == 'coulomb':
+        out = [Edit(dynamics, 'friction', _text(joint.coulomb_friction))]
+        if joint.static_friction > joint.coulomb_friction:
+            out.append(Edit(flexible, 'static_friction', _text(joint.static_friction)))
+        return out
+    return [Edit(flexible, word, _text(getattr(joint, word)))]
+
+
+def _text(value):
+    return f'{value:.6g}'
+
+
+def _fine(value):
+    return f'{value:.9g}'
+
+
+def _texts(values):
+    return ' '.join(map(_fine, values))

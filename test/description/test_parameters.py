@@ -1,0 +1,152 @@
+"""Numbers of a robot by path: what they mean, and how they come back into its text."""
+
+import re
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description import read_text
+from flex_robot_sim.description.parameters import chosen, parameters_of, with_parameters
+from flex_robot_sim.description.rewriting import Edit, edits_of, rewritten
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.share import shipped_robots
+
+SECTION = '<section EIy="17.0" EIz=\'21\' GJ="5"/>'
+TEXT = f"""<robot name="one">
+  <link name="base"/>
+  <link name="strip"><inertial><origin xyz="0.2 0 0"/><mass value="0.3"/>
+    <inertia ixx="1e-5" iyy="0.004" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="strip"/>
+    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
+  <link name="tip"><inertial><mass value="0.1"/>
+    <inertia ixx="1e-5" iyy="1e-5" izz="1e-5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="mount" type="fixed"><parent link="strip"/><child link="tip"/>
+    <origin xyz="0.4 0 0"/></joint>
+  <!-- <flexibility> <link name="strip"> -->
+  <flexibility>
+    <link name="strip" end="0.4 0 0">
+      {SECTION}   <!-- keep   this -->
+    </link>
+  </flexibility>
+</robot>
+"""
+
+
+def arrays_of(description):
+    return build_arm(description).arrays
+
+
+@pytest.mark.parametrize('path, old, new', [
+    ('strip.EIy', 'EIy="17.0"', 'EIy="20"'),
+    ('strip.EIz', "EIz='21'", 'EIz="20"'),
+    ('strip.GJ', 'GJ="5"', 'GJ="20"'),
+    ('turn.viscous', '<limit', '<dynamics damping="20"/><limit'),
+    ('turn.coulomb', '<limit', '<dynamics friction="20"/><limit'),
+    ('strip.damping', '<section', '<damping ratio="0.2"/><section'),
+])
+def test_a_number_by_path_is_that_number_in_the_text(path, old, new):
+    value = 0.2 if 'ratio' in new else 20.0
+    changed = with_parameters(read_text(TEXT), {path: value})
+    written = read_text(TEXT.replace(old, new, 1))
+    for name, a, b in zip(arrays_of(changed)._fields, arrays_of(changed), arrays_of(written)):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15, err_msg=name)   # rounding
+
+
+def test_a_longer_beam_keeps_its_mass_per_length_and_carries_what_rides_on_its_end():
+    longer = with_parameters(read_text(TEXT), {'strip.length': 0.5})
+    beam = longer.beam('strip')
+    assert beam.mass_per_length == pytest.approx(0.3 / 0.4)
+    assert longer.link('strip').inertial.mass == pytest.approx(0.3 * 0.5 / 0.4)
+    np.testing.assert_allclose(longer.joint('mount').position, [0.5, 0, 0])
+    # a clamped beam without a load swings like 1 / length^2; the tip mass is far lighter here
+    bare = with_parameters(read_text(TEXT), {'tip.mass': 1e-9})
+    both = [frs.frequencies(build_arm(with_parameters(bare, {'strip.length': length})))[0]
+            for length in (0.4, 0.5)]
+    assert both[0] / both[1] == pytest.approx((0.5 / 0.4)**2, rel=1e-4)  # of what is left there
+
+
+def test_stiffness_of_a_link_is_a_factor_of_its_frequencies_squared():
+    robot = frs.read_description('single_link')
+    arms = [build_arm(with_parameters(robot, {'arm.stiffness': factor})) for factor in (1.0, 2.0)]
+    first, second = (frs.frequencies(arm)[0] for arm in arms)
+    assert second / first == pytest.approx(np.sqrt(2), rel=1e-9)
+
+
+@pytest.mark.parametrize('path, message', [
+    ('forarm.EIz', 'no parameter "forarm.EIz". Near: forearm.EIz, '),
+    ('elbow.stifness', 'no parameter "elbow.stifness". Near: elbow.stiffness, '),
+])
+def test_an_unknown_path_is_told_with_those_that_are_near(path, message):
+    robot = frs.read_description('two_link')
+    with pytest.raises(UsageError) as error:
+        chosen(parameters_of(robot), [path])
+    assert str(error.value).startswith(message)
+    with pytest.raises(UsageError) as error:
+        with_parameters(robot, {path: 1.0})
+    assert str(error.value).startswith(message)
+
+
+def test_a_pattern_names_many():
+    robot = frs.read_description('two_link')
+    assert chosen(parameters_of(robot), ['*arm.EI?']) == [
+        'upper_arm.EIy', 'upper_arm.EIz', 'forearm.EIy', 'forearm.EIz']
+
+
+def test_a_value_that_cannot_be_is_refused():
+    with pytest.raises(UsageError, match=r'^forearm\.EIz = -1 cannot be: it must be above 0\.$'):
+        with_parameters(frs.read_description('two_link'), {'forearm.EIz': -1.0})
+
+
+def test_a_robot_is_rewritten_and_all_else_stays_to_the_byte():
+    before = read_text(TEXT)
+    after = with_parameters(before, {'strip.EIz': 25.0})
+    edits = edits_of(before, after, 'strip.EIz')
+    text = rewritten(TEXT, edits, {edits[0].place: 'EIz: 21 before -- now 25'})
+    assert text == TEXT.replace(SECTION, '<section EIy="17.0" EIz="25" GJ="5"/>'
+                                '  <!-- EIz: 21 before - now 25 -->')
+
+
+def test_an_attribute_and_an_element_that_are_missing_are_added():
+    before = read_text(TEXT)
+    after = with_parameters(before, {'turn.coulomb': 0.25, 'strip.damping': 0.01})
+    edits = [edit for path in ('turn.coulomb', 'strip.damping')
+             for edit in edits_of(before, after, path)]
+    read = read_text(rewritten(TEXT, edits, {}))
+    assert read.joint('turn').coulomb_friction == 0.25
+    assert read.beam('strip').damping_ratio == 0.01
+    assert '<dynamics friction="0.25"/>' in rewritten(TEXT, edits, {})
+
+
+def test_an_empty_element_is_opened_for_a_child():
+    text = rewritten('<robot>\n  <joint name="a"/>\n</robot>',
+                     [Edit((('joint', 'a'), ('dynamics', '')), 'damping', '1')], {})
+    assert text == '<robot>\n  <joint name="a">\n    <dynamics damping="1"/>\n  </joint>\n</robot>'
+
+
+@pytest.mark.parametrize('name', sorted(shipped_robots()))
+def test_all_parameters_of_shipped_robots_come_back_from_their_text(name):
+    before = frs.read_description(name)
+    if not before.text.strip():
+        pytest.skip('no text')
+    for path, one in parameters_of(before).items():
+        if one.value == 0.0 and path.endswith('.mass'):
+            continue
+        value = 0.9 * one.value if one.value else 0.01
+        if value < one.lower:
+            value = 1.1 * one.value
+        after = with_parameters(before, {path: value})
+        try:
+            edits = edits_of(before, after, path)
+        except UsageError as error:
+            assert re.search(r'cannot be written: E of its <material>', str(error))  # noqa: PT017
+            continue
+        read = read_text(rewritten(before.text, edits, {}))
+        expected = 1.0 if path.endswith('.stiffness') and path.rpartition('.')[0] in {
+            link.name for link in before.links} else value
+        assert parameters_of(read)[path].value == pytest.approx(expected, rel=1e-5), path  # digits
+        a, b = (build_arm(one) for one in (after, read))
+        for name in ('stiffness', 'inertia'):       # six digits are written, of moments nine
+            x, y = getattr(a.arrays, name), getattr(b.arrays, name)
+            np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-7 * np.abs(x).max(initial=0.0))
