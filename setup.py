@@ -68,6 +68,7 @@ setup(
         # meshes of the kind .dae are read by pycollada
         'view': ['pycollada>=0.7', 'viser>=1.1.1,<1.2'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
+        'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
         'test': ['argcomplete>=1.8', 'control>=0.9', 'hypothesis', 'mcap-ros2-support',
                  'mypy>=2.4; python_version >= "3.11"', 'pin>=3.0; python_version >= "3.11"',
                  'mpmath', 'pyarrow; python_version >= "3.11"', 'pycollada>=0.7', 'pytest',

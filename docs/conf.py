@@ -1,0 +1,127 @@
+"""
+What Sphinx makes of the pages beside this file; `./run docs` calls it, and so does rosdoc2.
+
+The pages are Markdown that a forge shows as well, so what only a site needs is here: which pages
+there are and in which order, and what becomes of links that leave this folder. rosdoc2 copies the
+folder and runs this text from elsewhere, hence no word here depends on where it lies.
+"""
+
+import inspect
+import os
+import re
+from importlib.util import find_spec
+
+from flex_robot_sim import __version__
+
+project = 'flex_robot_sim'
+author = 'The flex_robot_sim developers'
+copyright = author          # noqa: A001
+version = release = __version__
+
+CHAPTERS = {
+    'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
+              'recording', 'report'),
+    'Remedies': ('control', 'control_feedback', 'control_planning'),
+    'Reference': ('description', 'ros', 'rig_bridge', 'python', 'api', 'rig', 'rig_protocol'),
+    'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
+               'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'architecture'),
+}
+"""Pages by chapter; one that is not there is left out."""
+
+extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.mathjax', 'sphinx-mathjax-offline']
+# the last one is not with rosdoc2, whose pages are online anyway
+extensions = [name for name in extensions if find_spec(name)]
+root_doc = 'index'
+exclude_patterns = ['_build']
+html_theme = 'furo'
+html_title = 'flex_robot_sim'
+html_static_path, html_css_files = ['style'], ['site.css']
+html_favicon = 'style/icon.svg'
+html_show_copyright = html_show_sphinx = html_copy_source = False
+html_theme_options = {'navigation_with_keys': True}
+highlight_language = 'none'         # blocks without a language are screens and layouts
+
+# as forges read it: $...$ and blocks of the kind math, and anchors of headings
+myst_enable_extensions = ['dollarmath']
+myst_fence_as_directive = ['math']
+myst_heading_anchors = 4
+myst_dmath_double_inline = False
+
+default_role = 'code'               # docstrings have `names`, not links
+smartquotes = False                 # 'body' is a word to type
+autodoc_member_order = 'bysource'
+autodoc_typehints = 'none'          # they are in the parameters' lines, with shapes and units
+# what the library imports, where pages are built without it
+autodoc_mock_imports = [name for name in ('lxml', 'numba', 'scipy', 'yaml')
+                        if not find_spec(name)]
+rosdoc2_settings = {'allow_other_extensions': True}
+
+LINK = re.compile(r'(!?)\[([^\]]*)\]\((\.\./[^)\s#]*)(#[^)]*)?\)')
+FENCES = re.compile(r'(^```.*?^```$)', re.DOTALL | re.MULTILINE)
+
+
+def add_chapters(app, docname, source):
+    """Append the list of all pages to the start page, where forges need none."""
+    if docname != root_doc:
+        return
+    for name, pages in CHAPTERS.items():
+        there = [page for page in pages if page in app.env.found_docs]
+        source[0] += '\n'.join(['', '```{toctree}', ':hidden:', f':caption: {name}', '',
+                                *there, '```', ''])
+
+
+def end_links_that_leave(app, docname, source):
+    """Keep the words of links to folders, and to files that are not there, as with rosdoc2."""
+    folder = os.path.dirname(app.env.doc2path(docname))
+
+    def words(found):
+        _, text, target, _ = found.groups()
+        place = os.path.normpath(os.path.join(folder, target))
+        is_inside = place.startswith(str(app.srcdir) + os.sep)
+        return found[0] if is_inside or os.path.isfile(place) else f'{text} (`{target[3:]}`)'
+
+    parts = FENCES.split(source[0])
+    parts[::2] = [LINK.sub(words, part) for part in parts[::2]]
+    source[0] = ''.join(parts)
+
+
+def plain_words(app, what, name, obj, options, lines):
+    """Escape what docstrings mean as it stands, |x| and a*b, and RST does not."""
+    for k, line in enumerate(lines):
+        if not line.startswith('    '):
+            parts = re.split(r'(`[^`]*`)', line)
+            parts[::2] = [re.sub(r'([|*\\]|(?<=\w)_(?!\w))', r'\\\1', part)
+                          for part in parts[::2]]
+            lines[k] = ''.join(parts)
+
+
+def fields_of(app, what, name, obj, options, lines):
+    """Add what the comments beside the fields of a class say."""
+    if what != 'class' or not hasattr(obj, '__annotations__'):
+        return
+    rows = []
+    for line in inspect.getsource(obj).splitlines():
+        field = re.match(r'    (\w+): [^#]*# +(.+)$', line)
+        more = re.match(r'    #? +# +(.+)$', line)
+        if field and not field[1].startswith('_'):
+            rows.append([field[1], field[2]])
+        elif more and rows:
+            rows[-1][1] += f' {more[1]}'
+        elif rows and not line.strip():
+            break
+    for field, about in rows:
+        lines += ['', f'- `{field}`: ' + re.sub(r'\s{2,}', ', ', about)]
+
+
+def skip_aliases(app, what, name, obj, skip, options):
+    """Leave out the fields of named tuples, which `fields_of` has told."""
+    return skip or (getattr(obj, '__doc__', '') or '').startswith('Alias for field number')
+
+
+def setup(app):
+    """Tell Sphinx of these."""
+    app.connect('source-read', add_chapters)
+    app.connect('source-read', end_links_that_leave)
+    app.connect('autodoc-skip-member', skip_aliases)
+    app.connect('autodoc-process-docstring', fields_of)
+    app.connect('autodoc-process-docstring', plain_words)

@@ -1,0 +1,222 @@
+"""The pages of docs/ that lead through a task: what they show runs, and comes out as shown."""
+
+import math
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import yaml
+from node_processes import PATIENCE, Process
+from project_files import ROOT
+
+from flex_robot_sim.cli import main
+from flex_robot_sim.control.settings import ControllerSettings, ShapingSettings
+from flex_robot_sim.description import read_description
+from flex_robot_sim.description.summary import summarise
+from flex_robot_sim.system import HilArguments, SimulationArguments
+
+PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig')
+TEXTS = {page: (ROOT / 'docs' / f'{page}.md').read_text('utf-8') for page in PAGES}
+KINDS = {'sh', 'xml', 'yaml', 'python', 'math', ''}
+ARGUMENTS = {'simulation': SimulationArguments, 'hil': HilArguments}
+TAP = 13.0, 0.02        # frequency [Hz] and damping ratio of a recording that nobody has made
+
+
+def blocks(page, kind):
+    """Blocks of a kind, each with the block without a kind that follows it at once, or None."""
+    pattern = rf'^```{kind}\n(.*?)^```\n(?:(?:\n|[^\n`#]+\n)*?\n```\n(.*?)^```)?'
+    return re.findall(pattern, TEXTS[page], re.DOTALL | re.MULTILINE)
+
+
+def commands(page, program):
+    """Words of each command of a program, and what the page shows of its output."""
+    return [(shlex.split(line), shown) for block, shown in blocks(page, 'sh')
+            for line in block.splitlines() if line.split()[0] == program]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where a reader of the pages is: the files that they name are there."""
+    for name in ('ur5.urdf', 'ur5_flexible.urdf'):
+        (tmp_path / name).write_text((ROOT / 'examples' / name).read_text('utf-8'))
+    time = np.arange(0.0, 4.0, 1e-3)
+    rate = 2 * math.pi * TAP[0]
+    tap = np.exp(-TAP[1] * rate * time) * np.cos(rate * math.sqrt(1 - TAP[1]**2) * time)
+    noise = 1e-4 * np.random.default_rng(1).standard_normal(time.size)
+    np.savetxt(tmp_path / 'tap.csv', np.column_stack([time, tap + noise]), delimiter=',',
+               header='time,acceleration', comments='')
+    (tmp_path / 'ur5_joints.urdf').write_text(merged(blocks('flexible_urdf', 'xml')[:1]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def merged(found):
+    """The rigid UR5 with blocks of the page put where it says: new ones, or in place of old."""
+    robot = ElementTree.parse(ROOT / 'examples' / 'ur5.urdf').getroot()
+    flexibility = None
+    for block, _ in found:
+        for element in ElementTree.fromstring(f'<all>{block}</all>'):
+            is_beam = element.tag == 'link' and 'end' in element.attrib
+            place = flexibility if is_beam else robot
+            name = element.get('name')
+            for old in place.findall(f"{element.tag}[@name='{name}']"):
+                place.remove(old)
+            place.append(element)
+            flexibility = element if element.tag == 'flexibility' else flexibility
+    return ElementTree.tostring(robot, encoding='unicode')
+
+
+@pytest.mark.parametrize('page', PAGES)
+def test_blocks_are_of_kinds_that_are_tested_here(page):
+    kinds = re.findall(r'^```(\w*)$', TEXTS[page], re.MULTILINE)
+    assert set(kinds[::2]) <= KINDS and set(kinds[1::2]) <= {''}
+    assert {program for block, _ in blocks(page, 'sh') for line in block.splitlines()
+            for program in line.split()[:1]} <= {'flexsim', 'ros2', './run'}
+
+
+@pytest.mark.parametrize('page', ['simulate_my_arm', 'flexible_urdf', 'tune_controller'])
+def test_commands_without_ros_run_and_print_what_the_page_shows(page, folder, capsys):
+    ran = 0
+    for words, shown in commands(page, 'flexsim'):
+        if words[1] == 'demo':
+            continue
+        assert main(words[1:]) == 0, words
+        out = capsys.readouterr().out
+        for line in filter(None, shown.splitlines()):
+            assert re.search(re.escape(line).replace(r'\.\.\.', '.*'), out), (words, line, out)
+        ran += 1
+    assert ran >= 4
+
+
+def test_blocks_of_python_run(folder):
+    assert sum(len(blocks(page, 'python')) for page in PAGES) == 2
+    for page in PAGES:
+        for block, _ in blocks(page, 'python'):
+            exec(compile(block, page, 'exec'), {})                      # noqa: S102
+
+
+def test_the_flexible_ur5_is_what_the_steps_make_of_the_rigid_one():
+    by_steps = summarise(read_description(merged(blocks('flexible_urdf', 'xml'))))
+    shipped = summarise(read_description(ROOT / 'examples' / 'ur5_flexible.urdf'))
+    for summary in (by_steps, shipped):
+        assert summary.pop('warnings') == []
+        for key in ('name', 'source'):
+            summary.pop(key)
+        # the order is that of the tree, and among what one link carries that of the file
+        summary['links'] = sorted(summary['links'], key=str)
+    assert by_steps == shipped
+
+
+def test_the_part_before_robot_makes_the_ur5_give():
+    block = blocks('simulate_my_arm', 'xml')[0]
+    assert [joint['name'] for joint in summarise(read_description(merged([block])))['joints']
+            if joint.get('stiffness')] == ['elbow']
+
+
+def test_masses_and_centres_of_the_split_link_are_those_of_the_whole():
+    rigid, split = (read_description(ROOT / 'examples' / f'{name}.urdf')
+                    for name in ('ur5', 'ur5_flexible'))
+    whole = rigid.link('upper_arm').inertial
+    tube, motor = (split.link(name).inertial for name in ('upper_arm', 'elbow_motor'))
+    assert tube.mass + motor.mass == pytest.approx(whole.mass, abs=1e-3)    # as written
+    centre = tube.mass * 0.2125 + motor.mass * 0.425
+    assert centre == pytest.approx(whole.mass * 0.28, rel=1e-3)             # likewise
+    across = (0.0862 + tube.mass * (0.28 - 0.2125)**2 + 0.0585 + motor.mass * (0.425 - 0.28)**2)
+    assert across == pytest.approx(0.22689, rel=0.01)                       # likewise
+
+
+def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
+    names = {}
+    exec(blocks('flexible_urdf', 'python')[0][0], names)                    # noqa: S102
+    force, reach, arm, forearm = 5 * 9.81, 0.425 + 0.39225, 0.425, 0.39225
+    springs = force * (reach**2 + forearm**2) / 3e4
+    bending = force / 3 * ((reach**3 - forearm**3) / 48400 + forearm**3 / 28400)
+    # the tool is 0.0556 m beside the axis of the upper arm, 0.1753 m beside that of the forearm
+    torsion = force * (0.0556**2 * arm / 36000 + 0.1753**2 * forearm / 21000)
+    assert names['sag'] == pytest.approx(springs + bending + torsion, rel=0.01)     # large turns
+    assert '1.6 mm' in TEXTS['flexible_urdf'] and round(1e3 * names['sag'], 1) == 1.6
+    assert 0.85 < springs / names['sag'] < 0.95                             # 'nine tenths'
+
+
+def test_the_recording_of_a_tap_tells_its_frequency_and_damping(folder, capsys):
+    [words] = [words for words, _ in commands('flexible_urdf', 'flexsim') if '--log' in words]
+    assert main([*words[1:], '--json']) == 0
+    [found] = yaml.safe_load(capsys.readouterr().out)['resonances']
+    assert found['frequency'] == pytest.approx(TAP[0], rel=1e-3)
+    assert found['ratio'] == pytest.approx(TAP[1], rel=0.02)        # noise of 1e-4
+
+
+def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
+    port = str(folder / 'rig')
+    emulate, info, conformance = ([word.replace('/tmp/rig', port) for word in words[1:]]
+                                  for words, _ in commands('use_rig', 'flexsim')
+                                  if words[2] in ('emulate', 'info', 'conformance'))
+    board = Process([sys.executable, '-m', 'flex_robot_sim', *emulate])
+    try:
+        board.wait_for_line(f'The rig listens at {port}')
+        assert main(info) == 0
+        assert 'board      python, firmware ' in capsys.readouterr().out
+    finally:
+        board.stop()
+    assert main(conformance) == 0
+    assert ' passed, 0 failed' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('verb', ['setup', 'calibrate', 'compare'])
+def test_other_commands_of_the_rig_have_these_options(verb):
+    """A person or a bench is behind them; test/rig/ has tests of both."""
+    [words] = [words for words, _ in commands('use_rig', 'flexsim') if words[2] == verb]
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'],
+                          capture_output=True, text=True, check=True, timeout=PATIENCE)
+    for word in words[3:]:
+        assert not word.startswith('--') or word in done.stdout, word
+
+
+def test_launch_files_take_the_arguments_of_the_pages():
+    count = 0
+    for page in PAGES:
+        for words, _ in commands(page, 'ros2'):
+            if words[1] == 'launch':
+                name = words[3].partition('.')[0]
+                given = dict(word.split(':=') for word in words[4:])
+                assert set(given) <= set(ARGUMENTS[name].__dataclass_fields__)
+                count += 1
+    assert count
+
+
+def test_parameters_of_the_pages_are_those_of_the_controller():
+    given = [words[-2:] for words, _ in commands('tune_controller', 'ros2')]
+    given += yaml.safe_load(blocks('tune_controller', 'yaml')[0][0])[
+        '/**/controller']['ros__parameters'].items()
+    assert len(given) >= 5
+    for name, value in given:
+        kind = next(kind for kind in (ControllerSettings, ShapingSettings)
+                    if name in kind.__dataclass_fields__)
+        value = yaml.safe_load(value) if isinstance(value, str) else value
+        assert getattr(replace(kind(), **{name: value}), name) == value     # or it is refused
+
+
+def test_services_and_topics_of_the_bench_are_those_of_its_page():
+    page = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
+    called = [words for words, _ in commands('use_rig', 'ros2')
+              if words[1:3] in (['service', 'call'], ['topic', 'pub'])]
+    assert len(called) == 3
+    for words in called:
+        name, kind, *message = [word for word in words[3:] if word != '--once']
+        assert f'{name} {kind}' in page
+        assert all(isinstance(yaml.safe_load(text), dict) for text in message)
+
+
+@pytest.mark.ros
+def test_the_demo_of_ones_own_arm_ends_with_a_picture(folder):
+    """That of a shipped robot is in test/nodes/test_demo.py."""
+    [words] = [words for words, _ in commands('simulate_my_arm', 'flexsim') if words[1] == 'demo']
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words[1:]], cwd=folder,
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert (folder / 'demo_ur5.png').read_bytes().startswith(b'\x89PNG')
