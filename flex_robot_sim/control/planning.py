@@ -48,7 +48,7 @@ STEP = 1e-3                 # of the simulation, at most                        
 PERIOD_SHARE = 200          # steps in a period of the first mode, at least
 RIGID_STEPS = 300           # of an arm in which nothing bends, in one motion
 COARSER = 2.0               # steps of motions that only serve for slopes
-LOOKS = 40                  # at what is limited, along a path
+LOOKS = 40                  # stretches of a path, in each of which the largest share counts
 MARGIN = 0.97               # share of every limit that a plan takes
 ROUNDS = 10                 # corrections of a plan
 POOR, STUCK = 0.4, 0.9      # of a correction: what calls for new slopes, and what for an end
@@ -148,6 +148,12 @@ def _corrected_slopes(slopes, step, change):
     return whole[:len(slopes[0])], whole[len(slopes[0]):]
 
 
+def _extremes(rows):
+    """Entries of (t, joints) that are largest in each of LOOKS stretches, flat."""
+    return np.concatenate([np.take_along_axis(part, np.abs(part).argmax(axis=0)[None], 0)[0]
+                           for part in np.array_split(rows, min(LOOKS, len(rows)))])
+
+
 class _Planner:
     def __init__(self, arm, start, goal, limits):
         self.arm, self.start, self.goal = arm, start, goal
@@ -242,7 +248,7 @@ class _Planner:
                 slopes = _corrected_slopes(slopes, weights - best.weights,
                                            np.concatenate([left, used])
                                            - np.concatenate([best.left, best.used]))
-            gain = cost / best.cost if best is not None else 0.0
+            gain = cost / best.cost if best is not None and best.cost > 0.0 else 0.0
             if best is None or gain < 1.0:
                 best = _Best(cost, weights, motion, rolled, left, used)
             if cost < QUIET and used.max(initial=0.0) <= MARGIN + 0.01 or fresh and gain > STUCK:
@@ -286,18 +292,17 @@ class _Planner:
 
     def _limited(self, rolled):
         """Pairs of a name and shares of limits (t, joints) along a path."""
-        places = np.linspace(0, len(rolled.times) - 1, LOOKS).astype(int)
         jerk = np.gradient(rolled.sample[:, 2], rolled.times[1], axis=0)
         rows = {'effort': rolled.effort, 'velocity': rolled.sample[:, 1],
                 'acceleration': rolled.sample[:, 2], 'jerk': jerk}
         for name, row in rows.items():
             limit = self.limits[name]
             if np.isfinite(limit).any():
-                yield name, row / limit, places
+                yield name, row / limit
 
     def _used(self, rolled):
-        """Shares of all limits at some places of a path, flat."""
-        shares = [row[places].ravel() for _, row, places in self._limited(rolled)]
+        """Largest shares of all limits in the stretches of a path, with their signs, flat."""
+        shares = [_extremes(row) for _, row in self._limited(rolled)]
         if np.isfinite(self.deflection):
             shares.append(np.array([bent / self.lengths[link] / self.deflection
                                     for link, bent in rolled.bent.items()]))
@@ -306,7 +311,7 @@ class _Planner:
     def _peaks(self, rolled):
         """Largest share of every limit, by its name."""
         use = {}
-        for name, row, _ in self._limited(rolled):
+        for name, row in self._limited(rolled):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
         if np.isfinite(self.deflection):

@@ -54,3 +54,11 @@ def test_moves_say_which_shaper_was_recommended(benchmark, monkeypatch):
     assert found['shapers'] == {'ella': benchmark.recommended('ella').name}
     assert found['recommended']['worst'] <= 0.05 < found['zv, one frequency']['worst']
     assert 'recommended' in dict(benchmark._moves_text(found))
+
+
+@pytest.mark.parametrize('row', range(3))
+def test_every_turn_of_the_bench_can_be_planned(benchmark, row):
+    # the velocity of its slow screw has a peak where forty looks at a path see none
+    start, end, duration = benchmark.bench_moves.MOVES[row]
+    angles = benchmark.bench_moves.turns(start, end, duration)['planned']
+    assert angles[0] == start and angles[-1] == pytest.approx(end, abs=1e-9)
