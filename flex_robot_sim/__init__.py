@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.analysis.payload import with_payload
     from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
     from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
+    from flex_robot_sim.batch.batch import Batch
     from flex_robot_sim.core.assembly import load
     from flex_robot_sim.core.loads import Push
     from flex_robot_sim.core.model import ArmModel
@@ -53,6 +54,7 @@ _LATER = {
     'analysis.payload': ('with_payload',),
     'analysis.statics': ('Equilibrium', 'equilibrium'),
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
+    'batch.batch': ('Batch',),
     'core.assembly': ('load',),
     'core.loads': ('Push',),
     'core.model': ('ArmModel',),
@@ -63,8 +65,8 @@ _LATER = {
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
-    'ArmModel', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel', 'Modes',
-    'Push', 'RobotDescription', 'SettingError', 'Simulation', 'SimulationError',
+    'ArmModel', 'Batch', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel',
+    'Modes', 'Push', 'RobotDescription', 'SettingError', 'Simulation', 'SimulationError',
     'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist', 'convert_wrench',
     'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics', 'frequencies',
     'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load', 'mass_matrix', 'modes',

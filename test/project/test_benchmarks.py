@@ -93,6 +93,16 @@ def test_formulations_time(benchmark, monkeypatch):
     lines_of(module, found)
 
 
+def test_batch_time(benchmark, monkeypatch):
+    module = benchmark('batch_time')
+    monkeypatch.setattr(module, 'ARMS', 3)
+    monkeypatch.setattr(module, 'STEPS', 10)
+    found = module.measure(quick=True)
+    assert found['batch_steps_per_second_core'] > 0.0
+    assert 0.0 < found['batch_efficiency_2_cores'] and 0.0 < found['batch_over_loop']
+    lines_of(module, found)
+
+
 def test_controller_time(benchmark, monkeypatch):
     module = benchmark('controller_time')
     monkeypatch.setattr(module, 'CALLS', 2)

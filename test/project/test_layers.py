@@ -18,7 +18,7 @@ LAYERS = (
     {'analysis'},
     {'formulations'},
     # the package itself offers the library
-    {'control', 'led_drives', 'questions', 'simulation', PACKAGE},
+    {'batch', 'control', 'led_drives', 'questions', 'simulation', PACKAGE},
     {'demo', 'display', 'realtime', 'reproduce', 'rig', 'viewer', 'recording', 'plots', 'system'},
     {'cli', 'nodes', 'start', '__main__'},
 )

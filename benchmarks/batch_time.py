@@ -1,0 +1,59 @@
+"""
+Steps of many arms side by side, beside the same steps one arm after the other.
+
+`python -m benchmarks.batch_time`
+"""
+
+import numpy as np
+
+import flex_robot_sim as frs
+from benchmarks.timing import in_turns, median_ratio
+from flex_robot_sim.control.gains import fitting_gains
+
+ARMS, STEPS = 64, 100
+
+
+def measure(quick=False):
+    """Return the figures of this page."""
+    arm = frs.load('two_link')
+    gains = fitting_gains(arm)
+    alone = [frs.Simulation(arm) for _ in range(ARMS)]
+    for simulation in alone:
+        simulation.hold(np.zeros(simulation.effort.size), *gains)
+    batches = [frs.Batch(arm, ARMS, threads=threads) for threads in (1, 2)]
+    for batch in batches:
+        batch.hold(0.0, *gains)
+
+    def one_by_one():
+        for simulation in alone:
+            simulation.step(STEPS)
+
+    def single_steps(steppers, steps):
+        for _ in range(steps):
+            for stepper in steppers:
+                stepper.step()
+    few = max(1, STEPS // 10)
+    loop, one, two, loop_singly, singly = in_turns([
+        one_by_one, lambda: batches[0].step(STEPS), lambda: batches[1].step(STEPS),
+        lambda: single_steps(alone, few), lambda: single_steps(batches[:1], few)],
+        2 if quick else 15)
+    return {'batch_steps_per_second_core': ARMS * STEPS / min(one),
+            'batch_efficiency_2_cores': median_ratio(one, two) / 2,
+            'batch_over_loop': median_ratio(loop, one),
+            'batch_over_loop_by_single_steps': median_ratio(loop_singly, singly)}
+
+
+def as_text(result):
+    """Lines of the table."""
+    yield (f'{ARMS} arms (two_link), steps of 1 ms, one thread',
+           f'{result["batch_steps_per_second_core"]:,.0f} steps a second')
+    yield ('two threads', f'{100 * result["batch_efficiency_2_cores"]:.0f} % of twice as many, '
+           'where two processors are free')
+    yield ('a Simulation each, one after the other',
+           f'takes {result["batch_over_loop"]:.2f} times as long, '
+           f'{result["batch_over_loop_by_single_steps"]:.1f} times by single steps')
+
+
+if __name__ == '__main__':
+    for line in as_text(measure()):
+        print(': '.join(line))

@@ -1,0 +1,1 @@
+"""Many arms at once, on all cores."""

@@ -1,0 +1,75 @@
+"""
+Steps of many arms, one after the other, in one compiled call without the GIL.
+
+What belongs to an arm is a row of a table. Rows are views, so an arm steps by the same machine
+code on the same numbers as an arm of its own: the results are the same bit for bit.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.core.compiled import compiled, row_of
+from flex_robot_sim.core.energy import set_energies
+from flex_robot_sim.core.integrators import advance
+
+
+class State(NamedTuple):
+    """What changes from step to step, a row for each of c arms with n coordinates."""
+
+    q: np.ndarray           # (c, n)        coordinates                                [rad, m]
+    qd: np.ndarray          # (c, n)        their rates
+    qdd: np.ndarray         # (c, n)        the latest accelerations
+    effort: np.ndarray      # (c, joints)   of the motors                              [N m, N]
+    flow: np.ndarray        # (c, 3)        work, dissipation, and what was put right       [J]
+    stage: np.ndarray       # (c, 9, n)     scratch
+
+
+@compiled
+def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first, end, taken):
+    """
+    Let the arms from row `first` up to `end` take steps; each stops before it is not finite.
+
+    :param arms: ArmArrays of rows, likewise LoadArrays, State, Watch and Workspace.
+    :param steps: of length h [s] that each shall take, (c,); taken: set to those it took, (c,).
+    """
+    for k in range(first, end):
+        if steps[k] == 0:
+            taken[k] = 0
+            continue
+        arm, load, watch, work = row_of(arms, k), row_of(loads, k), row_of(watches, k), row_of(
+            works, k)
+        now = row_of(state, k)
+        if work.step[0] == 0.0:         # something else than a step has changed the energy
+            set_energies(arm, now.q, now.qd, work, work.energy)
+            work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
+        taken[k] = advance(arm, load, iterations, now.q, now.qd, now.qdd, now.effort, h, steps[k],
+                           now.flow, watch, now.stage, work)
+
+
+@compiled
+def set_energies_of_rows(arms, state, works, out):
+    """Energies (c, 3) of arms, see `energy.set_energies` [J]."""
+    for k in range(len(state.q)):
+        now = row_of(state, k)
+        set_energies(row_of(arms, k), now.q, now.qd, row_of(works, k), out[k])
+
+
+def table_of(rows: Sequence[Any], shares: bool = True) -> Any:
+    """
+    Return the table, a NamedTuple of arrays, whose rows are NamedTuples of arrays.
+
+    :param shares: whether arrays that are alike in all of them become one row.
+    """
+    columns = []
+    for arrays in zip(*rows):
+        alike = shares and all(array is arrays[0] or np.array_equal(array, arrays[0])
+                               for array in arrays[1:])
+        columns.append(np.stack(arrays[:1] if alike else arrays))
+    return type(rows[0])(*columns)
+
+
+def repeated(row: Any, count: int) -> Any:
+    """Return a table of `count` rows like this one, each its own."""
+    return type(row)(*(np.repeat(array[None], count, axis=0) for array in row))

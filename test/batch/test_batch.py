@@ -1,0 +1,231 @@
+"""Arms side by side: what each does is what it does alone, to the last bit."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.control.pose_model import with_stiffness
+from flex_robot_sim.exceptions import SettingError
+
+H = frs.SimulationSettings().time_step
+
+
+def alone(arm, drive, settings=None):
+    sim = frs.Simulation(arm, settings)
+    drive(sim)
+    return sim
+
+
+def is_same(batch, k, sim):
+    return ((batch.coordinates[k] == sim.coordinates).all()
+            and (batch.rates[k] == sim.rates).all())
+
+
+@pytest.mark.parametrize('robot, threads', [('two_link', 1), ('two_link', 5), ('rig', 2),
+                                            ('canadarm2', 2), ('single_link', 3)])
+def test_members_do_what_each_does_alone(robot, threads):
+    arm, rng, count = frs.load(robot), np.random.default_rng(7), 6
+    joints = len(arm.joint_names)
+    batch = frs.Batch(arm, count, threads=threads)
+    link = list(arm.frames)[-1]
+    effort, target = rng.normal(size=(2, count, joints))
+    force, mass = rng.normal(size=(count, 3)), rng.uniform(0.0, 0.5, count)
+    batch.effort[:] = effort
+    batch.hold(target[:3], 30.0, 2.0, members=slice(0, 3))
+    batch.push(link, force, follows=True)
+    batch.push('base', force)                               # which moves nothing
+    batch.set_payload(link, mass, centre=(0.1, 0.0, 0.0))
+    batch.step(40)
+    batch.target[:] += 0.1
+    batch.push(link, 0.0)
+    batch.advance_to(100 * H)
+    energy = batch.energy()
+    for k in range(count):
+        def drive(sim, k=k):
+            sim.effort = effort[k]
+            if k < 3:
+                sim.hold(target[k], 30.0, 2.0)
+            sim.push(link, force[k], follows=True)
+            sim.push('base', force[k])
+            sim.set_payload(link, mass[k], (0.1, 0.0, 0.0))
+            sim.step(40)
+            if k < 3:
+                sim.hold(target[k] + 0.1, 30.0, 2.0)
+            sim.push(link)
+            sim.step(60)
+        sim = alone(arm, drive)
+        assert is_same(batch, k, sim), k
+        assert tuple(value[k] for value in energy) == tuple(sim.energy())
+        assert (batch.pose(link)[k] == sim.pose(link)).all()
+    assert batch.time == pytest.approx(100 * H, rel=1e-12)
+
+
+def test_members_may_differ_in_their_numbers():
+    arm = frs.load('two_link')
+    arms = [with_stiffness(arm, factor) for factor in (0.7, 1.0, 1.4)]
+    batch = frs.Batch(arms)
+    batch.effort[:] = (0.5, 1.0, -1.0)
+    batch.step(80)
+    for k, one in enumerate(arms):
+        sim = frs.Simulation(one)
+        sim.effort = 0.5, 1.0, -1.0
+        sim.step(80)
+        assert is_same(batch, k, sim)
+    assert not is_same(batch, 0, sim)
+
+
+def test_steps_come_to_the_same_however_they_are_asked_for(monkeypatch):
+    arm = frs.load('single_link')
+    whole, pieces = frs.Batch(arm, 3), frs.Batch(arm, 3, threads=1)
+    for batch in (whole, pieces):
+        batch.effort[:, 0] = 0.1, 0.2, 0.3
+    whole.step(70)
+    monkeypatch.setattr('flex_robot_sim.batch.batch.ROUND', 30)     # ten steps of three arms
+    pieces.step(69)
+    pieces.step()
+    assert (whole.coordinates == pieces.coordinates).all() and whole.time == pieces.time
+
+
+def test_who_is_lost_stops_alone_and_is_told():
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 3)
+    batch.effort[:, 0] = 0.1, 1e200, 0.2
+    batch.step(50)
+    assert batch.is_lost.tolist() == [False, True, False] and 0.0 <= batch.lost[1] < 50 * H
+    assert np.isfinite(batch.coordinates).all()
+    assert [k for k, line in batch.reports if 'the state is not finite after' in line] == [1]
+    sim = frs.Simulation(arm)
+    sim.effort = [0.2]
+    sim.step(50)
+    assert is_same(batch, 2, sim)
+    batch.reset(1)
+    batch.step(10)
+    assert not batch.is_lost.any()
+    fresh = frs.Simulation(arm)
+    fresh.step(10)
+    assert is_same(batch, 1, fresh)
+
+
+def test_what_bends_too_far_is_told_once_for_its_member():
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 2)
+    batch.push('tool', [[0.0, 0.0, 0.0], [0.0, 400.0, 0.0]])
+    for _ in range(40):
+        batch.step(5)
+    sim = frs.Simulation(arm)
+    sim.push('tool', [0.0, 400.0, 0.0])
+    for _ in range(40):
+        sim.step(5)
+    assert sim.reports and batch.reports == [(1, line) for line in sim.reports]
+
+
+def test_from_a_snapshot_on_it_happens_again():
+    batch = frs.Batch(frs.load('two_link'), 4)
+    batch.effort[:, 1] = range(4)
+    batch.hold(0.3, 20.0, 1.0)
+    batch.step(30)
+    kept = batch.snapshot()
+    batch.step(30)
+    first = batch.coordinates
+    batch.effort[:] = 5.0
+    batch.step(7)
+    batch.restore(kept, [1, 3])
+    batch.step(30)
+    assert (batch.coordinates[[1, 3]] == first[[1, 3]]).all()
+    assert (batch.coordinates[[0, 2]] != first[[0, 2]]).any()
+
+
+def test_states_are_set_by_member():
+    arm = frs.load('two_link')
+    batch = frs.Batch(arm, 3)
+    batch.set_state(position=[0.1, 0.2, 0.3], members=[2])
+    batch.set_state(coordinates=np.full(arm.size, 1e-3), rates=0.0, members=[True, False, False])
+    sim = frs.Simulation(arm)
+    sim.set_state(coordinates=np.full(arm.size, 1e-3))
+    assert is_same(batch, 0, sim)
+    batch.set_state(position=[0.1, 0.2, 0.3], velocity=[0.0, 1.0, 0.0], members=-1)
+    sim.set_state(position=[0.1, 0.2, 0.3], velocity=[0.0, 1.0, 0.0])
+    batch.step(20)
+    sim.step(20)
+    assert is_same(batch, 2, sim)
+    assert (batch.position[2] == sim.position).all()
+    assert (batch.motor_velocity[2] == sim.motor_velocity).all()
+
+
+def test_ctrl_c_leaves_all_members_at_the_same_time():
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 8)
+    batch.effort[:, 0] = np.linspace(0.0, 0.1, 8)
+    batch.step()                            # machine code is there
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            batch.step(10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    steps = round(batch.time / H)
+    assert 1 < steps < 10**9
+    sim = frs.Simulation(arm)
+    sim.effort = batch.effort[5]
+    sim.step(steps)
+    assert is_same(batch, 5, sim)
+
+
+@pytest.mark.parametrize('make, message', [
+    (lambda arm: frs.Batch(arm), 'count = None must be a whole number > 0'),
+    (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
+    (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
+    (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
+    (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'member 1 is not like member 0: their '
+     'links, joints and elastic coordinates must be the same, and only numbers may differ'),
+    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')), 'a batch steps by the '
+     'scheme implicit_midpoint and the formulation recursion; take Simulation for others'),
+    (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
+])
+def test_what_makes_no_batch_is_one_line(make, message):
+    with pytest.raises(SettingError) as caught:
+        make(frs.load('single_link'))
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize('ask, message', [
+    (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
+    (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
+    (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
+    (lambda batch: batch.push('tool', [[1, 0, 0]] * 3), 'force must be one number, 3 of them for '
+     'all, or 2 x 3'),
+    (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
+    (lambda batch: batch.hold(0.0, -1.0, 1.0), 'stiffness and damping of a servo must be >= 0'),
+    (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'payload of "tool" needs a mass >= 0'),
+    (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '
+     'no payload'),
+    (lambda batch: batch.set_state(position=0.0, coordinates=0.0), 'position and coordinates say '
+     'the same: give one of them'),
+    (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
+    (lambda batch: batch.restore(frs.Batch(batch.arm, 3).snapshot()), 'a snapshot of 3 members '
+     'cannot be restored to 2'),
+])
+def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
+    batch = frs.Batch(frs.load('single_link'), 2)
+    before = batch.snapshot()
+    with pytest.raises(SettingError) as caught:
+        ask(batch)
+    assert str(caught.value).startswith(message)
+    after = batch.snapshot()
+    assert all((after.rows[name] == table).all() for name, table in before.rows.items())
+
+
+def test_an_effort_that_is_no_number_names_its_member_and_joint():
+    batch = frs.Batch(frs.load('two_link'), 3)
+    batch.effort[1, 2] = np.nan
+    with pytest.raises(SettingError) as caught:
+        batch.step()
+    assert str(caught.value) == 'effort of "elbow" of member 1 must be finite [N m, N]'
