@@ -21,6 +21,7 @@ from flex_robot_sim.recording.playing import Extent, due_times
 
 # many send on these, beside each other
 OF_ALL = '/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'
+DEPTH = 1000                # messages that wait for a listener that is held up
 DISCOVERY = 1.0             # in which listeners and other senders are found                  [s]
 LOOK = 0.2                  # between two looks at other senders, and at the line that is shown [s]
 
@@ -54,7 +55,7 @@ class PlayerNode(Node):
                     'here')
                 continue
             self._senders[topic] = self.create_publisher(kind, topic.name, QoSProfile(
-                depth=1 if topic.is_latched else 10,
+                depth=1 if topic.is_latched else DEPTH,
                 durability=(DurabilityPolicy.TRANSIENT_LOCAL if topic.is_latched else
                             DurabilityPolicy.VOLATILE),
                 reliability=(ReliabilityPolicy.RELIABLE if topic.is_reliable else

@@ -66,8 +66,9 @@ def test_what_was_recorded_is_heard_again_in_its_order_and_time(replay, recordin
         times.append(time.monotonic())
     listener = observer.node.create_subscription(JointState, '/again/joint_states', take, 200)
     process = replay(path, '--speed', '0.5')
-    observer.spin_until(lambda: len(heard) == COUNT, what=f'{COUNT} joint states')
+    observer.spin_until(lambda: heard, what='the first joint state')
     late = observer.hear(String, '/again/robot_description', qos=LATCHED)
+    observer.spin_until(lambda: len(heard) == COUNT, what=f'{COUNT} joint states')
     assert late.data == '<robot/>'
     assert [message.position[0] for message in heard] == list(range(COUNT))
     assert [message.header.stamp.nanosec for message in heard] == list(range(1, COUNT + 1))
