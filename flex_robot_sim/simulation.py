@@ -263,11 +263,7 @@ class Simulation(LedDrives):
 
     def advance_to(self, time: float) -> None:
         """Go on until `time` [s], to the nearest whole step."""
-        if not np.isfinite(time):
-            raise SettingError(f'time = {time!r} must be finite [s]')
-        steps = round((time - self.time) / self.settings.time_step)
-        if steps < 0:
-            raise SettingError(f'time = {time!r} is over: it is {self.time:.6g} s by now')
+        steps = steps_until(time, self.time, self.settings.time_step)
         if steps > 0:
             self.step(steps)
 
@@ -351,6 +347,16 @@ class Simulation(LedDrives):
             remedy = (f'the longest step that works is {rounded_down(longest):.3g} s' if longest
                       else 'no step works, because some mode is undamped')
             raise SettingError(f'time_step = {h:g} s is too long for {scheme}: {remedy}')
+
+
+def steps_until(time: float, now: float, step: float) -> int:
+    """Return how many steps [s] come nearest to a time; SettingError if it is over [s]."""
+    if not np.isfinite(time):
+        raise SettingError(f'time = {time!r} must be finite [s]')
+    steps = round((time - now) / step)
+    if steps < 0:
+        raise SettingError(f'time = {time!r} is over: it is {now:.6g} s by now')
+    return steps
 
 
 def _times(start, first, h):

@@ -32,6 +32,7 @@ from flex_robot_sim.core.validity import ENOUGH, MANY, lines_of, make_watch, tur
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.led_drives import lost_state
 from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.simulation import steps_until
 
 ROUND = 50_000              # steps of all arms between two looks for Ctrl-C
 PIECES = 4                  # of a round for each thread: some arms take longer than others
@@ -295,11 +296,7 @@ class Batch:
 
     def advance_to(self, time: float) -> None:
         """Go on until `time` [s], to the nearest whole step."""
-        if not np.isfinite(time):
-            raise SettingError(f'time = {time!r} must be finite [s]')
-        steps = round((time - self.time) / self.settings.time_step)
-        if steps < 0:
-            raise SettingError(f'time = {time!r} is over: it is {self.time:.6g} s by now')
+        steps = steps_until(time, self.time, self.settings.time_step)
         if steps > 0:
             self.step(steps)
 

@@ -56,18 +56,23 @@ def command(rng):
     return [name, *first, *rng.sample(wild[name], min(len(wild[name]), rng.choice((1, 1, 2))))]
 
 
+def code_of(words):
+    """Exit code of a command; what is no way to end fails, and tells the words."""
+    try:
+        return cli.main(words)
+    except SystemExit as end:           # of argparse
+        return end.code
+    except Exception as error:
+        raise AssertionError(words) from error
+
+
 @pytest.mark.filterwarnings('ignore::RuntimeWarning')
 def test_no_number_ends_in_a_traceback(capsys):
     rng = random.Random(SEED)
     codes = {0: 0, 1: 0, 2: 0}      # 1: the arm has not arrived
     for _ in range(120):
         words = command(rng)
-        try:
-            code = cli.main(words)
-        except SystemExit as end:       # of argparse
-            code = end.code
-        except Exception as error:
-            raise AssertionError(words) from error
+        code = code_of(words)
         said = capsys.readouterr().err
         assert code in codes and (code == 0 or said.count('\n') == 1), (words, said)
         codes[code] += 1
@@ -106,12 +111,7 @@ def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
     codes = {0: 0, 2: 0}
     for _ in range(400):
         words = command_of_others(rng, tmp_path)
-        try:
-            code = cli.main(words)
-        except SystemExit as end:       # of argparse
-            code = end.code
-        except Exception as error:
-            raise AssertionError(words) from error
+        code = code_of(words)
         said = capsys.readouterr().err
         assert code in codes and said.count('\n') == (code != 0), (words, said)
         codes[code] += 1
