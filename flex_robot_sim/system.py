@@ -24,13 +24,14 @@ from flex_robot_sim.share import NAME, share_folder
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
-SHAPER = 'shaper'
+SHAPER, VIEW = 'shaper', 'view'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
     BOTH: f'{NAME}.nodes.simulation',
     BRIDGE: f'{NAME}.nodes.bridge',
     SHAPER: f'{NAME}.nodes.shaper',
+    VIEW: f'{NAME}.nodes.view',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -61,6 +62,8 @@ class SimulationArguments(Settings):
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'log names')
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
@@ -72,7 +75,8 @@ class SimulationArguments(Settings):
         return simulation_system(
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
-            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file)
+            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
+            view=self.view)
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class HilArguments(Settings):
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'log names')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
                                    'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
@@ -102,7 +108,7 @@ class HilArguments(Settings):
         return hil_system(
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge})
+            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view)
 
 
 @dataclass(frozen=True)
@@ -182,7 +188,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       controller: str = 'process', use_sim_time: bool = False,
                       params_file: str = '', log_level: str = 'info', display: bool = True,
                       rviz: bool = False, rviz_config_file: str = '',
-                      settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
+                      settings: Mapping[str, Mapping[str, Any]] | None = None,
+                      view: bool = False) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -196,15 +203,17 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param rviz: whether rviz2 shows it, with a settings file or one of config/; '' takes
         simulation.rviz and fits it to the robot.
     :param settings: {executable: {parameter: value}} beyond those.
+    :param view: whether a browser shows it.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
     shared: dict[str, Any] = {'namespace': namespace, 'log_level': log_level}
     params_file = params_file and config_file('params_file', params_file)
-    programs = [
-        program._replace(params_file=params_file)
-        for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
-                                     use_sim_time, settings or {}, shared)]
+    known, settings = _robot_parameters(robot, xacro_arguments), settings or {}
+    programs = _own_programs(known, controller, use_sim_time, settings, shared)
+    if view:
+        programs.append(_view({**known, 'use_sim_time': use_sim_time}, settings, shared))
+    programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         use_sim_time, shared)
 
@@ -212,7 +221,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
 def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
                controller: bool = True, params_file: str = '', log_level: str = 'info',
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
-               settings: Mapping[str, Mapping[str, Any]] | None = None) -> list[Program]:
+               settings: Mapping[str, Mapping[str, Any]] | None = None,
+               view: bool = False) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
@@ -224,6 +234,8 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
+    if view:
+        programs.append(_view(known, settings, shared))
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         False, shared)
@@ -275,6 +287,12 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     if controller == 'process':
         programs.append(Program(CONTROLLER, control, **shared))
     return programs
+
+
+def _view(robot, settings, shared):
+    # who looks on goes before nobody: of dynamics and controller, the threads go first
+    parameters = {**robot, 'thread_priority': 0, **settings.get(VIEW, {})}
+    return Program(VIEW, parameters, is_needed=False, **shared)
 
 
 def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared):
