@@ -21,6 +21,7 @@ class Children:
     def __init__(self) -> None:
         """Begin without any."""
         self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._needed: set[str] = set()
         self._readers: list[threading.Thread] = []
         self.lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()    # (name, line)
         self._last_lines: dict[str, str] = {}
@@ -32,12 +33,13 @@ class Children:
     def __exit__(self, *_):
         self.stop()
 
-    def start(self, name: str, words: Sequence[str]) -> None:
+    def start(self, name: str, words: Sequence[str], is_needed: bool = True) -> None:
         """
         Start a program by its command line, in a session of its own.
 
-        Ctrl-C of the terminal does not reach it: we stop it when we are ready. It must be the main
-        thread that calls this, because with that thread the program ends.
+        What `is_needed` may not end by itself: see `obituary`. Ctrl-C of the terminal does not
+        reach it: we stop it when we are ready. It must be the main thread that calls this, because
+        with that thread the program ends.
         """
         guard = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve()),
                  str(os.getpid())]
@@ -46,6 +48,8 @@ class Children:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace',
             env={'RCUTILS_CONSOLE_OUTPUT_FORMAT': '[{severity}] {message}', **os.environ})
         self._processes[name] = process
+        if is_needed:
+            self._needed.add(name)
         reader = threading.Thread(target=self._read, args=(name, process.stdout), daemon=True)
         reader.start()
         self._readers.append(reader)
@@ -56,10 +60,10 @@ class Children:
             self.lines.put((name, line.rstrip()))
 
     def obituary(self) -> str | None:
-        """Return a line about a program that has ended by itself, or None."""
+        """Return a line about a program that is needed and has ended by itself, or None."""
         for name, process in self._processes.items():
             code = process.poll()
-            if code is not None:
+            if code is not None and name in self._needed:
                 self._readers[list(self._processes).index(name)].join(PATIENCE)
                 how = (f'was ended by {signal.Signals(-code).name}' if code < 0 else
                        f'ended with code {code}')

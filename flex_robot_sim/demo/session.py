@@ -10,7 +10,7 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import CONTROLLER, Program, command
+from flex_robot_sim.system import CONTROLLER, VIEW, Program, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]
@@ -88,7 +88,7 @@ class Session:
 
     def _start(self, program):
         if not self._stop.asked:
-            self._children.start(program.executable, command(program))
+            self._children.start(program.executable, command(program), program.is_needed)
 
     def _wait(self, watcher, condition, what, patience=None):
         """Wait until something is there, or somebody asks to stop."""
@@ -129,9 +129,9 @@ class Session:
             watcher.spin(0.02)
 
     def _pass_on(self, is_quiet=False):
-        """Say what the programs have printed, or not, while they miss each other."""
+        """Say what the programs have printed, or only the view, while others miss each other."""
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            if not is_quiet:
+            if name == VIEW or not is_quiet:
                 self._screen.say(f'{name}: {line}')
