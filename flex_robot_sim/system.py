@@ -24,7 +24,7 @@ from flex_robot_sim.share import NAME, share_folder
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
-SHAPER, RECORDER = 'shaper', 'recorder'
+SHAPER, VIEW, RECORDER = 'shaper', 'view', 'recorder'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
@@ -32,6 +32,7 @@ EXECUTABLES = {
     BRIDGE: f'{NAME}.nodes.bridge',
     SHAPER: f'{NAME}.nodes.shaper',
     RECORDER: f'{NAME}.nodes.recorder',
+    VIEW: f'{NAME}.nodes.view',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -62,6 +63,8 @@ class SimulationArguments(Settings):
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'log names')
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
     record: bool = setting(False, 'whether all that is sent is written into a file')
@@ -77,7 +80,7 @@ class SimulationArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
             self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
-            record=_record(self))
+            view=self.view, record=_record(self))
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class HilArguments(Settings):
     record: bool = setting(False, 'whether all that is sent is written into a file')
     record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
                                    'the current folder')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'log names')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
                                    'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
@@ -110,7 +115,7 @@ class HilArguments(Settings):
         return hil_system(
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge},
+            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
             record=_record(self))
 
 
@@ -192,7 +197,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       params_file: str = '', log_level: str = 'info', display: bool = True,
                       rviz: bool = False, rviz_config_file: str = '',
                       settings: Mapping[str, Mapping[str, Any]] | None = None,
-                      record: str | None = None) -> list[Program]:
+                      view: bool = False, record: str | None = None) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -206,16 +211,18 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param rviz: whether rviz2 shows it, with a settings file or one of config/; '' takes
         simulation.rviz and fits it to the robot.
     :param settings: {executable: {parameter: value}} beyond those.
+    :param view: whether a browser shows it.
     :param record: file that all that is sent is written into; '' names it by the time.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
     shared: dict[str, Any] = {'namespace': namespace, 'log_level': log_level}
     params_file = params_file and config_file('params_file', params_file)
-    programs = [
-        program._replace(params_file=params_file)
-        for program in _own_programs(_robot_parameters(robot, xacro_arguments), controller,
-                                     use_sim_time, settings or {}, shared)]
+    known, settings = _robot_parameters(robot, xacro_arguments), settings or {}
+    programs = _own_programs(known, controller, use_sim_time, settings, shared)
+    if view:
+        programs.append(_view({**known, 'use_sim_time': use_sim_time}, settings, shared))
+    programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         use_sim_time, shared) + _recorder(record, shared)
 
@@ -224,7 +231,7 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
                controller: bool = True, params_file: str = '', log_level: str = 'info',
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
                settings: Mapping[str, Mapping[str, Any]] | None = None,
-               record: str | None = None) -> list[Program]:
+               view: bool = False, record: str | None = None) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
@@ -236,6 +243,8 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
+    if view:
+        programs.append(_view(known, settings, shared))
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         False, shared) + _recorder(record, shared)
@@ -301,6 +310,12 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     if controller == 'process':
         programs.append(Program(CONTROLLER, control, **shared))
     return programs
+
+
+def _view(robot, settings, shared):
+    # who looks on goes before nobody: of dynamics and controller, the threads go first
+    parameters = {**robot, 'thread_priority': 0, **settings.get(VIEW, {})}
+    return Program(VIEW, parameters, is_needed=False, **shared)
 
 
 def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared):

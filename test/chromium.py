@@ -12,6 +12,10 @@ WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swifts
          '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
 BUTTON = """return [...document.querySelectorAll('button')].find(
     b => b.innerText.trim().toLowerCase() == arguments[0])"""
+FOLDER = """[...document.querySelectorAll('div, legend, p')].filter(
+    e => e.innerText.trim() == arguments[0]).pop().click()"""
+OPTION = """return [...document.querySelectorAll('[role=option]')].find(
+    e => e.innerText.trim() == arguments[0])"""
 
 
 class Chromium:
@@ -50,20 +54,49 @@ class Chromium:
         button = self.wait_for(lambda: self.driver.execute_script(BUTTON, name), f'button {name}')
         self.driver.execute_script('arguments[0].click()', button)
 
+    def is_grey(self, name):
+        """Whether the button with this name is there and cannot be pressed."""
+        button = self.driver.execute_script(BUTTON, name)
+        return button is not None and not button.is_enabled()
+
+    def is_grey_number(self, label):
+        """Whether the number beside a label is not there, or cannot be changed."""
+        box = self._box(label)
+        return not box or not box.is_enabled()
+
+    def is_grey_choice(self, label):
+        """Whether the choice beside a label is there, and cannot be made."""
+        box = self._box(label, '')
+        return bool(box) and not box.is_enabled()
+
+    def open_folder(self, title):
+        """Open a folder of the panel."""
+        self.driver.execute_script(FOLDER, title)
+
+    def choose(self, label, value):
+        """Choose a word beside a label."""
+        box = self.wait_for(lambda: (found := self._box(label, '')) and found.is_enabled()
+                            and found, f'a choice beside {label}')
+        self.driver.execute_script('arguments[0].scrollIntoView(); arguments[0].click()', box)
+        option = self.wait_for(lambda: self.driver.execute_script(OPTION, value), f'{value}')
+        self.driver.execute_script('arguments[0].click()', option)
+
     def type(self, label, value):
         """Type a number beside a label."""
-        from selenium.webdriver.common.by import By
         from selenium.webdriver.common.keys import Keys
 
-        box = self.wait_for(lambda: self._box(label, By), f'a number beside {label}')
+        # its folder may be about to open
+        box = self.wait_for(lambda: (found := self._box(label)) and found.is_displayed() and found,
+                            f'a number beside {label}')
         self.driver.execute_script('arguments[0].scrollIntoView()', box)
         box.send_keys(Keys.CONTROL, 'a')
         box.send_keys(str(value), Keys.ENTER)
 
-    def _box(self, label, By):      # noqa: N803
+    def _box(self, label, kind='[@type="text"]'):
         found = self.driver.find_elements(
-            By.XPATH, f'//*[normalize-space(text())="{label}"]/following::input[@type="text"][1]')
-        return found and found[0]
+            'xpath', f'//*[normalize-space(text())="{label}"]/following::input{kind}[1]')
+        # a legend may have the same words before it
+        return found and found[-1]
 
     def picture(self):
         """Return the page as an array (height, width, 4)."""

@@ -25,7 +25,8 @@ from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_s
 from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import refuse_recording
-from flex_robot_sim.system import CONTROLLER, DYNAMICS, simulation_system
+from flex_robot_sim.system import CONTROLLER, DYNAMICS, VIEW, simulation_system
+from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.xacro_arguments import xacro_arguments
 
 INTERRUPTED = 130       # exit code, as shells have it
@@ -52,6 +53,8 @@ def add_to(commands: Any, about: str) -> None:
                              '--seconds is the time of each run (default: three motions)')
     parser.add_argument('--inside', action='store_true',
                         help='run the controller inside the process of the dynamics, at 1 kHz')
+    parser.add_argument('--no-view', action='store_true',
+                        help='do not show the arm in a browser (with --json, nobody does)')
     parser.add_argument('--network', action='store_true',
                         help='let other machines listen and command')
     parser.add_argument('--plot', metavar='FILE',
@@ -99,7 +102,10 @@ def _demonstrate(arguments, stop):
         domain = choose_domain()
         programs = simulation_system(
             *source, display=False, settings=settings, log_level='warn',
-            controller='inside' if arguments.inside else 'process', record=arguments.record)
+            controller='inside' if arguments.inside else 'process',
+            view=_can_show(arguments, screen), record=arguments.record)
+        programs = [program._replace(log_level='info') if program.executable == VIEW else program
+                    for program in programs]        # it says its address
         greeting = f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
         stop.interrupts = False     # from here on, there are programs to be stopped
         # they end while we draw
@@ -108,6 +114,18 @@ def _demonstrate(arguments, stop):
                 programs, _import_observer()(arm, not arguments.inside), seconds, greeting,
                 shapers)
             return _conclude(arm, swing, runs, shapers[-1], picture, arguments, stop)
+
+
+def _can_show(arguments, screen):
+    """Whether a browser is to show the arm; where it cannot, a line says what to install."""
+    if arguments.no_view or arguments.json:
+        return False
+    try:
+        refuse_without_view()
+    except UsageError as error:
+        screen.say(str(error))
+        return False
+    return True
 
 
 def _runs(arm, arguments, swing):
@@ -182,7 +200,7 @@ def _plan(arm, arguments, folder, screen):
         source = (folder / f'{arm.description.name}.urdf', ())
         source[0].write_text(text, 'utf-8')
     control = {**settings, **swing.parameters}
-    return arm, {DYNAMICS: settings, CONTROLLER: control}, source, swing
+    return arm, {DYNAMICS: settings, CONTROLLER: control, VIEW: settings}, source, swing
 
 
 def _swing_as_built(arm, settings, error):

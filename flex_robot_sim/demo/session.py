@@ -10,7 +10,7 @@ from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import CONTROLLER, RECORDER, Program, command
+from flex_robot_sim.system import CONTROLLER, RECORDER, VIEW, Program, command
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]
@@ -131,10 +131,10 @@ class Session:
             watcher.spin(0.02)
 
     def _pass_on(self, is_quiet=False):
-        """Say what the programs have printed, or not, while they miss each other."""
+        """Say what the programs have printed, or only the view, while others miss each other."""
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            if not is_quiet:
+            if name == VIEW or not is_quiet:
                 own = f'{name}: '
                 self._screen.say(line if line.startswith(own) else f'{own}{line}')

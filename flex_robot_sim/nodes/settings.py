@@ -99,14 +99,27 @@ class RecorderSettings(Settings):
     seconds: float = setting(0.0, 'after which it ends; 0: never', 's', at_least=0.0)
 
 
+@dataclass(frozen=True)
+class ViewSettings(Settings):
+    """How a browser shows an arm."""
+
+    view_port: int = setting(0, 'of the page, on this machine; 0: the first that is free from '
+                                '8180 on', at_least=0, at_most=65535)
+    view_browser: bool = setting(True, 'whether a browser opens, where there is a display')
+    view_rate: float = setting(30.0, 'of the pictures', 'Hz', at_least=1.0, at_most=60.0)
+    view_span: float = setting(10.0, 'of the plots', 's', at_least=1.0, at_most=120.0)
+
+
 DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSettings,
                      OutputSettings, NodeSettings)
 CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, ShapingSettings,
                        FeedbackSettings, ProfileSettings, NodeSettings)
 SHAPER_SETTINGS = (RobotSettings, ShaperSettings, NodeSettings)
 RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
+VIEW_SETTINGS = (RobotSettings, ViewSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
 
-KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
+KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS,
+                                                   *VIEW_SETTINGS)
                     for item in fields(kind)}
 """Of the nodes that share simulation.yaml: each takes what it knows."""

@@ -1,5 +1,7 @@
 """Two topics, one state: the joint states and motor states that carry the same stamp."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from sensor_msgs.msg import JointState
 
@@ -47,24 +49,34 @@ class StatePairs:
         return not self.need_motors or self._joint_stamp == self._motor_stamp
 
 
-class StrainReader:
-    """Curvatures of all flex sensors, from messages that name them in any order."""
+class NamedValues:
+    """Values from messages that name them in any order."""
 
-    def __init__(self, arm: ArmModel) -> None:
-        """Know the flex sensors of an ArmModel."""
-        self._wanted = flex_sensors(arm).names
+    def __init__(self, names: Sequence[str], topic: str, what: str) -> None:
+        """Ask for `names`; `what` they are, for messages without one of them."""
+        self._wanted, self._topic, self._what = tuple(names), topic, what
         self._names: list[str] | None = None
         self._columns = np.zeros(0, int)
 
-    def read(self, message: JointState) -> np.ndarray:
-        """Curvatures (k,) of a JointState [1/m]; CommandError if one is missing."""
+    def read(self, message: JointState, field: str = 'position') -> np.ndarray:
+        """Return a field (k,) of a JointState; CommandError if one is missing."""
         if message.name != self._names:
-            self._columns = _columns(self._wanted, message.name, 'strain', 'flex sensor')
+            self._columns = _columns(self._wanted, message.name, self._topic, self._what)
             self._names = list(message.name)
-        size = len(message.name)
-        if len(message.position) != size:
-            raise CommandError(f'strain needs a position for each of its {size} names')
-        return np.frombuffer(message.position)[self._columns]
+        size, values = len(message.name), getattr(message, field)
+        if len(values) != size:
+            article = 'an' if field[0] == 'e' else 'a'
+            raise CommandError(f'{self._topic} needs {article} {field} for each of its {size} '
+                               'names')
+        return np.frombuffer(values)[self._columns]
+
+
+class StrainReader(NamedValues):
+    """Curvatures of all flex sensors [1/m]."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        """Know the flex sensors of an ArmModel."""
+        super().__init__(flex_sensors(arm).names, 'strain', 'flex sensor')
 
 
 class _Reader:

@@ -18,21 +18,23 @@ from typing import Any
 
 import numpy as np
 import viser
+import viser._messages as viser_messages
 import viser.infra._infra as viser_infra
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
+from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.port import HOST, free_port, taken
 
 Reaction = Callable[[Any], object]
 
 
 class Control:
-    """A slider, a box to tick or a button on the page."""
+    """A slider, a box to tick, a choice or a button on the page."""
 
     def __init__(self, handle: Any) -> None:
         """Take what viser has made."""
-        self._handle = handle
+        self._handle, self._hint = handle, handle.hint
 
     @property
     def value(self) -> Any:
@@ -48,6 +50,18 @@ class Control:
         """Change what stands beside or on it."""
         if self._handle.label != text:
             self._handle.label = text
+
+    def appear(self, is_there: bool) -> None:
+        """Show it, or take it away."""
+        if self._handle.visible != is_there:
+            self._handle.visible = is_there
+
+    def allow(self, why_not: str = '') -> None:
+        """Let it be used, or not: then its hint says why."""
+        if self._handle.disabled != bool(why_not):
+            self._handle.disabled = bool(why_not)
+        if self._handle.hint != (hint := why_not or self._hint):
+            self._handle.hint = hint
 
 
 class Page:
@@ -142,14 +156,56 @@ class Page:
                 self._waiting[self._presses] = lambda _: reaction(), None
         return Control(handle)
 
+    def choice(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
+               hint: str = '') -> Control:
+        """Add a choice of words."""
+        return self._control(self._server.gui.add_dropdown(
+            label, options, initial_value=value, hint=hint or None), reaction)
+
     def text(self, content: str = '') -> Callable[[str], None]:
-        """Add a piece of HTML; return what changes it."""
-        handle = self._server.gui.add_html(f'<div style="{_BOX}">{content}</div>')
+        """Add a piece of HTML; return what changes it: '' takes it away."""
+        handle = self._server.gui.add_html(f'<div style="{_BOX}">{content}</div>',
+                                           visible=bool(content))
 
         def change(new: str) -> None:
+            if handle.visible != bool(new):
+                handle.visible = bool(new)
             new = f'<div style="{_BOX}">{new}</div>'
             if handle.content != new:
                 handle.content = new
+        return change
+
+    @contextlib.contextmanager
+    def side_panel(self, title: str) -> Iterator[None]:
+        """Put what is made in this context into a panel of its own at the left."""
+        panel = self._server.gui.add_panel()
+        with panel.add_tab(title):
+            yield
+        panel.dock_left()
+        panel.set_width(SIDE_PANEL)
+
+    def plot(self, title: str, lines: Sequence[Line], height: int = 150,
+             note: str = '') -> Callable[[np.ndarray, np.ndarray], None]:
+        """
+        Add a plot; return what takes abscissae (k,) that rise, and values (k, lines).
+
+        :param note: words beside the title.
+        """
+        # one legend for all lines of a colour; that of the plots names each of them
+        marks = ' '.join(
+            f'<span style="white-space:nowrap;margin-right:0.7em"><b style="color:{_hue(line)}">'
+            f'&#9644;</b> {html.escape(line.name)}</span>' for line in lines if line.name)
+        self.text(f'<b>{html.escape(title)}</b> <span style="opacity:0.65">{html.escape(note)}'
+                  f'</span><br>{marks}')
+        series: list[Any] = [{}, *({'stroke': _hue(line), 'width': 1.5, 'points': {'show': False},
+                         **({'dash': [5, 4]} if line.is_dashed else {})} for line in lines)]
+        handle = self._server.gui.add_uplot(
+            tuple(np.zeros((len(series), 2))), tuple(series), height=height,
+            scales={'x': {'time': False}}, legend={'show': False}, padding=(8, 10, 0, 0),
+            axes=({'size': 30}, {'size': 46}))
+
+        def change(x: np.ndarray, values: np.ndarray) -> None:
+            handle.data = (x, *np.ascontiguousarray(values.T))
         return change
 
     # what is drawn
@@ -179,22 +235,23 @@ class Page:
             name, vertices, faces, color=_bytes(colour), opacity=opacity, side='double',
             flat_shading=not is_smooth, cast_shadow=False, receive_shadow=False)
 
-    def pieces(self, name: str, shape: str, count: int, opacity: float | None
+    def pieces(self, name: str, shape: str, count: int
                ) -> Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]:
         """Add boxes or cylinders that change; return what takes places, turns, sizes, colours."""
         vertices, faces = UNIT_BOX if shape == 'box' else CYLINDER
         handle = self._server.scene.add_batched_meshes_simple(
             name, vertices, faces, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
             np.zeros((count, 3)), batched_scales=np.ones((count, 3)),
-            batched_colors=np.zeros((count, 3), np.uint8), lod='off', opacity=opacity,
+            batched_colors=np.zeros((count, 3), np.uint8), lod='off',
             flat_shading=True, cast_shadow=False, receive_shadow=False)
 
         def change(places: np.ndarray, turns: np.ndarray, sizes: np.ndarray,
                    colours: np.ndarray) -> None:
-            handle.batched_positions = places.astype(np.float32)
-            handle.batched_wxyzs = np.roll(turns, 1, axis=1).astype(np.float32)
-            handle.batched_scales = sizes.astype(np.float32)
-            handle.batched_colors = (255 * colours[:, :3]).astype(np.uint8)
+            _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
+                'batched_positions': places.astype(np.float32),
+                'batched_wxyzs': turns[:, _WXYZ].astype(np.float32),
+                'batched_scales': sizes.astype(np.float32),
+                'batched_colors': (255 * colours[:, :3]).astype(np.uint8)}))
         return change
 
     def line(self, name: str, colour: Sequence[float]) -> Callable[[np.ndarray], None]:
@@ -253,6 +310,10 @@ class Page:
         return Control(handle)
 
 
+SIDE_PANEL = 330        # wide [px]
+# told apart by those who see no red or no green, too, on bright ground and on dark
+COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')
+_WXYZ = [3, 0, 1, 2]
 _BOX = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
 
 
@@ -269,14 +330,26 @@ def _answering(origins):
 
 
 def _mover(handle):
-    known = [np.full(3, np.nan), np.full(4, np.nan)]
+    known = [None, None]
 
     def move(place, turn):
-        for k, (name, new) in enumerate((('position', place), ('wxyz', np.roll(turn, 1)))):
-            if not np.array_equal(known[k], new):
-                known[k] = np.array(new)
-                setattr(handle, name, new)
+        x, y, z, w = turn.tolist()
+        place = tuple(place.tolist())
+        for k, (kind, new) in enumerate(((viser_messages.SetPositionMessage, place),
+                                         (viser_messages.SetOrientationMessage, (w, x, y, z)))):
+            if known[k] != new:
+                known[k] = new
+                _send(handle, kind(handle.name, new))
     return move
+
+
+def _send(handle, message):
+    """Send what the setters of viser would: their comparisons take longer than all else here."""
+    handle._impl.api._queue_scene_message(message)
+
+
+def _hue(line):
+    return COLOURS[line.colour % len(COLOURS)]
 
 
 def _bytes(colour):

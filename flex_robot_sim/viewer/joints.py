@@ -37,24 +37,28 @@ class JointSliders:
     """One slider per joint."""
 
     def __init__(self, page: Page, arm: ArmModel,
-                 reaction: Callable[[np.ndarray], object]) -> None:
-        """Add them to a Page; `reaction` is given all positions (joints,) [rad, m]."""
+                 reaction: Callable[[np.ndarray, int], object]) -> None:
+        """
+        Add them to a Page.
+
+        :param reaction: is given all positions (joints,) [rad, m], and which one was changed.
+        """
         self.ranges = ranges(arm)
         self.values = np.clip(0.0, *self.ranges.T)
-        self._reaction, self._controls = reaction, []
+        self._reaction, self.controls = reaction, []
         for k, name in enumerate(arm.joint_names):
             low, high = map(float, self.ranges[k])
             step = float(10.0 ** np.floor(np.log10(max(high - low, 1e-6) / STEPS)))
-            self._controls.append(page.slider(
+            self.controls.append(page.slider(
                 f'{name} [{unit(arm, name)}]', low, high, step, float(self.values[k]),
                 partial(self._change, k), f'{low:g} to {high:g}'))
 
     def show(self, values: np.ndarray) -> None:
         """Let them show other positions (joints,) [rad, m]."""
         self.values = np.clip(values, *self.ranges.T)
-        for control, value in zip(self._controls, self.values):
+        for control, value in zip(self.controls, self.values):
             control.show(float(value))
 
     def _change(self, k, value):
         self.values[k] = value
-        self._reaction(self.values.copy())
+        self._reaction(self.values.copy(), k)

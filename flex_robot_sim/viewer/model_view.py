@@ -40,7 +40,7 @@ class ModelView:
         self._said = -np.inf
         if arm.joint_names:
             with page.folder('Joints'):
-                self._sliders = JointSliders(page, arm, self._pose)
+                self._sliders = JointSliders(page, arm, lambda values, _: self._pose(values))
                 page.button('all to zero', self._to_zero)
         if arm.tips or arm.motor_names:
             with page.folder('Natural modes'):

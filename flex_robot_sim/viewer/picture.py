@@ -12,12 +12,12 @@ from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.viewer.solids import Seats
+from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
+from flex_robot_sim.viewer.solids import GREY, Seats, Solid
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
-    from flex_robot_sim.viewer.solids import Solid
 
 GHOST = (0.55, 0.58, 0.62), 0.28        # colour and opacity of the arm if it were rigid
 
@@ -59,30 +59,31 @@ class ArmPicture:
         Draw it, at first in its zero pose.
 
         :param drawn: the Solids of the arm; name: of the drawing, as '/arm'.
-        :param style: colour and opacity of everything; None: its own colours, and those of strain.
+        :param style: colour and opacity of an arm whose links do not bend; None: its own colours,
+            and those of strain.
         """
-        self._page, self._name, self._enlarger, self._style = page, name, enlarger, style
+        if style:
+            drawn = [*drawn, *straight_links(enlarger.arm)]
+        self._page, self._name, self._enlarger = page, name, enlarger
         self._seats = Seats(enlarger.arm)
         self._postures = {is_linear: Posture(arm) for is_linear, arm in (
             (False, enlarger.arm), (True, enlarger.linear))}
         self._shapes = {is_linear: BendingShape(arm) for is_linear, arm in (
             (False, enlarger.arm), (True, enlarger.linear))}
-        opacity = style[1] if style else None
         page.frame(name)
-        self._movers = {link: page.frame(f'{name}/{k}') for k, link in enumerate(
-            dict.fromkeys(solid.link for solid in drawn))}
-        row = {link: k for k, link in enumerate(self._movers)}
-        for k, solid in enumerate(drawn):
-            page.solid(f'{name}/{row[solid.link]}/{k}', solid.vertices, solid.faces,
-                       style[0] if style else solid.colour, opacity, solid.is_smooth)
+        groups = _grouped(self._seats, drawn, style[0] if style else None)
+        seats = [*dict.fromkeys(seat for seat, _, _ in groups)]
+        self._movers = {seat: page.frame(f'{name}/{k}') for k, seat in enumerate(seats)}
+        for k, ((seat, colour, is_smooth), (vertices, faces)) in enumerate(groups.items()):
+            page.solid(f'{name}/{seats.index(seat)}/{k}', vertices, faces, colour,
+                       style[1] if style else None, is_smooth)
         self._pieces = []
         for shape in ('box', 'cylinder'):
             rows = [np.arange(link.pieces.start, link.pieces.stop)
                     for link in self._shapes[False].links if link.shape == shape]
-            if rows:
+            if rows and not style:
                 found = np.concatenate(rows)
-                self._pieces.append((found, page.pieces(f'{name}/{shape}', shape, len(found),
-                                                        opacity)))
+                self._pieces.append((found, page.pieces(f'{name}/{shape}', shape, len(found))))
         self._last: tuple[float, ...] = ()
         self.draw(np.zeros(enlarger.arm.size))
 
@@ -95,7 +96,7 @@ class ArmPicture:
         drawn = self._enlarger.enlarged(q, factor) if is_linear else np.asarray(q, float)
         posture, shape = self._postures[is_linear], self._shapes[is_linear]
         posture.take(drawn)
-        poses = [self._seats.pose(link, posture) for link in self._movers]
+        poses = [self._seats.seat(seat, posture) for seat in self._movers]
         if poses:
             # all at once: each call takes a tenth of a millisecond
             turns = Rotation.from_matrix(np.array([R for R, _ in poses])).as_quat()
@@ -104,17 +105,44 @@ class ArmPicture:
         if not self._pieces:
             return
         bent = shape.bent(drawn)
-        colours = (np.tile(self._style[0], (len(bent.load), 1)) if self._style
-                   else shape.bent(q).rgba if is_linear else bent.rgba)
+        colours = shape.bent(q).rgba if is_linear else bent.rgba
         for rows, change in self._pieces:
             change(bent.position[rows], bent.orientation[rows], bent.scale[rows], colours[rows])
 
-    def point(self, link: str) -> np.ndarray:
-        """Where the origin of a link was drawn last (3,) [m]."""
+    def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a link as it was drawn last."""
         is_linear = self._last[-1] != 1.0
-        return self._seats.pose(link, self._postures[is_linear])[1]
+        return self._seats.pose(link, self._postures[is_linear])
 
     def show(self, is_shown: bool) -> None:
         """Show it, or hide it."""
         self._page.show(self._name, is_shown)
 
+
+def straight_links(arm: ArmModel) -> list[Solid]:
+    """Return the flexible links of an ArmModel as Solids that do not bend."""
+    shape = BendingShape(arm, pieces=1)
+    bent, found = shape.bent(np.zeros(arm.size), in_links=True), []
+    for link in shape.links:
+        vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
+        for k in range(link.pieces.start, link.pieces.stop):
+            turn = Rotation.from_quat(bent.orientation[k]).as_matrix()
+            found.append(Solid(link.link, vertices * bent.scale[k] @ turn.T + bent.position[k],
+                               faces, GREY, False))
+    return found
+
+
+def _grouped(seats, drawn, colour):
+    """Triangles {(Seat, colour, is_smooth): (vertices, faces)}: one body is sent for many."""
+    groups = {}
+    for solid in drawn:
+        seat, R, p = seats.of(solid.link)
+        groups.setdefault((seat, colour or solid.colour, solid.is_smooth), []).append(
+            (solid.vertices @ R.T + p, solid.faces))
+    merged = {}
+    for key, parts in groups.items():
+        firsts = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
+        merged[key] = (np.concatenate([vertices for vertices, _ in parts]),
+                       np.concatenate([faces + first for first, (_, faces) in
+                                       zip(firsts, parts)]))
+    return merged

@@ -30,24 +30,42 @@ class Solid(NamedTuple):
     is_smooth: bool
 
 
+class Seat(NamedTuple):
+    """What carries something that is drawn: a body, or a cross-section of one that bends."""
+
+    body: int               # -1: the base
+    station: int = -1       # row of ArmArrays; -1: the body itself
+
+
 class Seats:
     """Where links are, and the places on bent links that carry what is drawn there."""
 
     def __init__(self, arm: ArmModel) -> None:
         """Take `arm` (ArmModel)."""
-        self._frames = arm.frames
-        self._places = {place.name: place for place in places(arm)}
-        self._axes = {name: arm.description.beam(place.link).axes
-                      for name, place in self._places.items()}
+        self._found = {name: (Seat(frame.body), frame.R, frame.p)
+                       for name, frame in arm.frames.items()}
+        for place in places(arm):
+            axes = arm.description.beam(place.link).axes
+            self._found[place.name] = Seat(place.body, place.station), axes.T, np.zeros(3)
+
+    def of(self, name: str) -> tuple[Seat, np.ndarray, np.ndarray]:
+        """Return the Seat of a link or a place, and its rotation (3, 3) and origin (3,) there."""
+        return self._found[name]
+
+    def seat(self, seat: Seat, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a Seat, in a Posture of the arm."""
+        if seat.body < 0:
+            return np.eye(3), np.zeros(3)
+        R, p = posture.base_R[seat.body], posture.base_p[seat.body]
+        if seat.station < 0:
+            return R, p
+        return R @ posture.station_R[seat.station], R @ posture.station_p[seat.station] + p
 
     def pose(self, name: str, posture: Posture) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] in the base frame, in a Posture of the arm."""
-        place = self._places.get(name)
-        if place is None:
-            return posture.frame(self._frames[name])
-        R, p = posture.base_R[place.body], posture.base_p[place.body]
-        turn = posture.station_R[place.station] @ self._axes[name].T
-        return R @ turn, R @ posture.station_p[place.station] + p
+        seat, turn, place = self._found[name]
+        R, p = self.seat(seat, posture)
+        return R @ turn, R @ place + p
 
 
 def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:

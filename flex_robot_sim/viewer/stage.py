@@ -62,8 +62,12 @@ class Stage:
         if self._ghost_is_shown:
             self._ghost.draw(self.enlarger.rigid(q))
         if (is_traced and self._shows_trace.value
-                and self._path.add(self._picture.point(self.tool))):
+                and self._path.add(self.pose(self.tool)[1])):
             self._trace(self._path.points)
+
+    def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
+        """Rotation (3, 3) and origin (3,) [m] of a link as it was drawn last."""
+        return self._picture.pose(link)
 
     def forget_trace(self) -> None:
         """Begin the trace of the tip anew."""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,10 @@ class Demo:
     """A demo in a process of its own, and in a session that its children can be told by."""
 
     def __init__(self, *words, folder):
-        """Start it; it writes into `folder`."""
+        """Start it; it writes into `folder`, and takes a sitecustomize.py from there."""
         environment = {key: value for key, value in os.environ.items() if key != 'ROS_DOMAIN_ID'}
-        paths = str(ROOT), environment.get('PYTHONPATH')
+        environment.update(DISPLAY='', WAYLAND_DISPLAY='')      # no browser opens
+        paths = str(folder), str(ROOT), environment.get('PYTHONPATH')
         environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
         self.process = subprocess.Popen(
             [sys.executable, '-m', 'flex_robot_sim', 'demo', *words], cwd=folder, text=True,
@@ -213,7 +215,7 @@ def test_a_signal_ends_everything_within_seconds(demo, number, times):
 
 @pytest.mark.parametrize('times', [1, 2])
 def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
-    running = demo()
+    running = demo('--no-view')
     running.wait_for_line(LINE)
     programs = children(running.process.pid)
     assert len(programs) == 2
@@ -227,6 +229,33 @@ def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
     if times == 1:
         assert output.splitlines()[-1] == '  picture: demo_two_link.png'
         assert (tmp_path / 'demo_two_link.png').stat().st_size > 0
+
+
+def test_the_view_has_an_address_is_not_needed_and_ends_with_the_demo(demo):
+    pytest.importorskip('viser')
+    running = demo()
+    programs = running.wait_for_programs(3)
+    running.wait_for_line('view: [INFO] two_link at http://127.0.0.1:')
+    running.wait_for_line(LINE)
+    address = next(line for line in running.errors if 'http://' in line).split()[-1]
+    with urllib.request.urlopen(address, timeout=PATIENCE) as page:
+        assert page.status == 200
+    view = next(pid for pid in programs if b'\0view\0' in command_line(pid))
+    os.kill(view, signal.SIGKILL)
+    wait_for(lambda: is_gone(view), 'its end')
+    running.process.send_signal(signal.SIGINT)
+    code, output, errors = running.end()
+    assert code == 0 and output.startswith('two_link: ')
+    assert not any('SIGKILL' in line or 'Traceback' in line for line in errors), errors
+    assert all(is_gone(pid) for pid in programs)
+
+
+def test_without_viser_one_line_says_what_to_install_and_the_arm_moves(demo, tmp_path):
+    (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
+    running = demo('--seconds', '0.5')
+    running.wait_for_line('the browser view needs viser, which is not installed. Install it by ')
+    code, output, _ = running.end()
+    assert code == 0 and output.startswith('two_link: ')
 
 
 def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
@@ -248,7 +277,7 @@ def test_a_signal_before_there_are_programs_ends_it_too(demo):
 
 
 def test_killing_the_demo_leaves_no_program_behind(demo):
-    running = demo()
+    running = demo('--no-view')
     programs = running.wait_for_programs(2)
     running.process.kill()
     running.process.wait()
@@ -289,5 +318,5 @@ def test_a_robot_that_does_not_ring_is_told_that_it_needs_no_shaper(demo, tmp_pa
 
 
 def test_the_robots_of_a_space_station_move_without_gravity_or_not_at_all(demo):
-    _, _, errors = demo('--robot', 'canadarm2', '--seconds', '1').end()
+    _, _, errors = demo('--robot', 'canadarm2', '--seconds', '1', '--no-view').end()
     assert 'do not carry its weight' in errors[0]

@@ -10,12 +10,13 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from std_msgs.msg import String
 
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
-from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, STATES
+from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, NEWEST, SAMPLES, STATES
 from flex_robot_sim.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
 PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
-              'controller': {}, 'shaper': {'stream': 'commands'}}
+              'controller': {}, 'shaper': {'stream': 'commands'},
+              'view': {'view_browser': 'false'}}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
 SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
             'ResetSimulation')
@@ -46,6 +47,8 @@ def documented(heading, quality):
 
 def quality_of(endpoint):
     profile = endpoint.qos_profile
+    if profile.reliability == ReliabilityPolicy.BEST_EFFORT:
+        return 'best'
     assert profile.reliability == ReliabilityPolicy.RELIABLE
     return 'latched' if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL else 'reliable'
 
@@ -68,6 +71,8 @@ def offered_beside_ours():
 
 @pytest.mark.parametrize('name', PARAMETERS)
 def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name):
+    if name == 'view':
+        pytest.importorskip('viser')
     node = observer.node
     process = start(name, **PARAMETERS[name])
     process.wait_for_line('waiting for robot_description')
@@ -108,6 +113,8 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
 def test_depths_of_queues_are_those_of_the_page():
     # DDS does not tell others how deep a queue is
     assert STATES.depth == COMMANDS.depth == 10 and CLOCK.depth == LATCHED.depth == 1
+    depths = {f'best effort {profile.depth}' for profile in (NEWEST, SAMPLES)}
+    assert depths == {row[2] for row in table('### Heard by `view`')} - {'reliable 10', 'latched'}
     for row in [*table('### Sent by `dynamics`'), *table('### Sent by `controller`')]:
         assert row[3] == {'/clock': 'reliable 1', 'robot_description': 'latched'}.get(
             row[0], 'reliable 10')

@@ -1,6 +1,7 @@
 """Every module of benchmarks/ in its smallest form: it runs, and what it prints makes sense."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from project_files import ROOT
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 
 ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
-           'bridge_load': 'rclpy'}
+           'bridge_load': 'rclpy', 'view_load': 'viser'}
 HELPERS = ('chopped', 'precision', 'swing', 'timing')       # run by others that are run here
 # what is run by a test of its own, and where
 ELSEWHERE = {
@@ -41,7 +42,7 @@ def test_every_module_is_run_by_a_test():
     modules = {path.stem for path in (ROOT / 'benchmarks').glob('*.py')} - {'__init__'}
     text = (ROOT / 'test/project/test_benchmarks.py').read_text('utf-8')
     run_here = {name for name in modules if f"benchmark('{name}')" in text}
-    assert modules == run_here | {*HELPERS} | {*ELSEWHERE} | {'bridge_load'}
+    assert modules == run_here | {*HELPERS} | {*ELSEWHERE} | {'bridge_load', 'view_load'}
     assert all((ROOT / 'test' / path).is_file() for path in ELSEWHERE.values())
 
 
@@ -168,3 +169,15 @@ def test_bridge_load():
                           timeout=300)
     assert done.returncode == 0, done.stderr
     assert '"joint_states_hz"' in done.stdout
+
+
+@pytest.mark.ros
+def test_view_load():
+    pytest.importorskip('viser')
+    done = subprocess.run(
+        [sys.executable, '-m', 'benchmarks.view_load', '--seconds', '0.5', '--robots',
+         'single_link', '--browsers', '1', '--json'],
+        cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)['single_link']['1']
+    assert 0.0 < figures['core_percent'] < 1000.0 and figures['missed'] >= 0

@@ -20,7 +20,7 @@ FILES = {
 from setuptools import setup
 setup(name='flex_robot_sim', version='1', packages=['flex_robot_sim'],
       entry_points={'console_scripts': ['flexsim = flex_robot_sim:main']},
-      extras_require={'ros': [], 'test': ['pytest'], 'colcon': []})
+      extras_require={'ros': [], 'view': [], 'test': ['pytest'], 'colcon': []})
 """,
     'flex_robot_sim/__init__.py': """
 import os, sys

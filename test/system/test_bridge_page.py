@@ -76,7 +76,7 @@ def test_settings_of_the_bridge_have_names_of_their_own():
 
 @pytest.mark.parametrize('given', [
     {}, {'use_controller': 'false', 'use_rviz': 'False'}, {'namespace': 'lab', 'twin': 'true'},
-    {'serial_port': '/dev/ttyUSB7', 'baud': '115200'},
+    {'serial_port': '/dev/ttyUSB7', 'baud': '115200'}, {'view': 'true'},
 ], ids=str)
 def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
     declared, actions = launch_file(ROOT / 'launch' / 'hil.launch.py', PACKAGES, **given)
@@ -87,6 +87,7 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
     bridge = next(node for node in nodes if node.executable == 'bridge')
     assert [node.executable for node in nodes].count('controller') == (
         given.get('use_controller') != 'false')
+    assert [node.executable for node in nodes].count('view') == ('view' in given)
     for node in nodes:
         assert node.executable in PACKAGES[node.package]
         assert node.namespace == given.get('namespace', '')

@@ -20,7 +20,7 @@ from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS, VIEW_SETTINGS
 from flex_robot_sim.system import EXECUTABLES, HilArguments, ShaperArguments, SimulationArguments
 
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
@@ -28,7 +28,8 @@ HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'
                            for name in ('hil', 'shaper', 'simulation'))
 PACKAGES = {'flex_robot_sim': list(EXECUTABLES), 'rviz2': ['rviz2'],
             'robot_state_publisher': ['robot_state_publisher']}
-SETTINGS = {item.name: item for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
+KINDS = *DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS
+SETTINGS = {item.name: item for kind in KINDS
             for item in fields(kind)}
 
 
@@ -85,9 +86,10 @@ def launch_file(monkeypatch, tmp_path):
     def start(path, installed=(), **given):
         prefixes = {}
         for package in installed:
-            program = tmp_path / 'lib' / package / PACKAGES[package][0]
-            program.parent.mkdir(parents=True, exist_ok=True)
-            program.touch()
+            for name in PACKAGES[package]:
+                program = tmp_path / 'lib' / package / name
+                program.parent.mkdir(parents=True, exist_ok=True)
+                program.touch()
             prefixes[package] = tmp_path
         for name, module in stand_ins(prefixes).items():
             monkeypatch.setitem(sys.modules, name, module)
@@ -132,7 +134,8 @@ def test_each_argument_has_a_default_a_description_and_the_right_choices(
 @pytest.mark.parametrize('given', [
     {}, {'use_controller': 'inside'}, {'use_controller': 'false', 'use_rviz': 'False'},
     {'namespace': 'left', 'use_sim_time': 'true'}, {'robot': 'robot_description'},
-    {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro')},
+    {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro'), 'view': 'true'},
+    {'robot': 'robot_description', 'view': 'True'},
 ], ids=str)
 def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
     _, actions = launch_file(SIMULATION, PACKAGES, **given)
@@ -145,7 +148,7 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
         assert all(Path(file).is_file() for file in files)
         if node.package == 'flex_robot_sim':
             assert set(parameters) <= {*SETTINGS, 'use_sim_time'}
-            assert node.on_exit is not None
+            assert (node.on_exit is None) is (node.executable == 'view')
         for word in node.arguments:
             assert not word.startswith('/') or Path(word).is_file()
 
@@ -251,7 +254,7 @@ def test_simulation_yaml_is_for_every_namespace_and_has_the_kinds_that_the_nodes
     everything = yaml.safe_load((ROOT / 'config' / 'simulation.yaml').read_text('utf-8'))
     parameters = everything.pop('/**').pop('ros__parameters')
     assert not everything
-    for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS):
+    for kind in KINDS:
         names = {item.name for item in fields(kind)}
         kind(**{name: value for name, value in parameters.items() if name in names})
     assert set(parameters) <= set(SETTINGS)

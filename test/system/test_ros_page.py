@@ -6,7 +6,12 @@ from dataclasses import fields
 import pytest
 from project_files import ROOT
 
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS, ShaperSettings
+from flex_robot_sim.nodes.settings import (
+    CONTROLLER_SETTINGS,
+    DYNAMICS_SETTINGS,
+    ShaperSettings,
+    ViewSettings,
+)
 from flex_robot_sim.system import ShaperArguments, SimulationArguments
 
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')
@@ -16,6 +21,7 @@ GROUPS = {
     '`dynamics`': [kind for kind in DYNAMICS_SETTINGS if kind not in BOTH],
     '`controller`': [kind for kind in CONTROLLER_SETTINGS if kind not in BOTH],
     '`shaper`': [ShaperSettings],
+    '`view`': [ViewSettings],
 }
 KINDS = {bool: 'true or false', int: 'whole number', float: 'number', str: 'text'}
 

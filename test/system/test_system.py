@@ -11,7 +11,12 @@ from project_files import ROOT
 
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.interpreter import run_module
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS, OutputSettings
+from flex_robot_sim.nodes.settings import (
+    CONTROLLER_SETTINGS,
+    DYNAMICS_SETTINGS,
+    OutputSettings,
+    ViewSettings,
+)
 from flex_robot_sim.share import share_folder
 from flex_robot_sim.system import (
     CONTROLLERS,
@@ -19,6 +24,7 @@ from flex_robot_sim.system import (
     Program,
     SimulationArguments,
     command,
+    hil_system,
     simulation_system,
 )
 
@@ -34,6 +40,8 @@ def test_a_system_has_the_programs_that_are_asked_for():
     assert executables('two_link', controller='none', display=False) == ['dynamics']
     assert executables('two_link', controller='inside', rviz=True) == [
         'simulation', 'robot_state_publisher', 'rviz2']
+    assert executables('two_link', view=True) == [
+        'dynamics', 'controller', 'view', 'robot_state_publisher']
     # who sends robot_description also says what is shown
     assert executables('', rviz=True) == ['dynamics', 'controller']
 
@@ -42,7 +50,8 @@ def test_a_system_has_the_programs_that_are_asked_for():
 def test_our_programs_accept_every_parameter_that_they_get(controller):
     known = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS)
              for item in fields(kind)} | OF_ROS
-    for program in simulation_system('two_link', controller=controller, display=False):
+    known |= {item.name for item in fields(ViewSettings)}
+    for program in simulation_system('two_link', controller=controller, display=False, view=True):
         assert set(program.parameters) <= known
 
 
@@ -90,6 +99,12 @@ def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():
         assert [('robot' in program.parameters, program.executable) for program in
                 SimulationArguments(robot=given).programs()] == [
                     (False, 'dynamics'), (False, 'controller')]
+
+
+def test_the_view_goes_before_nobody_and_nothing_ends_with_it():
+    for programs in (simulation_system('two_link', view=True), hil_system('rig', view=True)):
+        view, = (program for program in programs if program.executable == 'view')
+        assert view.parameters['thread_priority'] == 0 and not view.is_needed
 
 
 def test_settings_of_one_program_reach_it_and_no_other():

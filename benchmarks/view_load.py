@@ -1,0 +1,154 @@
+"""
+What the browser view costs: share of a core that its server takes, and whether the loop suffers.
+
+`python -m benchmarks.view_load` (with rclpy and viser; `--seconds 60` for the figures of the
+documents)
+
+Dynamics, controller and view are processes of their own, as in the demo, and the arm swings all
+the time. What stands for browsers takes all that the server sends and draws nothing: drawing is
+the work of other processors, or would be measured, too. Without a browser the view draws as well.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+
+import flex_robot_sim as frs
+from benchmarks.bridge_load import processor_time
+from flex_robot_sim.demo.swing import fitting_swing
+from flex_robot_sim.nodes.network import choose_domain, prepare_network
+from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.system import CONTROLLER, VIEW, command, simulation_system
+from flex_robot_sim.viewer.port import HOST, free_port
+
+PATIENCE = 120.0        # for the start of the programs                                      [s]
+SETTLE = 3.0            # after which all that is sent once has been sent                    [s]
+MISSED = 'deadlines missed by 5 ms'
+BROWSER = """
+import asyncio, sys, importlib.metadata, websockets
+async def take(port):
+    # as the page of viser introduces itself
+    word = 'viser-v' + importlib.metadata.version('viser')
+    async with websockets.connect(f'ws://127.0.0.1:{port}', origin=f'http://127.0.0.1:{port}',
+                                  subprotocols=[word], max_size=None) as socket:
+        count = 0
+        async for message in socket:
+            count += 1
+            if count == 3:
+                print('taken', flush=True)
+asyncio.run(take(int(sys.argv[1])))
+"""
+
+
+class Listener:
+    """A node that hears the diagnostics of the dynamics."""
+
+    def __init__(self):
+        self.node = rclpy.create_node('stranger')
+        self.figures = {}
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_figures, 10)
+        self._executor = make_executor()
+        self._executor.add_node(self.node)
+
+    def spin(self, seconds, until=lambda: False):
+        """Deal with messages for a while [s], or until something is true."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not until():
+            self._executor.spin_once(timeout_sec=0.1)
+        return until()
+
+    def count(self):
+        """Steps that were missed so far, in news that come from now on."""
+        self.figures = {}
+        if not self.spin(PATIENCE, lambda: MISSED in self.figures):
+            sys.exit('the dynamics say nothing')
+        return int(self.figures[MISSED])
+
+    def _on_figures(self, message):
+        for status in message.status:
+            if status.name == '/dynamics: simulation':
+                self.figures = {item.key: item.value for item in status.values}
+
+
+@contextlib.contextmanager
+def running(words, **options):
+    """Run a program for the time of a block."""
+    with subprocess.Popen(words, **options) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def measure(robot, seconds, counts):
+    """Return {browsers: figures} of a robot that swings."""
+    port = free_port()
+    swing = {**fitting_swing(frs.load(robot)).parameters, 'profile': 'swing'}
+    programs = simulation_system(
+        robot, display=False, view=True, log_level='error',
+        settings={CONTROLLER: swing, VIEW: {'view_port': port, 'view_browser': False}})
+    found = {}
+    with contextlib.ExitStack() as stack:
+        processes = {program.executable: stack.enter_context(running(command(program)))
+                     for program in programs}
+        listener, browsers = Listener(), []
+        _wait_for_page(port, processes[VIEW])
+        for count in counts:
+            while len(browsers) < count:
+                browsers.append(stack.enter_context(running(
+                    [sys.executable, '-c', BROWSER, str(port)], stdout=subprocess.PIPE)))
+                browsers[-1].stdout.readline()      # it is being served
+            listener.spin(min(SETTLE, seconds))
+            missed = listener.count()
+            used, begun = processor_time(processes[VIEW]), time.monotonic()
+            listener.spin(seconds)
+            span = time.monotonic() - begun
+            found[count] = {
+                'core_percent': round(100 * (processor_time(processes[VIEW]) - used) / span, 1),
+                'missed': listener.count() - missed}
+        listener.node.destroy_node()
+    return found
+
+
+def _wait_for_page(port, process):
+    import socket
+
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1.0):
+            return
+        time.sleep(0.1)
+    sys.exit('the view does not answer')
+
+
+def as_text(found):
+    """Yield (what, figures) of {robot: {browsers: figures}}."""
+    for robot, counts in found.items():
+        for count, figures in counts.items():
+            yield (f'{robot}, browsers: {count}',
+                   f'{figures["core_percent"]:.1f} % of a core, {figures["missed"]} steps missed')
+
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser(description='load of the browser view')
+    parser.add_argument('--seconds', type=float, default=10.0, help='of each stretch')
+    parser.add_argument('--robots', nargs='+', default=['single_link', 'two_link'])
+    parser.add_argument('--browsers', nargs='+', type=int, default=[0, 1, 3])
+    parser.add_argument('--json', action='store_true')
+    arguments = parser.parse_args()
+    prepare_network()
+    choose_domain()
+    rclpy.init()
+    try:
+        result = {robot: measure(robot, arguments.seconds, arguments.browsers)
+                  for robot in arguments.robots}
+    finally:
+        rclpy.try_shutdown()
+    print(json.dumps(result, indent=2) if arguments.json else
+          '\n'.join(f'{what:30} {figures}' for what, figures in as_text(result)))

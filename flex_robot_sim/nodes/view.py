@@ -1,0 +1,89 @@
+"""The browser view as a node: it shows whatever arm sends states, and asks what users want."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from flex_robot_sim.core.compiled import must_compile
+from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.run import run
+from flex_robot_sim.nodes.settings import VIEW_SETTINGS, RobotSettings, ViewSettings
+from flex_robot_sim.nodes.view_inputs import ViewInputs
+from flex_robot_sim.nodes.view_prediction import Prediction
+from flex_robot_sim.nodes.view_remote import ViewRemote
+from flex_robot_sim.viewer.missing import refuse_without_view
+from flex_robot_sim.viewer.observed import Observed
+from flex_robot_sim.viewer.opening import open_browser
+
+if TYPE_CHECKING:
+    from rclpy.subscription import Subscription
+
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.viewer.browser import Page
+
+
+class ViewNode(Node):
+    """Show an arm in browsers."""
+
+    _inputs: ViewInputs | None = None
+
+    def __init__(self) -> None:
+        """Wait for the robot, and begin to listen at an address of this machine."""
+        super().__init__('view')
+        refuse_without_view()
+        self._page: Page | None = None
+        self._remote: ViewRemote | None = None
+        if must_compile():
+            self.get_logger().info('compiling, once after an installation: about a minute')
+        self.parameters = Parameters(self, *VIEW_SETTINGS)
+        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """What an executor waits for: not what is asked for when there is a picture to be made."""
+        polled = self._inputs.polled if self._inputs is not None else ()
+        return (item for item in super().subscriptions if item not in polled)
+
+    def _start(self, arm: ArmModel) -> None:
+        """Show `arm`."""
+        from flex_robot_sim.viewer.browser import Page
+        from flex_robot_sim.viewer.robot_view import RobotView
+
+        settings, seen = self.parameters[ViewSettings], Observed(arm)
+        self._remote = remote = ViewRemote(self)
+        self._seen = seen
+        self._inputs = ViewInputs(self, arm, seen)
+        self._page = page = Page(arm.description.name, settings.view_port or None)
+        self._view = RobotView(page, arm, seen, remote, settings.view_rate, settings.view_span)
+        self._prediction = Prediction(arm, self._view)
+        self.create_timer(1.0 / settings.view_rate, self._draw,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.get_logger().info(f'{arm.description.name} at {page.address}')
+        if settings.view_browser:
+            open_browser(page.address)
+
+    def _draw(self):
+        now = time.monotonic()
+        self._inputs.look(now)
+        self._remote.look(now)
+        self._prediction.look(now, self._seen, self._remote.parameters,
+                              self.count_publishers('joint_commands') > 0)
+        self._view.turn(now)
+
+    def close(self) -> None:
+        """End pushes, and the page."""
+        for part in (self._remote, self._page):
+            if part is not None:
+                part.close()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node until a signal."""
+    sys.exit(run('view', lambda: [ViewNode()], args))

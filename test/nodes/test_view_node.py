@@ -1,0 +1,178 @@
+"""The node `view` as its users meet it: a real browser on one side, real DDS on the other."""
+
+import numpy as np
+import pytest
+from bridge_bench import CALM
+from chromium import browsers, need_chromium  # noqa: F401
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from node_processes import NodeProcess
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+
+pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+
+# browsers draw by software here, beside the tests of others
+FEW = {'view_rate': 2.0, 'view_browser': 'false', 'view_span': 3.0}
+SMALL = {'width': 760, 'height': 520}
+
+
+@pytest.fixture
+def view(start):
+    """Return a function that starts a view in a namespace; its process and its address."""
+    def start_view(space, robot='two_link', **parameters):
+        process = start('view', '-r', f'__ns:={space}', robot=robot, **{**FEW, **parameters})
+        line = process.wait_for_line('http://127.0.0.1:')
+        return process, line.split()[-1]
+    return start_view
+
+
+def simulated(start, space, robot='two_link', **parameters):
+    """Start dynamics in a namespace; the arm hangs there as long as nobody commands it."""
+    process = start('dynamics', '-r', f'__ns:={space}', robot=robot, display_rate=1.0,
+                    **{'wait_for_command': 'true', **parameters})
+    process.wait_for_line('coordinates, real_time')
+    return process
+
+
+def state_of(message):
+    return {item.key: item.value for status in message.status for item in status.values
+            }.get('state')
+
+
+def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
+                                                         browsers):     # noqa: F811
+    need_chromium()
+    simulated(start, '/seen', gravity='[0.0, 0.0, 0.0]', wait_for_command='false')
+    process, address = view('/seen', gravity='[0.0, 0.0, 0.0]')
+    pushes = observer.listen(WrenchStamped, '/seen/push')
+    led = observer.listen(JointState, '/seen/controller/reference')
+    browser = browsers(address, **SMALL)
+    browser.wait_for(lambda: 'state\tlive' in browser.text, 'the state of the arm')
+
+    browser.press('pause')
+    observer.hear(DiagnosticArray, '/diagnostics', lambda it: state_of(it) == 'paused')
+    browser.wait_for(lambda: 'go on' in browser.text, 'the button to go on')
+    browser.press('go on')
+    observer.hear(DiagnosticArray, '/diagnostics', lambda it: state_of(it) == 'running')
+
+    browser.wait_for(lambda: not browser.is_grey('push'), 'the button to push')
+    browser.type('force [N]', 3)
+    browser.press('push')
+    # a push that somebody hears, and its end
+    observer.spin_until(lambda: len(pushes) > 1, what='a push and its end')
+    forces = [np.array([it.wrench.force.x, it.wrench.force.y, it.wrench.force.z])
+              for it in pushes]
+    assert {it.header.frame_id for it in pushes} == {'tool'}
+    assert np.linalg.norm(forces[0]) == pytest.approx(3.0) and not forces[-1].any()
+    # the arm hung still before it: there is no weight, and nobody else
+    moved = observer.hear(JointState, '/seen/joint_states',
+                          lambda it: np.abs(it.velocity).max() > 1e-3)
+    assert len(moved.name) == 3
+
+    browser.open_folder('Targets')
+    browser.wait_for(lambda: not browser.is_grey_number('elbow [rad]'), 'the sliders of targets')
+    browser.type('elbow [rad]', 0.4)
+    observer.spin_until(lambda: led, what='a target')
+    assert list(led[-1].name) == ['elbow'] and led[-1].position[0] == pytest.approx(0.4)
+
+    browser.open_folder('Payload')
+    browser.type('mass [kg]', 0.1)
+    browser.wait_for(lambda: parameter(observer, '/seen/dynamics', 'payload_mass') ==
+                     pytest.approx(0.1), 'the payload')
+    assert parameter(observer, '/seen/dynamics', 'payload_link') == 'tool'
+
+    browser.type('deflections x', 20)
+    browser.wait_for(lambda: 'deflections x 20' in browser.text, 'the factor')
+    browser.press('reset')
+    # at zero, where it started, or on its way from there: nobody holds it
+    observer.hear(JointState, '/seen/joint_states', lambda it: np.abs(it.position).max() < 1e-9)
+    # what nobody is there for is grey, and says why
+    assert browser.is_grey_choice('shaper') and 'there is no controller' in browser.text
+    assert all(url.startswith((address, f'blob:{address}')) for url in browser.requests())
+    assert process.stop()[0] == 0 and process.count('Traceback') == 0
+
+
+def parameter(observer, node, name):
+    """Return the value of a parameter of a node."""
+    value, = observer.call(GetParameters, f'{node}/get_parameters',
+                           GetParameters.Request(names=[name])).values
+    return value.string_value or value.double_value
+
+
+def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
+        start, view, browsers):     # noqa: F811
+    need_chromium()
+    arm = simulated(start, '/three')
+    _, address = view('/three')
+    three = [browsers(address, width=420, height=300) for _ in range(3)]
+    for browser in three:
+        browser.wait_for(lambda browser=browser: 'state\tpaused' in browser.text, 'the state')
+    arm.close()
+    for browser in three:
+        browser.wait_for(lambda browser=browser: 'no joint_states' in browser.text, 'silence')
+    arm = simulated(start, '/three')
+    for browser in three:
+        browser.wait_for(lambda browser=browser: 'state\tpaused' in browser.text, 'the robot')
+    # everyone may press, and everyone sees it
+    three[1].wait_for(lambda: not three[1].is_grey('reset'), 'the services')
+    three[1].press('go on')
+    for browser in three:
+        browser.wait_for(lambda browser=browser: 'state\tlive' in browser.text, 'the motion')
+
+
+def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer,
+                                                      browsers):      # noqa: F811
+    need_chromium()
+    simulated(start, '/shaped', robot='single_link')
+    start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
+    _, address = view('/shaped', robot='single_link')
+    browser = browsers(address, **SMALL)
+    browser.choose('shaper', 'zvd')
+    browser.wait_for(lambda: parameter(observer, '/shaped/controller', 'shaper') == 'zvd',
+                     'the shaper')
+    # gains are those of the controller, found by the same fit
+    browser.wait_for(lambda: 'held by the controller' in browser.text, 'predicted frequencies')
+
+
+def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
+                                                                browsers):     # noqa: F811
+    need_chromium()
+    bench = start('bridge', '-r', '__ns:=/bench', **CALM)
+    bench.wait_for_line('disarmed')
+    _, address = view('/bench', robot='rig')
+    browser = browsers(address, **SMALL)
+    browser.wait_for(lambda: 'commands do not move it' in browser.text, 'the bench')
+    browser.wait_for(lambda: 'disarm the bench' in browser.text, 'the button to disarm')
+    assert browser.is_grey('pause') and browser.is_grey('push')
+    assert 'a bench cannot be stopped like a simulation' in browser.text
+
+
+def test_states_of_another_robot_are_told(start, view, browsers):      # noqa: F811
+    need_chromium()
+    simulated(start, '/other', robot='single_link')
+    _, address = view('/other')
+    browser = browsers(address, **SMALL)
+    browser.wait_for(lambda: 'is it another robot' in browser.text, 'the reason')
+
+
+def test_without_viser_one_line_says_what_to_install(tmp_path):
+    (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
+    import os
+    process = NodeProcess('view', robot='two_link', environment={
+        **os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, (
+            str(tmp_path), os.environ.get('PYTHONPATH'))))})
+    try:
+        assert process.wait() == 2
+        assert process.lines[-1].startswith(
+            'view: the browser view needs viser, which is not installed. Install it by ')
+    finally:
+        process.close()
+
+
+def test_a_port_that_is_taken_is_one_line(start, view):
+    _, address = view('/first')
+    port = address.rpartition(':')[2]
+    second = start('view', '-r', '__ns:=/second', robot='two_link', view_port=port, **FEW)
+    assert second.wait() == 2
+    assert second.lines[-1].startswith(f'view: port {port} is taken.')

@@ -1,0 +1,124 @@
+"""What plots are made of: histories, spectra, tips, and how hard a page pushes."""
+
+import numpy as np
+import pytest
+from arms import beam, flexibility, joint, link, robot
+
+from flex_robot_sim import load
+from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.viewer.history import History
+from flex_robot_sim.viewer.observed import Tips
+from flex_robot_sim.viewer.picture import straight_links
+from flex_robot_sim.viewer.pushing import DIRECTIONS, compliance, largest_push
+from flex_robot_sim.viewer.spectrum import spectrum, with_comb
+
+TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link name="tool"/>'
+
+
+def cantilever(more=''):
+    """Return a beam of 1 m with EIy = 20 and EIz = 30 N m2 and a tool at its end."""
+    return load(robot(link(), joint(), *TOOL, flexibility(beam(), more)),
+                gravity=(0.0, 0.0, 0.0))
+
+
+def test_a_history_keeps_the_last_seconds_in_bounded_memory():
+    history = History(1, 2.0, 10.0)
+    for k in range(1000):
+        history.add(0.1 * k, [k])
+        times, rows = history.last()
+        expected = [j for j in range(k + 1) if 0.1 * j >= 0.1 * k - 2.0]
+        assert rows[:, 0].tolist() == expected
+        assert np.array_equal(times, 0.1 * np.array(expected))
+    times, rows = history.last(1.05, 4)
+    assert rows[:, 0].tolist() == [990, 993, 996, 999]
+
+
+def test_times_that_run_back_begin_a_new_history_and_the_same_time_adds_nothing():
+    history = History(2, 5.0, 10.0)
+    assert history.newest == -np.inf and len(history.last()[0]) == 0
+    for time in (3.0, 4.0, 4.0, 1.0, 1.5):
+        history.add(time, [time, -time])
+    times, rows = history.last()
+    assert times.tolist() == [1.0, 1.5] and rows.tolist() == [[1.0, -1.0], [1.5, -1.5]]
+
+
+def test_a_sine_is_a_peak_of_its_amplitude_at_its_frequency():
+    rng = np.random.default_rng(1)
+    times = np.arange(1000) / 100.0 + rng.uniform(-1e-3, 1e-3, 1000)
+    values = np.column_stack([0.7 + 0.02 * np.sin(2 * np.pi * 2.0 * times),
+                              0.005 * np.cos(2 * np.pi * 11.0 * times)])
+    frequencies, amplitudes = spectrum(times, values)
+    for column, frequency, size in ((0, 2.0, 0.02), (1, 11.0, 0.005)):
+        peak = amplitudes[:, column].argmax()
+        # a line of 10 s is 0.1 Hz wide; between the lines of a window of Hann 1.4 dB get lost, and
+        # straight lines between samples cut the tops of the faster one by up to 6 %
+        assert frequencies[peak] == pytest.approx(frequency, abs=0.06)
+        assert 0.8 * size < amplitudes[peak, column] < 1.01 * size
+    # what is constant leaves no trace
+    assert amplitudes[:2].max() < 1e-3
+
+
+@pytest.mark.parametrize('times', [np.arange(10) / 100.0,
+                                   np.append(np.arange(100), np.arange(120, 200)) / 100.0])
+def test_too_few_samples_or_a_hole_in_them_have_no_spectrum(times):
+    frequencies, amplitudes = spectrum(times, np.sin(times)[:, None])
+    assert len(frequencies) == 0 and amplitudes.shape == (0, 1)
+
+
+def test_predictions_are_spikes_where_they_belong():
+    frequencies, amplitudes = np.arange(50) / 5.0, np.linspace(1.0, 2.0, 50)[:, None]
+    x, y = with_comb(frequencies, amplitudes, np.array([0.33, 4.0, 25.0]))
+    assert np.all(np.diff(x) > 0.0) and y.shape == (len(x), 2)
+    assert x[y[:, 1] > 0.0].tolist() == [0.33, 4.0]
+    assert y[:, 0] == pytest.approx(np.interp(x, frequencies, amplitudes[:, 0]))
+
+
+@pytest.mark.parametrize('name', ['two_link', 'single_link', 'rig', 'canadarm2'])
+def test_tips_as_sums_are_those_of_small_deflections(name):
+    arm = load(name)
+    tips = Tips(arm)
+    q = np.zeros(arm.size)
+    q[len(arm.joint_names) + len(arm.motor_names):] = 1e-5
+    found = dict(zip(tips.names, tips.matrix @ q))
+    for link_name in arm.tips:
+        _, y, z, *_ = tip_deflection(arm, link_name, q)
+        # the rest is of third order in 1e-5
+        assert found.get(f'{link_name} y', 0.0) == pytest.approx(y, abs=1e-12)
+        assert found.get(f'{link_name} z', 0.0) == pytest.approx(z, abs=1e-12)
+
+
+def test_a_tip_gives_by_L3_over_3EI():
+    gives = compliance(cantilever(), 'tool')
+    # about z it bends with EIz = 30, about y with EIy = 20; along itself EA = 1e6 is left out
+    assert gives == pytest.approx([0.0, 1 / (3 * 30), 1 / (3 * 20)], rel=1e-6, abs=1e-9)
+
+
+def test_a_joint_that_gives_adds_to_the_tip():
+    gives = compliance(cantilever('<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>'),
+                       'tool')
+    assert gives[1] == pytest.approx(1 / (3 * 30) + 1.0**2 / 50, rel=1e-6)
+
+
+def test_the_largest_push_bends_an_arm_by_a_few_percent_where_it_gives_most():
+    force, direction = largest_push(cantilever(), 'tool')
+    assert direction == '-z' and DIRECTIONS['-z'].tolist() == [0.0, 0.0, -1.0]
+    # 1, 2 and 5 times powers of ten are at most a factor of sqrt(2.5) from anything
+    assert 0.05 / 1.6 < force / (3 * 20) < 0.05 * 1.6
+    stiff = load(robot(link(), joint(), *TOOL))
+    assert largest_push(stiff, 'tool')[0] == 10.0       # near half of the weight of 2 kg
+
+
+@pytest.mark.parametrize('name', ['two_link', 'rig', 'canadarm2'])
+def test_links_that_do_not_bend_reach_from_root_to_tip(name):
+    arm = load(name)
+    posture = Posture(arm)
+    posture.take(np.zeros(arm.size))
+    found = {solid.link: [] for solid in straight_links(arm)}
+    for solid in straight_links(arm):
+        found[solid.link].append(solid.vertices)
+    assert {*found} == {*arm.tips}
+    for link_name, parts in found.items():
+        description = arm.description.beam(link_name)
+        along = np.concatenate(parts) @ description.axes[:, 0]
+        assert [along.min(), along.max()] == pytest.approx([0.0, description.length], abs=1e-9)
