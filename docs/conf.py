@@ -11,12 +11,9 @@ import os
 import re
 from importlib.util import find_spec
 
-from flex_robot_sim import __version__
-
 project = 'flex_robot_sim'
 author = 'The flex_robot_sim developers'
 copyright = author          # noqa: A001
-version = release = __version__
 
 CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
@@ -64,10 +61,14 @@ def add_chapters(app, docname, source):
     """Append the list of all pages to the start page, where forges need none."""
     if docname != root_doc:
         return
+    lists = ''
     for name, pages in CHAPTERS.items():
-        there = [page for page in pages if page in app.env.found_docs]
-        source[0] += '\n'.join(['', '```{toctree}', ':hidden:', f':caption: {name}', '',
-                                *there, '```', ''])
+        there = [f'   {page}' for page in pages if page in app.env.found_docs]
+        lists += '\n'.join(['', '.. toctree::', '   :hidden:', f'   :caption: {name}', '',
+                            *there, ''])
+    # rosdoc2 has a start page of its own kind: index.rst.jinja
+    is_markdown = app.env.doc2path(docname).suffix == '.md'
+    source[0] += f'\n```{{eval-rst}}{lists}```\n' if is_markdown else lists
 
 
 def end_links_that_leave(app, docname, source):

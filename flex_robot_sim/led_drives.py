@@ -47,7 +47,7 @@ class LedDrives(Questions):
         self._work.given[row] = self._work.given_effort[row] = 0.0
         if motion is None:
             return
-        motion = as_motion(joint, motion)
+        motion = as_motion(joint, motion, self.arm.units[row])
         self._motions[row] = motion
         self._work.given[row] = 1.0
         k = self._driven[row]

@@ -40,7 +40,7 @@ def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
     `count` others, the same ones for every call.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
-    turns = [arm.description.joint(name).kind != 'prismatic' for name in arm.joint_names]
+    turns = [unit == 'rad' for unit in arm.units]
     free = np.where(turns, TURN, SLIDE)
     lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0) - free)
     upper = np.where(np.isfinite(upper), upper, lower + 2 * free)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from flex_robot_sim import __version__
 from flex_robot_sim.cli import completion
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
+from flex_robot_sim.cli.terminal import painted
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.xacro_arguments import SIGN
 
@@ -60,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()                      # here an error can still be told
     except FlexRobotSimError as error:
-        _tell(f'{name}: {error}')
+        _tell(f'{painted(f"{name}:", "red", sys.stderr)} {error}')
         return 2
     except BrokenPipeError:                         # flexsim check ... | head
         _drop_output()

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
@@ -36,9 +36,26 @@ def add_robot(parser: ArgumentParser) -> None:
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
 
 
+def add_model(parser: ArgumentParser) -> None:
+    """Add what the equations of motion depend on beside the robot."""
+    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'),
+                        help='whether bending shortens a link, which stiffens one that turns '
+                             '(default: %(default)s)')
+    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
+                        help='[m/s2] (default: 0,0,-9.81)')
+
+
 def add_json(parser: ArgumentParser) -> None:
     """Add --json."""
     parser.add_argument('--json', action='store_true', help='print one JSON object')
+
+
+def pose_text(pose: Sequence[float], units: Sequence[str]) -> str:
+    """Return a pose with its units, each once where they are all the same."""
+    values = [f'{value:g}' for value in pose]
+    if len(set(units)) < 2:
+        return ' '.join([*values, *units[:1]])
+    return ', '.join(f'{value} {unit}' for value, unit in zip(values, units))
 
 
 def payload_of(words: str, tool: str) -> tuple[str, float]:

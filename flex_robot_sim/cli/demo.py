@@ -231,5 +231,4 @@ def _draw(path, record, arm):
 
 
 def _prismatic(arm):
-    return [name for name in arm.joint_names
-            if arm.description.joint(name).kind == 'prismatic']
+    return [name for name, unit in zip(arm.joint_names, arm.units) if unit == 'm']

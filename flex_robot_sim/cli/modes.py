@@ -7,9 +7,11 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.cli.arguments import (
     add_json,
+    add_model,
     add_robot,
     numbers,
     payload_of,
+    pose_text,
     print_result,
     read_arm,
 )
@@ -26,15 +28,14 @@ def add_to(commands: Any, about: str) -> None:
         description='Natural frequencies, damping and shapes of the whole arm about its '
                     'equilibrium under gravity.')
     add_robot(parser)
-    parser.add_argument('--pose', type=numbers, help='for instance 0.5,0.3,-0.8 [rad, m]')
+    parser.add_argument('--pose', type=numbers,
+                        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides')
     parser.add_argument('--joints', default='locked', choices=('locked', 'free'),
                         help='whether the motors are held (default: %(default)s)')
     parser.add_argument('--payload', metavar='[LINK=]KG',
                         help='that the arm carries, at the tool unless LINK is given [kg]')
     parser.add_argument('--count', type=int, default=12, help='(default: %(default)s)')
-    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
+    add_model(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -55,6 +56,7 @@ def run(arguments: Namespace) -> int:
     summary = {
         'robot': arm.description.name,
         'pose': arguments.pose or [0.0] * len(arm.joint_names),
+        'unit': dict(zip(arm.joint_names, arm.units)),
         'joints': arguments.joints,
         'payload': dict([payload]) if payload else {},
         'frequencies': found.frequencies[:count].tolist(),
@@ -67,7 +69,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _as_text(summary):
-    pose = ' '.join(f'{value:g}' for value in summary['pose'])
+    pose = pose_text(summary['pose'], [*summary['unit'].values()])
     carried = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
     yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{carried}'
     yield '  frequency [Hz]  damping  mostly'

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.rig.bridge.comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.calibration.file import read_calibration
@@ -38,8 +39,9 @@ def run(arguments: Namespace) -> int:
 
         check_figure_path(arguments.plot)
     calibration = read_calibration(arguments.calibration) if arguments.calibration else None
-    experiment = read_experiment(arguments.log, arguments.robot, calibration)
-    comparison = compare(experiment, arguments.estimator)
+    with patience('simulating the experiment'):
+        experiment = read_experiment(arguments.log, arguments.robot, calibration)
+        comparison = compare(experiment, arguments.estimator)
     if arguments.plot:
         _plot(arguments.plot, f'{experiment.arm.description.name}: {arguments.log}', comparison)
     print_result(arguments, summary(comparison), as_text)

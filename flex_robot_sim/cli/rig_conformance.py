@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import painted
 from flex_robot_sim.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.run import Outcome
 
 MARKS = {'passed': 'ok', 'failed': 'FAILED', 'skipped': '-'}
+COLOURS = {'passed': 'green', 'failed': 'red', 'skipped': 'yellow'}
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -61,7 +63,8 @@ def _print_outcome(outcome):
     for failure in outcome.spoilt:
         print(f'again   {outcome.name.replace("_", " ")}: {failure}')
     detail = f': {outcome.detail}' if outcome.detail else ''
-    print(f'{MARKS[outcome.result]:<7} {outcome.name.replace("_", " ")}{detail}', flush=True)
+    mark = painted(f'{MARKS[outcome.result]:<7}', COLOURS[outcome.result])
+    print(f'{mark} {outcome.name.replace("_", " ")}{detail}', flush=True)
     sys.stdout.flush()
 
 

@@ -147,6 +147,7 @@ def summary(emulator: Emulator) -> dict[str, Any]:
         'state': rig.board.state.name.lower(),
         'position': dict(zip(rig.bench.arm.joint_names,
                              rig.bench.simulation.position.tolist())),
+        'unit': dict(zip(rig.bench.arm.joint_names, rig.bench.arm.units)),
     }
 
 
@@ -154,10 +155,11 @@ def as_text(facts: Mapping[str, Any]) -> Iterable[str]:
     """Return the lines of `summary` for people."""
     lost = (f', stood still for {facts["lost_seconds"]:g} s in {facts["hold_ups"]} hold-ups'
             if facts['hold_ups'] else '')
-    place = ', '.join(f'{name} {value:.4g}' for name, value in facts['position'].items())
+    place = ', '.join(f'{name} {value:.4g} {facts["unit"][name]}'
+                      for name, value in facts['position'].items())
     return [
         f'{facts["seconds"]:g} s{lost}; {facts["frames_taken"]} frames taken, '
         f'{facts["crc_errors"]} damaged, {facts["overruns"]} bytes overrun; port unread '
         f'{facts["unread"]} times',
-        f'board {facts["state"]}, bench at {place} [m, rad]',
+        f'board {facts["state"]}, bench at {place}',
     ]

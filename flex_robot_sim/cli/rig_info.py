@@ -1,11 +1,13 @@
 """`flexsim rig info`: greet a board and print what it says."""
 
+import contextlib
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.host.link import LinkStatus, RigLink
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
@@ -27,9 +29,11 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     stamps = []
-    with RigLink(arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)) \
-            as link:
-        time.sleep(LOOK)
+    with contextlib.ExitStack() as stack:
+        with patience('waiting for the board'):
+            link = stack.enter_context(RigLink(
+                arguments.port, on_reading=lambda reading: stamps.append(reading.message.time)))
+            time.sleep(LOOK)
         print_result(arguments, summary(link.status(), stamps[:]), as_text)
     return 0
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from flex_robot_sim.cli.arguments import (
     add_json,
+    add_model,
     numbers,
     payload_of,
     print_result,
     xacro_arguments,
 )
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
 
 NO_RESONANCE = 1            # exit code
@@ -36,8 +38,8 @@ def add_to(commands: Any, about: str) -> None:
                         help='URDF or xacro file, or a shipped robot')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     parser.add_argument('--pose', type=numbers, action='append', default=[],
-                        help='for instance 0.5,0.3,-0.8 [rad, m]; may be given several times '
-                             '(default: some all over the range)')
+                        help='for instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; '
+                             'may be given several times (default: some all over the range)')
     parser.add_argument('--payload', action='append', default=[], metavar='[LINK=]KG',
                         help='fixed to the tool, or to a link; may be given several times')
     parser.add_argument('--servo', action='store_true',
@@ -62,9 +64,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--plot', metavar='FILE', help='draw spectrum and sensitivity')
     parser.add_argument('--output', metavar='FILE',
                         help='write the recommended shaper, for design_file of the node shaper')
-    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
+    add_model(parser)
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -114,15 +114,19 @@ def _of_robot(arguments):
     xacro_arguments(arguments.xacro)
     if arguments.column or arguments.rate is not None:
         raise UsageError('--column and --rate are about a --log.')
-    arm = read_arm(arguments)
+    with patience('reading the robot'):
+        arm = read_arm(arguments)
     poses = [checked('--pose', pose, arm.joint_names) for pose in arguments.pose]
     for pose in poses:
         refuse_beyond_stops(arm, np.arange(len(pose)), pose)
-    gains = _servo_gains(arguments, arm)
+    with patience('looking for gains that hold the arm'):
+        gains = _servo_gains(arguments, arm)
     uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
     payloads = [payload_of(words, tool_of(arm)) for words in arguments.payload]
-    cases, found, best, moves = recommend(arm, poses, payloads, gains, uncertainty,
-                                          arguments.tolerance, arguments.allowed, arguments.fixed)
+    with patience('trying shapers, on linear models and in moves'):
+        cases, found, best, moves = recommend(
+            arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
+            arguments.fixed)
     summary = {'of': arm.description.name, 'uncertainty': uncertainty, 'trial_moves': moves,
                'tolerance': arguments.tolerance, 'allowed': arguments.allowed,
                'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),
@@ -146,8 +150,9 @@ def _write(arguments, summary, choice):
         joints = arm.joint_names
         if choice.follows:
             payloads = [payload_of(words, tool_of(arm)) for words in arguments.payload]
-            parts = ShaperParts(choice.name, NONE, *following(
-                arm, choice.design, payloads, _servo_gains(arguments, arm)))
+            with patience('computing the modes of all poses'):
+                parts = ShaperParts(choice.name, NONE, *following(
+                    arm, choice.design, payloads, _servo_gains(arguments, arm)))
     write_parts(arguments.output, parts, str(summary['of']), joints)
 
 
@@ -167,7 +172,8 @@ def _of_log(arguments):
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
     rate, samples, names = read_log(arguments.log, arguments.column, arguments.rate)
-    found, spectrum = resonances(rate, samples)
+    with patience('looking for resonances'):
+        found, spectrum = resonances(rate, samples)
     uncertainty = arguments.uncertainty
     if uncertainty is None:
         uncertainty = max([LEAST_OFF, *(LOG_DEVIATIONS * one.frequency_deviation / one.frequency

@@ -10,6 +10,7 @@ import numpy as np
 
 from flex_robot_sim.cli.arguments import (
     add_json,
+    add_model,
     add_robot,
     numbers,
     payload_of,
@@ -17,6 +18,7 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
 )
 from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.mode_table import loaded, tool_of
@@ -42,12 +44,14 @@ def add_to(commands: Any, about: str) -> None:
     add_robot(parser)
     parser.add_argument('--seconds', type=float, default=5.0, help='(default: %(default)s)')
     parser.add_argument('--effort', action='append', default=[], metavar='JOINT=FORM',
-                        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size [N m, N] at '
-                             'times [s] or a frequency [Hz]); once per joint')
+                        help='1.5, step:2@0.5, bang:2@0.5,1.5,2.5 or sine:2@1.5 (size in N m, '
+                             'in N where a joint slides, at times [s] or a frequency [Hz]); once '
+                             'per joint')
     parser.add_argument('--effort-table', metavar='CSV', help='columns time and joints')
     parser.add_argument('--to', type=numbers, metavar='POSE',
                         help='go to this pose by PD and efforts that carry the weight there, for '
-                             'instance 0.5,0.3,-0.8 [rad, m]; write --to=-1,0 if it begins with -')
+                             'instance 0.5,0.3,-0.8, in rad, and in m where a joint slides; write '
+                             '--to=-1,0 if it begins with -')
     parser.add_argument('--within', type=float, default=0.0, metavar='S',
                         help='to --to by a minimum-jerk motion of so long (default: at once)')
     add_shaping(parser)
@@ -61,9 +65,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--formulation', default='recursion', choices=FORMULATIONS,
                         help='equations of motion; all but the recursion are slow '
                              '(default: %(default)s)')
-    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
+    add_model(parser)
     parser.add_argument('--rate', type=float, default=100.0,
                         help='rows or states per second (default: %(default)s)')
     parser.add_argument('--output', metavar='FILE',
@@ -74,7 +76,8 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    arm = read_arm(arguments)
+    with patience('reading the robot'):
+        arm = read_arm(arguments)
     if arguments.payload is not None:
         arm = loaded(arm, payload_of(arguments.payload, tool_of(arm)))
     settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
@@ -96,7 +99,8 @@ def run(arguments: Namespace) -> int:
         return simulation
 
     simulation = started()
-    carried, stiffness, damping = _set_servo(simulation, arguments)
+    with patience('looking for gains that hold the arm'):
+        carried, stiffness, damping = _set_servo(simulation, arguments)
     effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
               else effort_of_words(arguments.effort, arm.joint_names))
     constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
@@ -154,17 +158,18 @@ def _missed(arm, pose, rows, stiffness):
     n = len(arm.joint_names)
     last = np.array(rows[-max(2, round(LAST * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
     away = np.abs(last - pose).max(axis=0)
-    allowed = np.array([AWAY_SLIDE if arm.description.joint(name).kind == 'prismatic'
-                        else AWAY_TURN for name in arm.joint_names])
+    allowed = np.array([AWAY_SLIDE if unit == 'm' else AWAY_TURN for unit in arm.units])
     worst = int(np.argmax(away / allowed))
     if away[worst] <= allowed[worst]:
         return ''
-    name, unit = arm.joint_names[worst], 'm' if allowed[worst] == AWAY_SLIDE else 'rad'
+    name, unit = arm.joint_names[worst], arm.units[worst]
     line = f'"{name}" is {away[worst]:.3g} {unit} from --to at the end. '
     friction = arm.arrays.coulomb[worst] + arm.arrays.stiction[worst]
     if stiffness[worst] * away[worst] < friction:
-        return (f'{line}Its servo of {stiffness[worst]:.2g} is too soft for its friction of '
-                f'{friction:.2g}: give it a --stiffness of {friction / allowed[worst]:.2g}')
+        effort = arm.effort_units[worst]
+        return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
+                f'friction of {friction:.2g} {effort}: give it a --stiffness of '
+                f'{friction / allowed[worst]:.2g}')
     return f'{line}Give more --seconds, or other --stiffness and --damping'
 
 
@@ -285,8 +290,7 @@ def _summary(simulation, wall, largest):
     return {
         'robot': simulation.arm.description.name,
         'time': simulation.time,
-        'unit': {name: 'm' if simulation.arm.description.joint(name).kind == 'prismatic' else 'rad'
-                 for name in names},
+        'unit': dict(zip(names, simulation.arm.units)),
         'position': dict(zip(names, simulation.position.tolist())),
         'velocity': dict(zip(names, simulation.velocity.tolist())),
         'energy': {key: float(value) for key, value in energy._asdict().items()},

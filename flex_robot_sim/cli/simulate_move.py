@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.cli.terminal import LONG
+from flex_robot_sim.cli.terminal import LONG, patience
 from flex_robot_sim.control.led_move import (
     FEEDBACKS,
     LedMove,
@@ -67,7 +67,8 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
         shaper = _shaper(arm, arguments.shaper, start, goal, servo,
                          sample_period(arguments.time_step))
     if arguments.feedback:
-        law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
+        with patience('designing the feedback'):
+            law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
     moves = [_Watched(LedMove(simulation, goal, servo, carried, arguments.within, shaper, law,
                               integral), arm, goal, servo, law)]
     is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
@@ -152,7 +153,8 @@ def _shaper(arm, name, start, goal, servo, period):
 
 def _recommended(arm, start, goal, poses, servo, period, progress):
     """Return the OnlineShaper that the rule of `flexsim shape` takes."""
-    found = recommend(arm, [start, goal], gains=servo)
+    with patience('trying shapers, on linear models and in moves'):
+        found = recommend(arm, [start, goal], gains=servo)
     if not found.cases:
         raise SettingError(f'nothing of {arm.description.name} rings in these poses: it needs no '
                            'shaper')

@@ -1,14 +1,20 @@
-"""The terminal: a key that is pressed while something moves, and a word when it takes long."""
+"""The terminal: keys that are pressed, a word when something takes long, and colours."""
 
 import contextlib
+import os
 import select
+import shutil
 import sys
 import termios
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator
+from typing import TextIO
 
 LONG = 2.0                  # after which one wants to know what is going on                [s]
+EVERY = 1.0                 # how often it is said how long that has been                   [s]
+COLOURS = {'green': 32, 'red': 31, 'yellow': 33}
 
 
 @contextlib.contextmanager
@@ -32,28 +38,45 @@ def key_watch() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def patience(line: str, after: float = LONG) -> Iterator[None]:
-    """Show a line on the terminal while this context takes longer than `after` [s]."""
+def patience(line: str, after: float | None = None) -> Iterator[None]:
+    """
+    Show a line on the terminal while this context takes longer than `after` [s], and for how long.
+
+    :param after: default: LONG.
+    """
     if not sys.stderr.isatty():
         yield
         return
-    lock = threading.Lock()
-    shown: list[str] = []
+    over, stream, widest = threading.Event(), sys.stderr, [0]
+    began, wait = time.monotonic(), LONG if after is None else after
 
     def show():
-        with lock:
-            if not shown:
-                shown.append(line)
-                print(line, end='', file=sys.stderr, flush=True)
+        text, pause = line, wait
+        while not over.wait(pause):
+            text = text[:shutil.get_terminal_size().columns - 1]    # or it would wrap, and stay
+            print(f'\r{text}' if widest[0] else text, end='', file=stream, flush=True)
+            widest[0] = max(widest[0], len(text))
+            pause = EVERY
+            text = f'{line}: {time.monotonic() - began + pause:.0f} s'
 
-    timer = threading.Timer(after, show)
-    timer.daemon = True
-    timer.start()
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
-        with lock:
-            if shown:
-                print('\r' + ' ' * len(line) + '\r', end='', file=sys.stderr, flush=True)
-            shown.append('')        # whatever was about to be shown is late
+        over.set()
+        thread.join()
+        if widest[0]:
+            print('\r' + ' ' * widest[0] + '\r', end='', file=stream, flush=True)
+
+
+def painted(text: str, colour: str, stream: TextIO | None = None) -> str:
+    """
+    Return a text in one of COLOURS, as it is where the stream is no terminal or nobody wants it.
+
+    :param stream: that it is for; default: standard output. NO_COLOR says that nobody does.
+    """
+    stream = sys.stdout if stream is None else stream
+    if not stream.isatty() or os.environ.get('NO_COLOR') or os.environ.get('TERM') == 'dumb':
+        return text
+    return f'\x1b[{COLOURS[colour]}m{text}\x1b[0m'

@@ -25,9 +25,8 @@ class Holding:
     def __init__(self, arm: ArmModel) -> None:
         """Know an ArmModel, of which nothing was seen yet."""
         self._names = arm.joint_names
-        self._away = np.array([
-            AWAY_SLIDE if arm.description.joint(name).kind == 'prismatic' else AWAY_TURN
-            for name in arm.joint_names])
+        self._units = arm.units
+        self._away = np.array([AWAY_SLIDE if unit == 'm' else AWAY_TURN for unit in arm.units])
         # (when, errors, speeds)
         self._seen: deque[tuple[float, np.ndarray, np.ndarray]] = deque()
         self._target: np.ndarray | None = None
@@ -64,5 +63,6 @@ class Holding:
         self.state = SETTLING if now - self._since < patience else LOOSE
         if self.state == LOOSE:
             worst = int(np.argmax(np.maximum(away / self._away, speed / FAST)))
-            self.line = (f'"{self._names[worst]}" is not held: {away[worst]:.2g} [rad, m] from '
-                         f'its target, at {speed[worst]:.2g} [rad/s, m/s]')
+            unit = self._units[worst]
+            self.line = (f'"{self._names[worst]}" is not held: {away[worst]:.2g} {unit} from its '
+                         f'target, at {speed[worst]:.2g} {unit}/s')

@@ -253,9 +253,10 @@ class JointController:
         if overloaded and overloaded != self._overloaded:
             worst = max(overloaded, key=lambda j: abs(weight[j]) / self._limits[j])
             self.reports.append(
-                f'the weight of the arm asks {abs(weight[worst]):.3g} [N m, N] of '
-                f'"{self.joint_names[worst]}", whose motor has {self._limits[worst]:.3g}: it '
-                'sinks. Take another pose or stronger motors, or an arm for orbit without gravity')
+                f'the weight of the arm asks {abs(weight[worst]):.3g} '
+                f'{self.arm.effort_units[worst]} of "{self.joint_names[worst]}", whose motor has '
+                f'{self._limits[worst]:.3g}: it sinks. Take another pose or stronger motors, or '
+                'an arm for orbit without gravity')
         self._overloaded = overloaded
 
     def set_target(self, position: ArrayLike, velocity: ArrayLike | None = None,

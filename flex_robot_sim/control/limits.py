@@ -40,7 +40,7 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
         where = lowest[k, j] if lowest[k, j] < lower[j] else highest[k, j]
         raise SettingError(
             f'the trajectory leads "{arm.joint_names[j]}" to {where:.6g}, beyond its stops at '
-            f'{arm.arrays.lower[j]:.6g} and {arm.arrays.upper[j]:.6g} [rad, m], between '
+            f'{arm.arrays.lower[j]:.6g} and {arm.arrays.upper[j]:.6g} {arm.units[j]}, between '
             f'{knots[k]:.6g} and {knots[k + 1]:.6g} s. Give points with smaller velocities there')
 
 
@@ -52,7 +52,7 @@ def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
         k, j = np.argwhere(beyond)[0]
         raise SettingError(
             f'the trajectory moves "{arm.joint_names[j]}" at {speeds[k, j]:.6g} up to '
-            f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} [rad/s, m/s]: give '
+            f'{motion.knots[k + 1]:.6g} s, faster than its {limits[j]:.6g} {arm.units[j]}/s: give '
             'it more time from where the arm is led now')
 
 
@@ -67,6 +67,7 @@ def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
     beyond = (positions < lower - MARGIN) | (positions > upper + MARGIN)
     if beyond.any():
         where = tuple(np.argwhere(beyond)[0])
-        name = arm.joint_names[rows[where[-1]]]
-        raise SettingError(f'target {positions[where]:.6g} of "{name}" is beyond its stops at '
-                           f'{lower[where[-1]]:.6g} and {upper[where[-1]]:.6g} [rad, m]')
+        row = rows[where[-1]]
+        raise SettingError(
+            f'target {positions[where]:.6g} of "{arm.joint_names[row]}" is beyond its stops at '
+            f'{lower[where[-1]]:.6g} and {upper[where[-1]]:.6g} {arm.units[row]}')

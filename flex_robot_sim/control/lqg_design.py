@@ -169,5 +169,5 @@ def _axes(arm, poses):
     for j, axis in enumerate(axes):
         if axis[0] < lower[j] or axis[-1] > upper[j]:
             raise SettingError(f'a pose is beyond the stops of "{names[j]}" at {lower[j]:.6g} and '
-                               f'{upper[j]:.6g} [rad, m]')
+                               f'{upper[j]:.6g} {arm.units[j]}')
     return axes

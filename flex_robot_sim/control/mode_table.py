@@ -208,7 +208,7 @@ def range_of(arm: ArmModel, poses: np.ndarray | None = None) -> tuple[np.ndarray
     """Lowest and highest positions (joints,) of poses, or of the arm [rad, m]."""
     if poses is not None:
         return poses.min(axis=0), poses.max(axis=0)
-    free = np.where([arm.description.joint(name).kind != 'prismatic' for name in arm.joint_names],
+    free = np.where([unit == 'rad' for unit in arm.units],
                     TURN, SLIDE)
     return (np.maximum(arm.arrays.lower, -free), np.minimum(arm.arrays.upper, free))
 

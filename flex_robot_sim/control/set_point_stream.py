@@ -43,6 +43,8 @@ class SetPointStream:
         self.names, self.period, self.tolerance = tuple(names), period, tolerance
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
         self.rates = np.full(n, np.inf)             # velocities that joints may have
+        # what follows a number in a message; nobody knows without a robot
+        self._units = [''] * n if arm is None else [f' {unit}' for unit in arm.units]
         if arm is not None:
             self.lower, self.upper = arm.arrays.lower, arm.arrays.upper
             self.rates = rate_limits(arm)
@@ -139,7 +141,7 @@ class SetPointStream:
             if abs(value - start[j]) > self.tolerance:
                 raise SettingError(
                     f'the set points begin with "{self.names[j]}" at {value:.6g}, but it is at '
-                    f'{start[j]:.6g} [rad, m]: let them begin where the arm is')
+                    f'{start[j]:.6g}{self._units[j]}: let them begin where the arm is')
         start = np.clip(start, self.lower, self.upper)
         self._target.stand(start, self._time)
         self._points.reset()
@@ -152,8 +154,8 @@ class SetPointStream:
             j = int(np.argmax(leaps))
             raise SettingError(
                 f'the set points leap with "{self.names[j]}" from {self._target.goal[j]:.6g} to '
-                f'{goal[j]:.6g} [rad, m], and nobody has said how fast it may be: send smaller '
-                'steps, or name a robot whose URDF limits velocities')
+                f'{goal[j]:.6g}{self._units[j]}, and nobody has said how fast it may be: send '
+                'smaller steps, or name a robot whose URDF limits velocities')
 
 
 class _Target:

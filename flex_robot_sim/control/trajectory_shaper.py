@@ -195,8 +195,10 @@ class TrajectoryShaper:
         if first is None:
             return measured
         if abs(first - told) > self.tolerance:
+            known = self._arm is not None and name in self._arm.joint_names
+            unit = f' {self._arm.units[self._arm.joint_names.index(name)]}' if known else ''
             raise SettingError(f'the trajectory begins with "{name}" at {first:.6g}, but it is at '
-                               f'{told:.6g} [rad, m]: let it begin where the arm is')
+                               f'{told:.6g}{unit}: let it begin where the arm is')
         return first
 
     def _extended(self, old, trajectory, joints):
@@ -258,7 +260,7 @@ class TrajectoryShaper:
             raise SettingError(
                 f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
                 f'{abs(speeds[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
-                f'{limits[j] / FASTER:.6g} [rad/s, m/s]: give it more time')
+                f'{limits[j] / FASTER:.6g} {self._arm.units[j]}/s: give it more time')
         every = max(1, int(self._period / GRID + 1e-9))
         rows = np.unique([*range(0, len(times), every), len(times) - 1])
         velocities = speeds[rows][:, columns] if memory.order else None

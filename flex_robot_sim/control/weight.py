@@ -25,7 +25,7 @@ class WeightTable:
         """Fill the table with 2 or 3 poses per joint."""
         names = arm.joint_names
         self.effort = np.zeros(len(names))      # [N m, N]
-        self._turns = [arm.description.joint(name).kind != 'prismatic' for name in names]
+        self._turns = [unit == 'rad' for unit in arm.units]
         places = [(0.0, 2 * pi / 3, 4 * pi / 3) if turns else (0.0, 1.0) for turns in self._turns]
         table = np.array([carrying_efforts(arm, pose) for pose in product(*places)])
         table = table.reshape(*map(len, places), len(names))

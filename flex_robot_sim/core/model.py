@@ -169,6 +169,17 @@ class ArmModel:
         """Number of coordinates."""
         return len(self.coordinate_names)
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each joint: 'rad' if it turns, 'm' if it slides; its velocity is per second."""
+        return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
+                     for name in self.joint_names)
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of the effort of each joint: 'N m' if it turns, 'N' if it slides."""
+        return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
+
 
 def make_workspace(arm: ArmArrays) -> Workspace:
     """Return a Workspace for ArmArrays `arm`."""

@@ -12,14 +12,16 @@ from flex_robot_sim.exceptions import SettingError
 GivenMotion: TypeAlias = Callable[[float], Iterable[float]] | tuple[ArrayLike, ArrayLike]
 
 
-def as_motion(joint: str, motion: GivenMotion) -> Callable[[float], tuple[float, float]]:
+def as_motion(joint: str, motion: GivenMotion,
+              unit: str) -> Callable[[float], tuple[float, float]]:
     """
     Return a function from time [s] to (position, velocity) [rad, m, per s].
 
     :param motion: such a function, or times, rising, and positions: two arrays of one length.
+    :param unit: of the joint, 'rad' or 'm'.
     """
     if callable(motion):
-        return _checked_function(joint, motion)
+        return _checked_function(joint, motion, unit)
     try:
         times, positions = (np.asarray(values, float) for values in motion)
         good = (times.ndim == 1 and times.shape == positions.shape and times.size > 1
@@ -28,7 +30,7 @@ def as_motion(joint: str, motion: GivenMotion) -> Callable[[float], tuple[float,
         good = False
     if not good:
         raise SettingError(f'the motion of "{joint}" must be a function of time or a pair of '
-                           'arrays of one length: times that rise [s], positions [rad or m]')
+                           f'arrays of one length: times that rise [s], positions [{unit}]')
     # it begins and ends at rest, so that there is no jump where it is left
     spline = CubicSpline(times, positions, bc_type='clamped')
     rate = spline.derivative()
@@ -41,7 +43,7 @@ def as_motion(joint: str, motion: GivenMotion) -> Callable[[float], tuple[float,
     return along
 
 
-def _checked_function(joint, motion):
+def _checked_function(joint, motion, unit):
     def along(time):
         try:
             position, velocity, *_ = map(float, motion(time))
@@ -49,7 +51,7 @@ def _checked_function(joint, motion):
             position = velocity = np.nan
         if not np.isfinite([position, velocity]).all():
             raise SettingError(f'the motion of "{joint}" at {time:.6g} s must be a finite '
-                               'position [rad or m] and velocity [rad/s or m/s]')
+                               f'position [{unit}] and velocity [{unit}/s]')
         return position, velocity
 
     return along

@@ -111,7 +111,7 @@ def _read_attribute(document, element, name, attribute):
     text = (element.get(name) or '').strip()
     if not text:
         if attribute.default is REQUIRED or (name in element.attrib and attribute.kind != 'name'):
-            unit = f' [{attribute.unit}]' if attribute.unit else ''
+            unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
             raise document.error(element, f'<{element.tag}> has no {name}',
                                  f'Give {name}{unit}: {attribute.meaning}')
         return attribute.default
@@ -126,7 +126,7 @@ def _read_number(document, element, name, attribute, text):
     value = _finite(document, element, name, attribute, text)
     bound = _broken_bound(value, attribute)
     if bound:
-        unit = f' [{attribute.unit}]' if attribute.unit else ''
+        unit = f' [{_unit(element, attribute)}]' if attribute.unit else ''
         raise document.error(element, f'{name} = {text} must be {bound}',
                              f'Give {name}{unit}: {attribute.meaning}')
     return value
@@ -173,9 +173,20 @@ def _read_choice(document, element, name, attribute, text):
     return text
 
 
+def _unit(element, attribute):
+    """Unit of an attribute; of two, for joints that turn and that slide, the one that fits."""
+    units, name = attribute.unit.split(' or '), element.get('name')
+    joints = [joint for joint in (element, element.getparent()) if joint is not None
+              and joint.tag == 'joint'] if len(units) == 2 else []
+    kinds = {joint.get('type') for joint in joints} - {None} or {
+        joint.get('type') for joint in element.getroottree().getroot().findall('joint')
+        if joints and joint.get('name') == name}
+    return units['prismatic' in kinds] if kinds else attribute.unit
+
+
 def _finite(document, element, name, attribute, text):
     if not _NUMBER.fullmatch(text):
-        unit = f' in {attribute.unit}' if attribute.unit else ''
+        unit = f' in {_unit(element, attribute)}' if attribute.unit else ''
         raise document.error(element, f'{name} = "{text[:40]}" is not a number',
                              _remedy(text, f'Write a finite decimal number{unit}'))
     value = float(text)

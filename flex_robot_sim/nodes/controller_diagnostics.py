@@ -49,8 +49,8 @@ class ControllerDiagnostics:
             'feedback at the effort limit': controller.feedback.saturated,
             'refused': controller.refused,
             'silences': controller.silences,
-            **{f'{name}: target [rad, m]': float(target)
-               for name, target in zip(controller.joint_names, controller.target)},
+            **{f'{name}: target [{unit}]': float(target) for name, unit, target in zip(
+                controller.joint_names, controller.arm.units, controller.target)},
             **{f'{name}: updates at the effort limit': int(count)
                for name, count in zip(controller.joint_names, controller.saturated)},
         }

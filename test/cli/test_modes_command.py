@@ -41,7 +41,7 @@ def test_a_beam_with_a_load_at_its_tip_rings_as_in_closed_form(arm_file, capsys,
 def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
     assert main(['modes', arm_file, '--pose', '0.5', '--payload', '0.25', '--count', '2']) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == 'test at 0.5, motors locked, 0.25 kg at tool'
+    assert lines[0] == 'test at 0.5 rad, motors locked, 0.25 kg at tool'
     assert lines[1].split() == ['frequency', '[Hz]', 'damping', 'mostly']
     assert len(lines) == 4
     assert {line.split()[2].partition('/')[0] for line in lines[2:]} == {'arm'}

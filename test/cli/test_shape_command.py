@@ -110,7 +110,7 @@ def test_plot_is_written(capsys, log, tmp_path, words):
     (('single_link', '--payload', 'heavy'),
      '--payload heavy: is not a mass. Write KG or LINK=KG.'),
     (('single_link', '--pose', '9'),
-     'target 9 of "motor" is beyond its stops at -3.14159 and 3.14159 [rad, m]'),
+     'target 9 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
     (('single_link', '--uncertainty', '0.7'),
      'uncertainty = 0.7 of frequencies must be at least 0 and below 0.5'),
     (('single_link', '--tolerance', '0'),

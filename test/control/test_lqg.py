@@ -240,7 +240,7 @@ def test_gains_over_poses_lead_an_arm_with_weight_in_space():
 @pytest.mark.parametrize('change, line', [
     ({'poses': [0.0, 1.0]}, 'poses must be a position per joint, or positions that rise, in this '
                             'order: motor'),
-    ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 [rad, m]'),
+    ({'poses': [4.0]}, 'a pose is beyond the stops of "motor" at -3.14159 and 3.14159 rad'),
     ({'sensors': 'eyes'}, "sensors = 'eyes' must be one of encoders, all"),
     ({'stiffness': (1.1, 1.2)}, 'stiffness = (1.1, 1.2) must be two factors, the one > 0 and at '
                                 'most 1, the other at least 1'),

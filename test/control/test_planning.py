@@ -181,7 +181,7 @@ def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
 
 @pytest.mark.parametrize('arguments, line', [
     (([0.0], [0.0]), 'start and goal are the same pose: there is nothing to plan'),
-    (([0.0], [4.0]), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 [rad, m]'),
+    (([0.0], [4.0]), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
     (([0.0], [1.0, 2.0]), 'goal must be 1 finite numbers, in this order: motor'),
     (([0.0], [1.0], -1.0), 'duration = -1.0 must be > 0 and finite [s]'),
     (([0.0], [1.0], 1.0, None, {'hand': 1.0}),

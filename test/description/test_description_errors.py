@@ -70,7 +70,7 @@ MISTAKES = {
         '5: EIy = -2 must be > 0. Give EIy [N m2]: bending stiffness about y: resists bending_z.'),
     'zero stiffness of a joint': (
         flexible_arm('<joint name="hinge" stiffness="0" rotor_inertia="1"/>'),
-        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad or N/m]: between motor side and '
+        '5: stiffness = 0 must be > 0. Give stiffness [N m/rad]: between motor side and '
         'link side; absent: rigid.'),
     'damping above critical': (
         in_beam(f'{SECTION}<damping ratio="1.5"/>'),

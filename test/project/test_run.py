@@ -20,7 +20,7 @@ FILES = {
 from setuptools import setup
 setup(name='flex_robot_sim', version='1', packages=['flex_robot_sim'],
       entry_points={'console_scripts': ['flexsim = flex_robot_sim:main']},
-      extras_require={'ros': [], 'view': [], 'test': ['pytest'], 'colcon': []})
+      extras_require={'ros': [], 'view': [], 'test': ['pytest'], 'colcon': [], 'docs': []})
 """,
     'flex_robot_sim/__init__.py': """
 import os, sys
@@ -32,6 +32,7 @@ def main():
     'flex_robot_sim/nodes/__init__.py': '',
     'flex_robot_sim/nodes/network.py': 'def prepare_network(): pass\ndef choose_domain(): pass',
     'test/test_it.py': 'def test_it(): pass',
+    'docs/serve.py': 'import sys\nprint(*sys.argv[1:], sep="|")',
 }
 NO_NETWORK = {'PIP_INDEX_URL': 'http://127.0.0.1:9', 'PIP_CONFIG_FILE': os.devnull,
               'PIP_RETRIES': '0', 'PIP_TIMEOUT': '2'}
@@ -200,6 +201,17 @@ def test_arguments_of_test_go_to_pytest(ready):
         code, out, errors = ready.run('test', '-q', '-k', 'test_it')
         assert (code, errors) == (0, installs_first)
         assert out.splitlines()[-1].startswith('1 passed in ')
+    ready.check()
+
+
+@installs
+def test_docs_install_what_only_they_need_and_leave_what_tests_need(ready):
+    tests = 'test', '-q', '-k', 'test_it'
+    assert ready.run(*tests)[0] == 0
+    for installs_first in (['run: installing what only docs need'], []):
+        assert ready.run('docs', '--build', 'my site') == (
+            0, '--build|my site\n', installs_first)
+    assert ready.run(*tests)[2] == []
     ready.check()
 
 

@@ -89,10 +89,9 @@ def test_a_motion_that_is_none_is_refused():
     for motion in ([1.0, 2.0], ([0.0, 0.0], [1.0, 2.0]), ([0.0, 1.0], [1.0, np.nan]), 3):
         assert message(SettingError, simulation.prescribe, 'hinge', motion) == (
             'the motion of "hinge" must be a function of time or a pair of arrays of one length: '
-            'times that rise [s], positions [rad or m]')
+            'times that rise [s], positions [rad]')
     assert message(SettingError, simulation.prescribe, 'hinge', lambda t: np.nan) == (
-        'the motion of "hinge" at 0 s must be a finite position [rad or m] and velocity [rad/s or '
-        'm/s]')
+        'the motion of "hinge" at 0 s must be a finite position [rad] and velocity [rad/s]')
     assert message(SettingError, simulation.prescribe, 'knee', None) == (
         'no joint "knee" moves. Known: hinge')
 
