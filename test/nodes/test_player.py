@@ -49,7 +49,8 @@ def replay(tmp_path):
     started = []
 
     def start(*words):
-        started.append(Process([sys.executable, '-m', 'flex_robot_sim', 'replay', *map(str, words)],
+        started.append(Process([sys.executable, '-m', 'flex_robot_sim', 'replay',
+                                *map(str, words)],
                                {**os.environ, 'PYTHONPATH': str(ROOT)}))
         return started[-1]
     yield start
