@@ -9,7 +9,7 @@ from setuptools import Distribution, find_packages, setup
 NAME = 'flex_robot_sim'
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
-SHARED_FOLDERS = ('config', 'examples', 'launch', 'urdf')
+SHARED_FOLDERS = ('config', 'config/layouts', 'examples', 'launch', 'urdf')
 
 # The firmware is built where it is used; what a build leaves behind stays here.
 FIRMWARE = {folder: [os.path.join(folder, name) for name in sorted(names)]
@@ -42,7 +42,8 @@ setup(
     license='Apache-2.0',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['py.typed']},      # so that type checkers of users look in here
+    # so that type checkers of users look in here; and what pages are made of
+    package_data={NAME: ['py.typed', 'reports/page.*']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),

@@ -4,12 +4,15 @@ Figures as files: panels below each other that share the time, and charts of any
 The only module that knows matplotlib. Nothing here keeps state between figures or needs a screen.
 """
 
+import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -24,6 +27,8 @@ WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120           # [inch, inch, dots per inch
 CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90     # likewise, of charts
 MARGINS = 1.5               # of a chart by itself: labels, legend                  [inch]
 WIDE = 2.6
+GRID_HEX = '#e0e0e0'
+PAGE_SCALE = 1.15           # of charts on a page: legible on a narrow one, too
 
 
 class Curve(NamedTuple):
@@ -87,11 +92,45 @@ def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns:
         raise SettingError(f'{path} cannot be written: {error.strerror}') from error
 
 
-def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2) -> Figure:
-    """Return the matplotlib Figure of Charts, `columns` beside each other."""
+def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:
+    """
+    Return a Chart as SVG for a page, which says its colours as --plot-0 and so on.
+
+    :param key: its names begin with this, so that several charts may stand in one page.
+    :returns: the SVG; where the axes begin and end, as shares of its width; what these are.
+    """
+    figure = draw_charts('', [chart], 1, PAGE_SCALE)
+    text = io.StringIO()
+    with rc_context({'svg.fonttype': 'none', 'svg.hashsalt': key}):
+        figure.savefig(text, format='svg', transparent=True, metadata={'Date': None})
+    axes = figure.axes[0]
+    box, limits = axes.get_position(), axes.get_xlim()
+    return _for_page(text.getvalue(), key), (box.x0, box.x1), (float(limits[0]), float(limits[1]))
+
+
+def _for_page(text, key):
+    """SVG whose size, colours and names are those of the page around it."""
+    text = text[text.index('<svg'):]
+    text = re.sub(r'<metadata>.*?</metadata>', '', text, flags=re.DOTALL)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r'\1', text, count=1)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1', text, count=1)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r'(url\(#|href="#)', rf'\1{key}-', text)
+    for number, colour in enumerate(COLOURS):
+        text = text.replace(colour.lower(), f'var(--plot-{number})')
+    return text.replace(GRID_HEX, 'var(--plot-grid)')
+
+
+def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
+                scale: float | None = None) -> Figure:
+    """
+    Return the matplotlib Figure of Charts, `columns` beside each other.
+
+    :param scale: of the size; None: one by itself is larger than those that stand together.
+    """
     columns = min(columns, len(charts))
     rows = -(-len(charts) // columns)
-    scale = 1.5 if len(charts) == 1 else 1.0
+    scale = scale or (1.5 if len(charts) == 1 else 1.0)
     width, height = scale * CHART_WIDTH * columns, 0.4 + scale * CHART_HEIGHT * rows
     if len(charts) == 1 and charts[0].has_equal_scales:
         width = min(width, MARGINS + (height - MARGINS) * _slimness(charts[0]))
@@ -152,7 +191,7 @@ def _draw_curves(axes, panel):
                   marker='o' if curve.has_marks else None, markersize=3.5)
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
-    axes.grid(True, color='0.88', linewidth=0.6)
+    axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
     if panel.is_logarithmic and any((np.asarray(curve.values) > 0.0).any()
                                     for curve in panel.curves):

@@ -28,7 +28,8 @@ class Extent(NamedTuple):
 
 def extent_of(messages: Iterable[Recorded]) -> Extent | None:
     """Return the Extent of messages; None where there are none."""
-    begin, end, topics = None, 0, dict.fromkeys(())
+    begin, end = None, 0
+    topics: dict[Topic, None] = {}
     for topic, time, _ in messages:
         begin, end = time if begin is None else min(begin, time), max(end, time)
         topics[topic] = None

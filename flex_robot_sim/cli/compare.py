@@ -1,0 +1,62 @@
+"""`flexsim compare`: two recordings, one over the other."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import patience
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'compare', help=about,
+        description='Lay two recordings over each other, for instance of the bench and of its '
+                    'simulation, or with and without a shaper: one HTML page with both and their '
+                    'difference. Both begin where the arm is first told to move.')
+    for name in ('first', 'second'):
+        parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
+    parser.add_argument('--output', metavar='PAGE',
+                        help='.html file (default: FIRST_SECOND.html here)')
+    parser.add_argument('--figures', metavar='FOLDER',
+                        help='each plot as PNG and SVG into this folder, too')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    with patience('loading'):
+        from flex_robot_sim.reports.comparison import compare, numbers_of, plots_of, tables_of
+        from flex_robot_sim.reports.page import page, write_page
+        from flex_robot_sim.reports.recorded_run import read_run
+        from flex_robot_sim.reports.report import (
+            heading_of,
+            lines_of,
+            place_of,
+            setup_of,
+            write_figures,
+        )
+    paths = Path(arguments.first), Path(arguments.second)
+    place = place_of(arguments.output, paths[0], f'_{paths[1].stem}')
+    with patience('reading'):
+        runs = [read_run(path) for path in paths]
+        comparison = compare(*runs)
+    numbers, plots = numbers_of(comparison), plots_of(comparison)
+    names = comparison.names
+    lines = [f'{name}: {line}' for name, run in zip(names, runs) for line in heading_of(run)]
+    begins = [f'the motion of {name} begins at {begin:.3f} s, by its {how}'
+              for name, begin, how in zip(names, comparison.begins, comparison.how)]
+    notes = [f'{name}: {note}' for name, run in zip(names, runs) for note in run.notes]
+    folded = [(f'{name}: {title}', heading, rows) for name, run in zip(names, runs)
+              for title, heading, rows in setup_of(run)]
+    with patience('drawing'):
+        write_page(place, page(' and '.join(names), [*lines, *begins], notes, None, plots,
+                               tables_of(numbers), folded))
+        files = write_figures(arguments.figures, plots) if arguments.figures else []
+    print_result(arguments, {**numbers, 'notes': notes, 'files': [str(place), *files]},
+                 lambda facts: [*begins, *lines_of(tables_of(facts)),
+                                *(f'  note: {note}' for note in notes),
+                                *(f'  {file}' for file in facts['files'])])
+    return 0

@@ -1,0 +1,40 @@
+"""`flexsim report`: a page about a recording."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.terminal import patience
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'report', help=about,
+        description='Make one HTML page of a recording, which needs nothing else to be read: the '
+                    'arm in motion, plots, numbers, and how it was set up.')
+    parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
+    parser.add_argument('--output', metavar='PAGE',
+                        help='.html file (default: named after FILE, here)')
+    parser.add_argument('--figures', metavar='FOLDER',
+                        help='each plot as PNG and SVG into this folder, too')
+    parser.add_argument('--namespace', default='', metavar='NAME',
+                        help='of the arm, where there are several (default: the first)')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    with patience('loading'):
+        from flex_robot_sim.reports.page import write_page
+        from flex_robot_sim.reports.report import as_text, place_of, report_of, write_figures
+    place = place_of(arguments.output, Path(arguments.recording))
+    with patience('reading'):
+        report = report_of(arguments.recording, arguments.namespace)
+    with patience('drawing'):
+        write_page(place, report.page())
+        files = write_figures(arguments.figures, report.plots) if arguments.figures else []
+    print_result(arguments, {**report.numbers, 'files': [str(place), *files]}, as_text)
+    return 0

@@ -1,0 +1,1 @@
+"""What a recording shows: series, figures, plots and a page."""

@@ -1,0 +1,92 @@
+"""Where the energy of a recorded arm is, from its states and efforts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.core.energy import set_energies
+from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.reports.series import Series
+
+if TYPE_CHECKING:
+    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.reports.recorded_run import RecordedRun
+
+MOST = 4000                 # instants at which energies are computed
+NAMES = 'kinetic', 'strain', 'gravity', 'work', 'taken'
+
+
+def coordinates(run: RecordedRun, arm: ArmModel, time: np.ndarray
+                ) -> tuple[np.ndarray, np.ndarray] | None:
+    """
+    Return coordinates and rates (k, n) of the arm at times [s]; None where some were not recorded.
+
+    What was sent more often than elastic states is taken between two of its samples.
+    """
+    joints, motors = len(arm.joint_names), len(arm.motor_names)
+    parts = [((run.position, run.velocity), arm.joint_names),
+             ((run.motor_position, run.motor_velocity), arm.motor_names),
+             ((run.flex, run.flex_rate), arm.coordinate_names[joints + motors:])]
+    found: list[list[np.ndarray]] = [[], []]
+    for pair, names in parts:
+        for series, columns in zip(pair, found):
+            if not names:
+                continue
+            if not set(names) <= set(series.names) or len(series.time) < 2:
+                return None
+            rows = [series.names.index(name) for name in names]
+            columns.append(series.at(time)[:, rows])
+    q, qd = (np.ascontiguousarray(np.hstack(columns)) for columns in found)
+    return (q, qd) if np.isfinite(q).all() and np.isfinite(qd).all() else None
+
+
+def instants(run: RecordedRun, most: int = MOST, rate: float = np.inf) -> np.ndarray:
+    """Times at which the whole state of the arm is known [s], at most so many, or so often."""
+    time = run.flex.time if len(run.flex.time) else run.position.time
+    time = time[(time >= run.position.time[0]) & (time <= run.position.time[-1])]
+    if len(time) < 2:
+        return time
+    every = max(len(time) / most, np.median(np.diff(time))**-1 / rate, 1.0)
+    return time[np.arange(0, len(time), every).astype(int)]
+
+
+def energies(run: RecordedRun) -> Series | None:
+    """
+    Return kinetic, strain and gravity energy, the work of the motors, and what has been taken [J].
+
+    All but the kinetic and the strain energy count from the beginning. What is taken is the work
+    that is not there any more: by dampers and friction, or, below zero, given by pushes.
+    """
+    arm = run.arm
+    if arm is None or not set(arm.joint_names) <= set(run.effort.names):
+        return None
+    time = instants(run)
+    state = coordinates(run, arm, time)
+    if state is None or len(time) < 2:
+        return None
+    work, rows = make_workspace(arm.arrays), np.zeros((len(time), 3))
+    for row, q, qd in zip(rows, *state):
+        set_energies(arm.arrays, q, qd, work, row)
+    rows[:, 2] -= rows[0, 2]
+    done = np.interp(time, *_work(run, arm))
+    done -= done[0]
+    stored = rows.sum(axis=1)
+    taken = done - (stored - stored[0])
+    return Series(time, np.column_stack([rows, done, taken]), NAMES)
+
+
+def _work(run, arm):
+    """Times, and the work of the motors since the first of them [J]."""
+    time = run.effort.time
+    speed = np.column_stack([
+        np.interp(time, run.motor_velocity.time, run.motor_velocity.column(name))
+        if name in run.motor_velocity.names else
+        np.interp(time, run.velocity.time, run.velocity.column(name))
+        for name in arm.joint_names])
+    effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
+    # the effort of a state is what has led to it
+    power = np.nan_to_num((effort[1:] * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
+    steps = np.diff(time) * power
+    return time, np.append(0.0, np.cumsum(steps))

@@ -1,0 +1,90 @@
+"""One HTML file with all that it shows: no other file, and no request, is needed to read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.plots import chart_svg
+from flex_robot_sim.reports.charts import Plot
+
+FOLDER = Path(__file__).parent
+STAGE = """<section id="stage" class="card"><canvas></canvas><div id="controls">
+<button id="play">play</button><input id="time" type="range" aria-label="time">
+<span id="clock"></span><label>speed <select id="speed"><option>0.1</option>
+<option>0.25</option><option>0.5</option>
+<option selected>1</option><option>2</option>
+<option>5</option></select></label></div>
+<p class="faint">Drag to turn, wheel or pinch to come closer, Shift and drag to move. Links that
+bend are coloured by their bending, full at a tenth of their length; the line is the way of the
+tool. A click on a plot goes to its time.</p></section>
+"""
+MOST_BESIDE = 6             # columns of a table that has another one beside it
+# of what is not a page but is carried by one
+SAFE = str.maketrans({'<': '\\u003c', '>': '\\u003e', '&': '\\u0026'})
+
+
+def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping[str, Any] | None,
+         plots: Sequence[Plot], tables: Iterable[tuple[str, list[str], list[list[str]]]],
+         folded: Iterable[tuple[str, list[str], list[list[str]]]]) -> str:
+    """
+    Return the page.
+
+    :param lines: below its title; notes: about what is missing.
+    :param motion: of `motion_of`; tables: (title, heading, rows).
+    :param folded: tables that a click opens.
+    """
+    parts = [f'<h1>{escape(title)}</h1>',
+             *(f'<p class="faint">{escape(line)}</p>' for line in lines),
+             *(f'<p class="note">{escape(note)}</p>' for note in notes)]
+    if motion is not None:
+        data = json.dumps(motion, separators=(',', ':')).translate(SAFE)
+        parts += ['<h2>The arm in motion</h2>', STAGE,
+                  f'<script type="application/json" id="motion">{data}</script>']
+    if plots:
+        parts += ['<h2>Plots</h2>', '<div class="grid">',
+                  *(_plot(number, plot) for number, plot in enumerate(plots)), '</div>']
+    parts += ['<h2>Numbers</h2>', '<div class="grid">',
+              *(f'<section class="card{" whole" * (len(heading) > MOST_BESIDE)}">'
+                f'<h3>{escape(name)}</h3>{_table(heading, rows)}</section>'
+                for name, heading, rows in tables if rows), '</div>']
+    parts += [f'<details><summary>{escape(name)}</summary>{_table(heading, rows, True)}</details>'
+              for name, heading, rows in folded if rows]
+    style, script = ((FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
+    body = '\n'.join(parts)
+    return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
+            f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n<script>\n{script}</script>'
+            '</body></html>\n')
+
+
+def write_page(path: str | Path, text: str) -> None:
+    """Write a page; UsageError if that cannot be done."""
+    try:
+        Path(path).write_text(text, 'utf-8')
+    except OSError as error:
+        raise UsageError(f'{path}: cannot be written: {error.strerror}. Name another file by '
+                         '--output.') from error
+
+
+def _plot(number, plot):
+    svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
+    time = (f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
+            f'data-until="{end:.6g}"' if plot.is_of_time else '')
+    return (f'<section class="card"><div class="plot" id="{plot.word}"{time} role="img" '
+            f'aria-label="{escape(plot.chart.title)}">{svg}</div></section>')
+
+
+def _table(heading, rows, is_text=False):
+    kind = ' class="text"' if is_text else ''
+    head = ''.join(f'<th>{escape(word)}</th>' for word in heading)
+    body = ''.join('<tr>' + ''.join(
+        f'<td{kind if column else ""}>{escape(cell)}</td>' for column, cell in enumerate(row))
+        + '</tr>' for row in rows)
+    head = f'<thead><tr>{head}</tr></thead>' if any(heading) else ''
+    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

@@ -1,0 +1,130 @@
+"""The report of a recording: its page, its numbers, its figures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.plots import write_charts
+from flex_robot_sim.reports.charts import Plot, plots_of
+from flex_robot_sim.reports.energies import energies
+from flex_robot_sim.reports.motion import motion_of
+from flex_robot_sim.reports.numbers import numbers_of, tables_of
+from flex_robot_sim.reports.page import page
+from flex_robot_sim.reports.recorded_run import read_run
+from flex_robot_sim.reports.ringing import ringing_of
+
+if TYPE_CHECKING:
+    from flex_robot_sim.reports.recorded_run import RecordedRun
+
+Tables = list[tuple[str, list[str], list[list[str]]]]
+
+
+class Report(NamedTuple):
+    """All that is said of a recording."""
+
+    run: RecordedRun
+    numbers: dict[str, Any]
+    plots: list[Plot]
+    motion: dict[str, Any] | None
+
+    def page(self) -> str:
+        """Return the page."""
+        return page(f'{self.run.name}: {self.run.path.name}', heading_of(self.run),
+                    self.run.notes, self.motion, self.plots, tables_of(self.numbers),
+                    setup_of(self.run))
+
+
+def report_of(path: str | Path, namespace: str = '') -> Report:
+    """Return the Report of a recording; UsageError where it has no arm."""
+    run = read_run(path, namespace)
+    ringing, energy = ringing_of(run), energies(run)
+    return Report(run, numbers_of(run, ringing, energy), plots_of(run, ringing, energy),
+                  motion_of(run))
+
+
+def heading_of(run: RecordedRun) -> list[str]:
+    """Lines about a recording: when, how long, what kind of arm."""
+    when = run.about.get('recorded', '').replace('T', ' ')
+    lines = [', '.join(part for part in (
+        f'recorded {when}' if when else 'recorded in simulated time' if run.about else '',
+        f'{run.seconds:.2f} s', f'namespace {run.space}' if run.space else '') if part)]
+    if run.arm is not None:
+        arm = run.arm
+        bends = f', {len(arm.tips)} of its links bend' if arm.tips else ''
+        gravity = -arm.arrays.rising[3:]
+        lines.append(f'{len(arm.joint_names)} joints, {arm.size} coordinates{bends}; coupling '
+                     f'{arm.coupling}, gravity '
+                     f'{" ".join(f"{value:.4g}" for value in gravity)} m/s2')
+    shaper = run.parameters.get('controller', {}).get('shaper')
+    if shaper:
+        feedback = run.parameters['controller'].get('vibration_feedback', 'none')
+        lines.append(f'controller: shaper {shaper}, vibration feedback {feedback}')
+    if run.events:
+        lines.append('what came from outside: ' + ', '.join(
+            f'{what} at {time:.2f} s' for time, what in run.events[:8])
+            + (f' and {len(run.events) - 8} more' if len(run.events) > 8 else ''))
+    return lines
+
+
+def setup_of(run: RecordedRun) -> Tables:
+    """Tables of what was set up, and of what is in the file."""
+    topics: Tables = [('What is in the file', ['topic', 'type', 'messages', 'rate'], [
+        [tally.name, tally.kind, str(tally.count), f'{tally.rate:.1f} Hz' if tally.rate else '']
+        for tally in sorted(run.tallies, key=lambda tally: tally.name)])]
+    parameters: Tables = [(f'Parameters of {node}', ['parameter', 'value'], [
+        [name, str(value)] for name, value in sorted(values.items())])
+        for node, values in sorted(run.parameters.items())]
+    return [*parameters, *topics]
+
+
+def write_figures(folder: str | Path, plots: Sequence[Plot]) -> list[str]:
+    """Write each plot as PNG and SVG into a folder, which may be new; return the files."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f'{folder}: is no folder for figures: {error.strerror}.') from error
+    files = []
+    for plot in plots:
+        for kind in ('png', 'svg'):
+            path = folder / f'{plot.word}.{kind}'
+            write_charts(path, '', [plot.chart], 1)
+            files.append(str(path))
+    return files
+
+
+def place_of(wish: str | None, recording: Path, ending: str = '') -> Path:
+    """Return where a page goes: where it is wished, or beside nothing, in the current folder."""
+    path = Path(wish) if wish else Path(f'{recording.stem}{ending}.html')
+    if path.suffix.lower() not in ('.html', '.htm'):
+        raise UsageError(f'{path}: a page ends in .html. Name such a file by --output.')
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise UsageError(f'{path}: cannot be written. Name a file in a folder of yours by '
+                         '--output.')
+    return path
+
+
+def as_text(facts: Mapping[str, Any]) -> list[str]:
+    """Return the lines for people."""
+    return [f'{facts["robot"]}: {facts["seconds"]:.2f} s', *lines_of(tables_of(facts)),
+            *(f'  note: {note}' for note in facts['notes']),
+            *(f'  {file}' for file in facts['files'])]
+
+
+def lines_of(tables: Tables) -> list[str]:
+    """Return tables as lines for people."""
+    lines = []
+    for title, heading, rows in tables:
+        if not rows:
+            continue
+        shown = [heading, *rows] if any(heading) else rows
+        widths = [max(len(row[k]) for row in shown) for k in range(len(shown[0]))]
+        lines.append(f'  {title}')
+        lines += ['    ' + '  '.join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in shown]
+    return lines
