@@ -15,5 +15,5 @@ CLOCK = QoSProfile(depth=1)
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For who looks now and then, and wants the newest only: nobody waits for him."""
 
-SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
+SAMPLES = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Likewise, for who wants all that have come since he looked last."""

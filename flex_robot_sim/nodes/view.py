@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
+SWITCH_INTERVAL = 5e-3      # how long one thread may keep the others waiting, as in Python   [s]
+
 
 class ViewNode(Node):
     """Show an arm in browsers."""
@@ -56,6 +58,8 @@ class ViewNode(Node):
         from flex_robot_sim.viewer.browser import Page
         from flex_robot_sim.viewer.robot_view import RobotView
 
+        # nothing here is in a hurry, and threads that take turns less often take less time
+        sys.setswitchinterval(SWITCH_INTERVAL)
         settings, seen = self.parameters[ViewSettings], Observed(arm)
         self._remote = remote = ViewRemote(self)
         self._seen = seen

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import html
 import io
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -74,6 +75,8 @@ class Page:
         :param port: None: the first that is free, see port.py; 0: any.
         """
         port = free_port(port)
+        # who knocks and goes, or is no browser, is none of a user's business
+        logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
         origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
         with _answering(origins), contextlib.redirect_stdout(io.StringIO()):
             self._server = viser.ViserServer(HOST, port, label=title, verbose=False)

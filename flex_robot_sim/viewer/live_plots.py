@@ -78,8 +78,10 @@ class LivePlots:
             return
         joints, now = len(self._arm.joint_names), seen.stamp - self._skipped
         if np.isfinite(now) and _is_new(now, self._joints, 0.0):
-            self._joints.add(now, np.concatenate(
-                [seen.coordinates[:joints], seen.target, seen.effort]))
+            # a plot cannot scale what is no number: without a target it is where the joint is
+            position = seen.coordinates[:joints]
+            target = np.where(np.isfinite(seen.target), seen.target, position)
+            self._joints.add(now, np.concatenate([position, target, seen.effort]))
         for stamp, q in seen.bent:
             if _is_new(stamp - self._skipped, self._bent, 1 / TIP_RATE):
                 self._bent.add(stamp - self._skipped, self._tips.matrix @ q)

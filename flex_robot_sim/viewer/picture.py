@@ -62,27 +62,29 @@ class ArmPicture:
         :param style: colour and opacity of an arm whose links do not bend; None: its own colours,
             and those of strain.
         """
-        if style:
-            drawn = [*drawn, *straight_links(enlarger.arm)]
         self._page, self._name, self._enlarger = page, name, enlarger
-        self._seats = Seats(enlarger.arm)
+        self._seats = seats = Seats(enlarger.arm)
+        if style:
+            # what stands still would only tint what it covers
+            drawn = [solid for solid in (*drawn, *straight_links(enlarger.arm))
+                     if seats.of(solid.link)[0].body >= 0]
         self._postures = {is_linear: Posture(arm) for is_linear, arm in (
             (False, enlarger.arm), (True, enlarger.linear))}
         self._shapes = {is_linear: BendingShape(arm) for is_linear, arm in (
             (False, enlarger.arm), (True, enlarger.linear))}
         page.frame(name)
         groups = _grouped(self._seats, drawn, style[0] if style else None)
-        seats = [*dict.fromkeys(seat for seat, _, _ in groups)]
-        self._movers = {seat: page.frame(f'{name}/{k}') for k, seat in enumerate(seats)}
+        rows = [*dict.fromkeys(seat for seat, _, _ in groups)]
+        self._movers = {seat: page.frame(f'{name}/{k}') for k, seat in enumerate(rows)}
         for k, ((seat, colour, is_smooth), (vertices, faces)) in enumerate(groups.items()):
-            page.solid(f'{name}/{seats.index(seat)}/{k}', vertices, faces, colour,
+            page.solid(f'{name}/{rows.index(seat)}/{k}', vertices, faces, colour,
                        style[1] if style else None, is_smooth)
         self._pieces = []
         for shape in ('box', 'cylinder'):
-            rows = [np.arange(link.pieces.start, link.pieces.stop)
-                    for link in self._shapes[False].links if link.shape == shape]
-            if rows and not style:
-                found = np.concatenate(rows)
+            parts = [np.arange(link.pieces.start, link.pieces.stop)
+                     for link in self._shapes[False].links if link.shape == shape]
+            if parts and not style:
+                found = np.concatenate(parts)
                 self._pieces.append((found, page.pieces(f'{name}/{shape}', shape, len(found))))
         self._last: tuple[float, ...] = ()
         self.draw(np.zeros(enlarger.arm.size))

@@ -26,7 +26,7 @@ PUSHED = 0.25               # length of the arrow of a push, in reaches
 SILENT = 1.0                # without states, after which an arm is called silent            [s]
 STALE = 1.5                 # of a target or a twin that comes 50 times a second             [s]
 FAR = 0.02                  # from the arm, in which case its target is drawn           [rad, m]
-JUMP = 0.1                  # of the tip from one picture to the next: a reset; in reaches
+JUMP = 0.3                  # of the tip from one picture to the next: a reset; in reaches
 WORDS, PLOTS = 0.25, 0.25   # between two changes of what is written, and of the plots        [s]
 PARTS = 'dynamics', 'bridge', 'controller'
 

@@ -8,7 +8,8 @@ from flex_robot_sim import load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.viewer.history import History
-from flex_robot_sim.viewer.observed import Tips
+from flex_robot_sim.viewer.live_plots import LivePlots
+from flex_robot_sim.viewer.observed import Observed, Tips
 from flex_robot_sim.viewer.picture import straight_links
 from flex_robot_sim.viewer.pushing import DIRECTIONS, compliance, largest_push
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
@@ -122,3 +123,69 @@ def test_links_that_do_not_bend_reach_from_root_to_tip(name):
         description = arm.description.beam(link_name)
         along = np.concatenate(parts) @ description.axes[:, 0]
         assert [along.min(), along.max()] == pytest.approx([0.0, description.length], abs=1e-9)
+
+
+class Paper:
+    """Keeps what was plotted last, by title."""
+
+    def __init__(self):
+        self.plots = {}
+
+    def plot(self, title, lines, height=0, note=''):
+        """Return what takes abscissae and values: all of them numbers."""
+        def change(x, values):
+            assert np.isfinite(x).all() and np.isfinite(values).all()
+            assert np.all(np.diff(x) >= 0.0) and values.shape == (len(x), len(lines))
+            self.plots[title] = x, values
+        return change
+
+
+def test_plots_follow_an_arm_and_stand_still_while_it_is_paused():
+    arm, paper = load('two_link'), Paper()
+    plots, seen = LivePlots(paper, arm, 30.0, 10.0), Observed(arm)
+    plots.draw()
+    first = len(arm.joint_names) + len(arm.motor_names)
+
+    def live(begin, end, is_paused=False):
+        for time in np.arange(begin, end, 1 / 30):
+            seen.stamp = time
+            seen.coordinates[0] = 0.1 * time
+            for part in range(3):
+                q = seen.coordinates.copy()
+                q[first] = 1e-3 * np.sin(2 * np.pi * 3.0 * (time + part / 90))
+                seen.bent.append((time + part / 90, q))
+            plots.note(seen, is_paused)
+            assert not seen.bent
+    live(0.0, 20.0)
+    plots.draw()
+    x, values = paper.plots['joints']
+    # of nobody's target there is no number, so it is drawn where the joint is
+    assert x[0] >= -10.0 and x[-1] == 0.0
+    assert values[:, 0] == pytest.approx(0.1 * (seen.stamp + x)) and (
+        values[:, 3] == pytest.approx(values[:, 0]))
+    frequencies, amplitudes = paper.plots['spectrum of the tips [mm]']
+    # 8 s of samples tell frequencies to an eighth of a hertz
+    assert frequencies[amplitudes[:, 0].argmax()] == pytest.approx(3.0, abs=0.13)
+    live(20.0, 25.0, is_paused=True)
+    plots.draw()
+    assert np.array_equal(paper.plots['joints'][1], values)
+    live(25.0, 26.0)
+    plots.draw()
+    x, after = paper.plots['joints']
+    # the pause has no place in them: a second of the new, and what was before it
+    assert after[-1, 0] == pytest.approx(2.6, abs=0.01)
+    assert np.count_nonzero(after[:, 0] > 2.4) == pytest.approx(
+        np.count_nonzero(x > -1.0), abs=2)
+
+
+def test_predicted_frequencies_are_beside_the_spectrum():
+    arm, paper = load('single_link'), Paper()
+    plots, seen = LivePlots(paper, arm, 30.0, 10.0), Observed(arm)
+    plots.predict(np.array([2.0, 7.0]))
+    for time in np.arange(0.0, 10.0, 0.01):
+        seen.stamp = time
+        seen.bent.append((time, np.full(arm.size, 1e-3 * np.sin(15.0 * time))))
+        plots.note(seen)
+    plots.draw()
+    frequencies, values = paper.plots['spectrum of the tips [mm]']
+    assert frequencies[values[:, -1] > 0.0].tolist() == [2.0, 7.0] and frequencies[-1] <= 10.5

@@ -254,6 +254,25 @@ def test_a_page_of_somebody_else_gets_no_answer():
         page.close()
 
 
+def test_who_knocks_and_goes_leaves_no_line(capfd, caplog):
+    pytest.importorskip('viser')
+    import socket
+
+    from flex_robot_sim.viewer.browser import Page
+
+    page = Page('arm', 0)
+    try:
+        for words in (b'', b'GET\r\n\r\n'):
+            with socket.create_connection(('127.0.0.1', page.port)) as knock:
+                knock.sendall(words)
+                knock.shutdown(socket.SHUT_WR)
+                while knock.recv(100):      # until the page has done with it
+                    pass
+    finally:
+        page.close()
+    assert capfd.readouterr() == ('', '') and not caplog.records
+
+
 def test_ranges_of_joints_without_stops_are_finite():
     joint = SimpleNamespace(kind='continuous', lower=-np.inf, upper=np.inf)
     arm = SimpleNamespace(joint_names=('turn',),
