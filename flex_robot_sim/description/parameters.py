@@ -123,7 +123,7 @@ def _with_length(link, length):
 
 
 LINK_WORDS = {
-    'stiffness': Word('', 'stiffness', 'factor of EIy, EIz and EA, as Young\'s modulus is one',
+    'stiffness': Word('', 'stiffness', "factor of EIy, EIz and EA, as Young's modulus is one",
                       lambda link: None if link.beam is None or not link.beam.freedom else 1.0,
                       _stiffer),
     'EIy': _beam_word('N m2', 'EIy', 'bending_z', 'resists bending_z'),

@@ -20,8 +20,10 @@ from flex_robot_sim.exceptions import UsageError
 
 _TOKEN = re.compile(
     r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!(?!--)[^>]*>'
-    r'''|<(?P<end>/?)(?P<tag>[^\s/>!?]+)(?P<rest>(?:[^>"']|"[^"]*"|'[^']*')*?)(?P<empty>/?)>''',
+    r'|<(?P<end>/?)(?P<tag>[^\s/>!?]+)(?P<rest>(?:[^>"\x27]|"[^"]*"|\x27[^\x27]*\x27)*?)'
+    r'(?P<empty>/?)>',
     re.DOTALL)
+_QUOTED = r'"[^"]*"|\x27[^\x27]*\x27'
 Step = tuple[str, str]      # tag, and name or ''
 SECTION = ('EIy', 'EIz', 'GJ', 'EA')
 
@@ -64,7 +66,7 @@ def _with_attribute(text, edit):
         text = _with_element(text, edit.place)
         tag = _find(text, edit.place)
     inner = text[tag.start:tag.end]
-    found = re.search(rf'''(\s{re.escape(edit.attribute)}\s*=\s*)("[^"]*"|'[^']*')''', inner)
+    found = re.search(rf'(\s{re.escape(edit.attribute)}\s*=\s*)({_QUOTED})', inner)
     value = html.escape(edit.text)
     if found:
         inner = f'{inner[:found.start(2)]}"{value}"{inner[found.end(2):]}'
@@ -99,7 +101,7 @@ def _find(text, place):
 
 
 def _tags(text):
-    open_: list[tuple[tuple[Step, ...], int, int]] = []
+    open_ = []
     out = []
     for token in _TOKEN.finditer(text):
         if token['tag'] is None:
@@ -109,8 +111,8 @@ def _tags(text):
                 place, start, end = open_.pop()
                 out.append(_Tag(place, start, end, False, token.start()))
             continue
-        named = re.search(r'''\sname\s*=\s*(?:"([^"]*)"|'([^']*)')''', token['rest'])
-        name = html.unescape((named[1] or named[2] or '').strip()) if named else ''
+        named = re.search(rf'\sname\s*=\s*({_QUOTED})', token['rest'])
+        name = html.unescape(named[1][1:-1].strip()) if named else ''
         above = open_[-1][0] if open_ else None
         place = () if above is None else (*above, (token['tag'], name))
         if token['empty']:
@@ -131,6 +133,9 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         return _joint_edits(after.joint(name), word)
     link, old = after.link(name), before.link(name)
     flexible = (('flexibility', ''), ('link', name))
+    assert link.inertial is not None
+    if link.beam is None or old.beam is None or old.inertial is None:
+        return _inertial_edits(link, has_centre=old.inertial is None)
     if word in SECTION:
         if old.beam.size is not None:
             return _material_edits(before, old, link, word)
@@ -147,7 +152,7 @@ def edits_of(before: RobotDescription, after: RobotDescription, path: str) -> li
         return [Edit((*flexible, ('damping', '')), 'time_constant' if is_time else 'ratio',
                      _text(link.beam.damping_time if is_time else link.beam.damping_ratio))]
     out = _inertial_edits(link, has_centre=word == 'length')
-    if link.beam is not None and old.beam.size is not None and word == 'mass':
+    if old.beam.size is not None and word == 'mass':
         density = _material(before, name, 'density')
         if density:
             out.append(Edit((*flexible, ('material', '')), 'density',
@@ -179,9 +184,9 @@ def _material_edits(before, old, link, word):
 def _material(description, name, attribute):
     """Return a number of the <material> of a link, from the text; 0.0 if it is not there."""
     tag = _find(description.text, (('flexibility', ''), ('link', name), ('material', '')))
-    found = tag and re.search(rf'''\s{attribute}\s*=\s*["']([^"']*)["']''',
+    found = tag and re.search(rf'\s{attribute}\s*=\s*({_QUOTED})',
                               description.text[tag.start:tag.end])
-    return float(found[1]) if found else 0.0
+    return float(found[1][1:-1]) if found else 0.0
 
 
 def _inertial_edits(link, has_centre):

@@ -19,8 +19,8 @@ LAYERS = (
     {'formulations'},
     # the package itself offers the library
     {'batch', 'control', 'led_drives', 'questions', 'simulation', PACKAGE},
-    {'demo', 'display', 'realtime', 'reproduce', 'reports', 'rig', 'viewer', 'recording', 'plots',
-     'system'},
+    {'demo', 'display', 'identification', 'realtime', 'reproduce', 'reports', 'rig', 'viewer',
+     'recording', 'plots', 'system'},
     {'cli', 'nodes', 'start', '__main__'},
 )
 # the rooms of the bench, each after those that it may know

@@ -1,0 +1,209 @@
+"""
+Identification against truths that are not its model.
+
+`python -m benchmarks.identify`, or `flexsim benchmark identify --json`
+
+synthetic_errors    share by which numbers are off after 30 s of an arm with more modes, friction,
+                    gauges that are noisy, coarse and late; [s] of the delay
+coverage            share of seeds in which the intervals of 95 % hold the truth
+wrong_start         share by which the numbers differ if the stiffness begins wrong by two
+seconds             for 30 s at 500 Hz of two_link, eight parameters
+"""
+
+import argparse
+import json
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description.parameters import parameters_of, with_parameters
+from flex_robot_sim.identification.identify import identify
+from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.identification.prediction import Setup
+from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.share import shipped_robots
+
+RATE = 500.0            # of the log                                                        [Hz]
+STEP = 5e-4             # of the truth                                                      [s]
+COUNTS = 65536          # of an encoder, in a turn
+CURVATURE_STEP = 2e-4   # of the converter of a gauge                                       [1/m]
+CURVATURE_NOISE = 4e-4  # deviation                                                         [1/m]
+DELAY = 4e-3            # of what is measured                                               [s]
+OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping': 1.6, 'motor.coulomb': 0.01,
+                       'tip_mass.mass': 1.15},
+       'two_link': {'upper_arm.stiffness': 0.9, 'upper_arm.GJ': 1.12, 'upper_arm.damping': 1.5,
+                    'forearm.stiffness': 1.08, 'forearm.damping': 1.3, 'waist.stiffness': 0.88,
+                    'shoulder.coulomb': 0.15, 'payload.mass': 1.1}}
+"""What differs from the description: a factor, or friction [N m]."""
+SERVO = {'single_link': ([3.0], [0.35]), 'two_link': ([160.0, 160.0, 40.0], [12.0, 12.0, 2.0])}
+
+
+def truth(name):
+    """Return the arm that is measured, and its numbers by path."""
+    text = shipped_robots()[name].read_text(encoding='utf-8')
+    text = text.replace('bending_y="2"', 'bending_y="4"').replace('bending_z="2"', 'bending_z="4"')
+    description = frs.read_description(text.replace('torsion="1"', 'torsion="2"'))
+    known = parameters_of(description)
+    values = {path: factor if path.endswith('coulomb') else factor * known[path].value
+              for path, factor in OFF[name].items()}
+    return build_arm(with_parameters(description, values)), values
+
+
+def reference(joints, seconds, seed):
+    """Return a function from time to places and rates: sums of sines, which begin at rest."""
+    random = np.random.default_rng(seed)
+    rates = 2 * np.pi * np.geomspace(0.1, 3.0, 9)[:, None] * random.uniform(0.8, 1.2, (9, joints))
+    sizes = 0.25 / np.sqrt(rates / rates.min())
+    phases = random.uniform(0, 2 * np.pi, (9, joints))
+
+    def at(t):
+        grown = 1 - np.exp(-(t / 0.7)**3)
+        slope = 3 * t**2 / 0.7**3 * np.exp(-(t / 0.7)**3)
+        wave = (sizes * (np.sin(rates * t + phases))).sum(axis=0)
+        return grown * wave, slope * wave + grown * (sizes * rates * np.cos(
+            rates * t + phases)).sum(axis=0)
+    return at
+
+
+def record(name, seconds, seed=0, has_faults=True, arm=None):
+    """Return the Log of an arm that follows sines by a servo."""
+    arm = arm or truth(name)[0]
+    random, sensors = np.random.default_rng([seed, 7]), flex_sensors(arm)
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=STEP))
+    at, joints = reference(len(arm.joint_names), seconds, seed), len(arm.joint_names)
+    rest = frs.equilibrium(arm, np.zeros(joints))
+    simulation.set_state(coordinates=rest.coordinates)
+    simulation.effort = rest.effort
+    every, rows = round(1 / RATE / STEP), []
+    late = round(DELAY / STEP) if has_faults else 0
+    for k in range(round(seconds / STEP) + late + 1):
+        if k:
+            simulation.step()
+        place, rate = at(simulation.time)
+        simulation.hold(place, *SERVO[name], rate)
+        rows.append(np.concatenate([simulation.motor_position, simulation.position,
+                                    sensors.matrix @ simulation.coordinates,
+                                    simulation.applied_effort]))
+    rows = np.array(rows)
+    seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[:len(rows) - late:every]
+    efforts = rows[:len(rows) - late:every, -joints:]
+    if has_faults:
+        turn = 2 * np.pi / COUNTS
+        seen[:, :2 * joints] = turn * np.round(seen[:, :2 * joints] / turn)
+        gauges = seen[:, 2 * joints:-joints]
+        gauges += random.normal(0, CURVATURE_NOISE, gauges.shape)
+        gauges[:] = CURVATURE_STEP * np.round(gauges / CURVATURE_STEP)
+    clock = np.arange(len(seen)) / RATE
+    columns = {}
+    for j, joint in enumerate(arm.joint_names):
+        columns[f'motor/{joint}'] = seen[:, j]
+        columns[f'position/{joint}'] = seen[:, joints + j]
+        columns[f'effort/{joint}'] = efforts[:, j]
+    for k, sensor in enumerate(sensors.names):
+        columns[sensor] = seen[:, 2 * joints + k]
+    return Log(name, {key: Column(clock, values) for key, values in columns.items()}, [])
+
+
+def identified(name, log, free, factor=1.0, finer=None):
+    """Return the Identification of an arm whose description is stiffer by a factor."""
+    description = frs.read_description(name)
+    stiff = [path for path in OFF[name] if path.endswith('arm.stiffness')]
+    description = with_parameters(description, dict.fromkeys(stiff, factor))
+    setup = Setup(description, measured([log], build_arm(description)))
+    return identify(setup if finer is None else replace(setup, finer=finer), free)
+
+
+def errors_of(found, values, factor=1.0):
+    """Shares by which numbers are off their truth; of a delay the time [s]."""
+    out = {}
+    for one in found.numbers:
+        if one.path == 'delay':
+            out[one.path] = one.value - DELAY
+        else:
+            share = factor if one.path.endswith('arm.stiffness') else 1.0
+            out[one.path] = share * one.value / values[one.path] - 1
+    return {path: float(f'{value:.3g}') for path, value in out.items()}
+
+
+def synthetic_errors(quick):
+    """Errors by arm and number."""
+    out = {}
+    for name in ('single_link',) if quick else OFF:
+        values = truth(name)[1]
+        found = identified(name, record(name, 6.0 if quick else 30.0), [*values, 'delay'])
+        out[name] = errors_of(found, values)
+    return out
+
+
+def coverage(quick):
+    """Share of intervals that hold the truth: the arm as described, noisy gauges."""
+    seeds, held = 2 if quick else 100, []
+    description = frs.read_description('single_link')
+    arm = build_arm(description)
+    clean = record('single_link', 4.0, 0, False, arm)
+    for seed in range(seeds):
+        random, columns = np.random.default_rng(seed), dict(clean.columns)
+        for name in ('arm/root', 'arm/tip'):
+            column = columns[name]
+            # what is left is never white: half of it is slow
+            white = random.normal(0, CURVATURE_NOISE, column.time.size)
+            slow = np.convolve(random.normal(0, CURVATURE_NOISE, column.time.size + 39),
+                               np.ones(40) / np.sqrt(40), 'valid')
+            columns[name] = Column(column.time, column.values + white + slow)
+        setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0)
+        found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping'])
+        held += [one.interval[0] <= one.before <= one.interval[1] for one in found.numbers
+                 if one.is_told]
+    return {'seeds': seeds, 'intervals': len(held), 'held': round(float(np.mean(held)), 4)}
+
+
+def wrong_start(quick):
+    """Largest share by which the stiffness differs between starts."""
+    log, values = record('single_link', 6.0), truth('single_link')[1]
+    found = {factor: errors_of(identified('single_link', log, [*values, 'delay'], factor), values,
+                               factor)['arm.stiffness'] for factor in (1.0, 0.5, 2.0)}
+    return {'off by factor': {f'{factor:g}': value for factor, value in found.items()},
+            'largest difference': float(f'{max(found.values()) - min(found.values()):.3g}')}
+
+
+def seconds(quick):
+    """Seconds that a fit takes, compiled before."""
+    name = 'single_link' if quick else 'two_link'
+    log = record(name, 3.0 if quick else 30.0)
+    start = perf_counter()
+    found = identified(name, log, [*OFF[name]])
+    return {'robot': name, 'numbers': len(found.numbers),
+            'seconds': round(perf_counter() - start, 2)}
+
+
+PARTS = {'synthetic_errors': synthetic_errors, 'coverage': coverage, 'wrong_start': wrong_start,
+         'seconds': seconds}
+
+
+def measure(quick=False, only=()):
+    """Return all figures by key."""
+    return {key: part(quick) for key, part in PARTS.items() if not only or key in only}
+
+
+def as_text(summary):
+    """Lines of a summary."""
+    for key, found in summary.items():
+        for what, value in found.items():
+            yield f'{key}: {what}', json.dumps(value)
+
+
+def main():
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--only', action='append', default=[], metavar='KEY', choices=PARTS)
+    arguments = parser.parse_args()
+    print(json.dumps(measure(arguments.quick, arguments.only), indent=2))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,111 @@
+"""
+How far a fit may be off, which numbers it cannot tell, and what it is worth on other motions.
+
+Residuals of a model are never white: what it lacks rings as the arm does. So deviations come from
+how the score, slope times residual, adds up over blocks of time (I9), (I10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Rows
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from flex_robot_sim.identification.fit import Fit
+
+BLOCKS = 24             # of time, whose scores are taken as independent
+SURE = 0.95             # of the interval
+TOLD = 0.25             # deviation of a number that is told, over the number, at most
+TRADES = 0.95           # correlation from which two numbers trade against each other
+WEAKEST = 1e-8          # least singular value over the largest, that is not rounding
+
+
+class Uncertainty(NamedTuple):
+    """Of all that was fitted."""
+
+    covariance: np.ndarray      # (p, p)    of z
+    factor: float               # from a deviation to half the interval of SURE
+    blocks: int
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Deviations of z, (p,); inf where nothing is told."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlations(self) -> np.ndarray:
+        """Correlations, (p, p)."""
+        size = self.deviations
+        with np.errstate(invalid='ignore', divide='ignore'):
+            return np.nan_to_num(self.covariance / np.outer(size, size))
+
+
+def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
+    """
+    Return the Uncertainty of a Fit by the scores of blocks of time (I10).
+
+    :param lengths: rows of each sequence.
+    """
+    J, r, w = fit.jacobian, fit.residuals, fit.weights
+    p = fit.z.size
+    bread = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
+    scores = np.einsum('tcp,tc->tp', J, w * r, optimize=True)
+    blocks = block_edges(lengths, max(BLOCKS, 2 * p))
+    sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
+    count = len(blocks)
+    meat = sums.T @ sums * count / (count - 1)
+    size = np.sqrt(np.maximum(np.diag(bread), 1e-300))
+    inverse, weak = _inverse(bread / np.outer(size, size))
+    inverse = inverse / np.outer(size, size)
+    covariance = inverse @ meat @ inverse
+    covariance[weak, weak] = np.inf
+    return Uncertainty(covariance, float(student.ppf(0.5 + SURE / 2, count - 1)), count)
+
+
+def _inverse(matrix):
+    """Inverse of a symmetric matrix of ones, and the rows that it cannot tell apart."""
+    values, vectors = np.linalg.eigh(matrix)
+    good = values > WEAKEST * values.max()
+    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
+    weak = np.flatnonzero((vectors[:, ~good]**2).sum(axis=1) > 0.05)
+    return inverse, weak
+
+
+def block_edges(lengths: Rows[int], wanted: int) -> list[tuple[int, int]]:
+    """Return first and last row of blocks of about one length, none over two sequences."""
+    length = max(1, sum(lengths) // wanted)
+    edges, start = [], 0
+    for rows in lengths:
+        parts = max(1, round(rows / length))
+        places = start + np.linspace(0, rows, parts + 1).astype(int)
+        edges += list(zip(places[:-1].tolist(), places[1:].tolist()))
+        start += rows
+    return edges
+
+
+def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the share (c,) of the variance of channels (k, c) that is explained."""
+    off = measured - predicted
+    total = measured.var(axis=0)
+    return 1 - off.var(axis=0) / np.where(total > 0, total, np.inf)
+
+
+def trading(correlations: np.ndarray, row: int, count: int) -> int | None:
+    """Return the number among `count` that trades most against the one of a row, or None."""
+    others = [(abs(correlations[row, k]), k) for k in range(count) if k != row]
+    size, k = max(others, default=(0.0, -1))
+    return k if size > TRADES else None
+
+
+HINTS = {
+    'stiffness': 'let the links ring: stop a fast move, and record at rest for some periods',
+    'damping': 'let the links ring down at rest, for ten periods and more',
+    'friction': 'move slowly at several speeds, and turn back often',
+    'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
+    'delay': 'move faster: a sweep up to the first frequencies',
+    'gain': 'give one of the stiffnesses, or bend the link by a known weight',
+    'geometry': 'ring with two known payloads, or give the stiffness',
+}
+"""Which excitation tells more of a kind of number."""

@@ -1,0 +1,222 @@
+"""
+Least squares of what a model says to a log, against what was measured; see (I5) to (I8).
+
+Every unknown that needs a simulation has a column of differences of its own; they are found side
+by side, in threads, because a simulation holds no lock of Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from collections.abc import Sequence as Rows
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.identification.prediction import (
+    Servo,
+    Setup,
+    fitting_servo,
+    initial_shapes,
+    respond,
+)
+from flex_robot_sim.identification.sequences import Sequence, noise_of
+from flex_robot_sim.identification.unknowns import Unknown
+
+STEP = 1e-4             # of the differences, in z
+ROBUST = 3.0            # deviations from which a residual counts less
+FIRST_SHARE = 0.02      # of what a channel moves, that its residual is taken for at first
+LEAST_SHARE = 1e-6      # likewise, that it is at least
+ROUNDS = 2              # of finding the weights of channels
+MOST_EVALUATIONS = 25
+TOLERANCE = 1e-6        # of the sum of squares; of the step it is less than a deviation
+WITHOUT_SIMULATION = ('gain', 'offset')
+
+
+class Fit(NamedTuple):
+    """Where the least squares are."""
+
+    z: np.ndarray               # (p,)          of unknowns, then of initial states
+    residuals: np.ndarray       # (r, c)        over the deviations of the channels
+    jacobian: np.ndarray        # (r, c, p)     of these
+    weights: np.ndarray         # (r, c)        of the robust loss
+    deviations: np.ndarray      # (c,)          of the channels
+    cost: float
+    evaluations: int
+
+
+class Problem:
+    """Unknowns, sequences, and what the one says to the other."""
+
+    def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: Servo | None = None,
+                 sequences: Rows[Sequence] | None = None, are_starts_known: bool = False) -> None:
+        """
+        Take a Setup and its Unknowns.
+
+        :param sequences: default: all of the setup; are_starts_known: whether all begin at rest.
+        """
+        self.setup, self.unknowns = setup, list(unknowns)
+        self.servo = servo or fitting_servo(setup)
+        self.sequences = list(setup.data.sequences if sequences is None else sequences)
+        arm = setup.arm()
+        self.starts = [np.zeros((2 * arm.size, 0)) if are_starts_known else
+                       initial_shapes(setup, sequence) for sequence in self.sequences]
+        self.size = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts)
+        self._simulated = [k for k, one in enumerate(self.unknowns)
+                           if one.kind not in WITHOUT_SIMULATION]
+
+    def first(self) -> np.ndarray:
+        """Return the z (p,) of the description, with sequences that begin at rest."""
+        return np.array([one.place(one.start) for one in self.unknowns]
+                        + [0.0] * (self.size - len(self.unknowns)))
+
+    def values(self, z: np.ndarray) -> dict[str, float]:
+        """Return all numbers that z means, by path."""
+        return {one.path: one.value(x) for one, x in zip(self.unknowns, z)}
+
+    def simulated(self, z: np.ndarray) -> list[np.ndarray]:
+        """Return what the model says, a table (k, c) for each sequence, before gains and zeros."""
+        return [response[0] for response in self._responses(z, range(len(self.sequences)))]
+
+    def responses(self, z: np.ndarray) -> list:
+        """Return the Response on each sequence."""
+        return list(self._responses(z, range(len(self.sequences))))
+
+    def _responses(self, z, rows):
+        values = {one.path: one.value(x) for one, x in zip(self.unknowns, z)
+                  if one.kind not in (*WITHOUT_SIMULATION, 'delay')}
+        delay = next((one.value(x) for one, x in zip(self.unknowns, z) if one.kind == 'delay'),
+                     0.0)
+        arm = self.setup.arm(values)
+        for row in rows:
+            yield respond(self.setup, self.servo, arm, self.sequences[row], delay,
+                          self._start(z, row))
+
+    def _start(self, z, row):
+        first = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts[:row])
+        shapes = self.starts[row]
+        return shapes @ z[first:first + shapes.shape[1]]
+
+    def read(self, tables: Rows[np.ndarray], z: np.ndarray) -> np.ndarray:
+        """Return what would have been logged of simulated tables, all sequences, (r, c)."""
+        all_rows = np.concatenate(tables)
+        gain, offset = np.ones(all_rows.shape[1]), np.zeros(all_rows.shape[1])
+        for one, x in zip(self.unknowns, z):
+            if one.kind == 'gain':
+                gain[one.channel] = one.value(x)
+            elif one.kind == 'offset':
+                offset[one.channel] = one.value(x)
+        return all_rows * gain + offset
+
+    @property
+    def measured(self) -> np.ndarray:
+        """What was logged, all sequences, (r, c)."""
+        return np.concatenate([sequence.measured for sequence in self.sequences])
+
+    def slopes(self, z: np.ndarray, tables: Rows[np.ndarray]) -> np.ndarray:
+        """Return the slopes (r, c, p) of `read` with z, at tables that are simulated there."""
+        here = np.concatenate(tables)
+        out = np.zeros((*here.shape, z.size))
+        gain = np.ones(here.shape[1])
+        for k, (one, x) in enumerate(zip(self.unknowns, z)):
+            if one.kind == 'gain':
+                gain[one.channel] = one.value(x)
+                out[:, one.channel, k] = one.value(x) * here[:, one.channel]
+            elif one.kind == 'offset':
+                out[:, one.channel, k] = one.scale
+        starts = np.cumsum([0, *(len(table) for table in tables)])
+        jobs = [(k, range(len(tables))) for k in self._simulated]
+        k = len(self.unknowns)
+        for row, shapes in enumerate(self.starts):
+            jobs += [(k + m, range(row, row + 1)) for m in range(shapes.shape[1])]
+            k += shapes.shape[1]
+
+        def column(job):
+            k, rows = job
+            high = self.unknowns[k].bounds[1] if k < len(self.unknowns) else np.inf
+            step = STEP if z[k] + STEP <= high else -STEP
+            near = z.copy()
+            near[k] += step
+            for row, response in zip(rows, self._responses(near, rows)):
+                place = slice(starts[row], starts[row + 1])
+                out[place, :, k] = (response[0] - here[place]) / step * gain
+
+        with ThreadPoolExecutor(processors()) as pool:
+            list(pool.map(column, jobs))
+        return out
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return least and largest z (p,) each."""
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        for k, one in enumerate(self.unknowns):
+            low[k], high[k] = one.bounds
+        return low, high
+
+
+def processors() -> int:
+    """Return how many threads are of use."""
+    return max(1, len(os.sched_getaffinity(0)))
+
+
+def first_deviations(problem: Problem) -> np.ndarray:
+    """Return what the residual of each channel is taken for before anything is known, (c,)."""
+    data = problem.measured
+    return np.maximum(FIRST_SHARE * data.std(axis=0), np.max(
+        [noise_of(sequence.measured) for sequence in problem.sequences], axis=0)) + 1e-12
+
+
+def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
+          rounds: int = ROUNDS, most: int = MOST_EVALUATIONS,
+          watch: Callable[[int, float], object] | None = None) -> Fit:
+    """
+    Return the Fit from a start z.
+
+    :param deviations: of the channels (c,), that weigh them at first.
+    :param rounds: of weighing them by what is left.
+    """
+    if deviations is None:
+        deviations = first_deviations(problem)
+    measured, low_high = problem.measured, problem.bounds()
+    low, high = low_high
+    scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
+    for _ in range(max(rounds, 1)):
+        seen: dict[bytes, list[np.ndarray]] = {}
+
+        def residual(z, deviations=deviations, seen=seen):
+            nonlocal evaluations
+            evaluations += 1
+            try:
+                tables = problem.simulated(z)
+            except FlexRobotSimError:       # no such arm, or it buckles
+                return np.full(measured.size, np.nan)
+            seen.clear()
+            seen[z.tobytes()] = tables
+            out = ((problem.read(tables, z) - measured) / deviations).ravel()
+            if watch is not None:
+                watch(evaluations, float(np.sqrt(np.mean(out**2))))
+            return out
+
+        def jacobian(z, deviations=deviations, seen=seen):
+            tables = seen.get(z.tobytes()) or problem.simulated(z)
+            slopes = problem.slopes(z, tables) / deviations[:, None]
+            return slopes.reshape(-1, z.size)
+
+        margin = 1e-9
+        z = np.clip(z, low + margin, high - margin)
+        found = least_squares(residual, z, jacobian, (low, high), loss='soft_l1', f_scale=ROBUST,
+                              x_scale=1.0, ftol=TOLERANCE, xtol=TOLERANCE, gtol=1e-10,
+                              max_nfev=most)
+        z = found.x
+        rows = found.fun.reshape(measured.shape) * deviations
+        # of most of it, so that outliers do not make their channel a bad one
+        size = 1.4826 * np.median(np.abs(rows), axis=0)
+        deviations = np.maximum(np.where(size > 0, size, rows.std(axis=0)), LEAST_SHARE * scale)
+    tables = problem.simulated(z)
+    residuals = (problem.read(tables, z) - measured) / deviations
+    slopes = problem.slopes(z, tables) / deviations[:, None]
+    weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1
+    return Fit(z, residuals, slopes, weights, deviations, float(found.cost), evaluations)

@@ -1,0 +1,239 @@
+"""From logs and a description to fitted numbers, their deviations, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Rows
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from flex_robot_sim.control.ringing import Resonance
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.identification import answers
+from flex_robot_sim.identification.fit import Fit, Problem, solve
+from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
+from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
+from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
+
+HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
+ACCEPTED = 0.9          # share of the variance that a good model explains there
+FEW_PERIODS = 3.0       # of the slowest resonance, that a log lasts at least
+ALIKE = 0.8             # correlation from which efforts are those that a motion needs
+TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
+ENOUGH = 15.0           # of a log, to look at them                                         [s]
+CURRENT = 3.0           # factor by which efforts are off, from which they are none
+NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
+
+
+class Number(NamedTuple):
+    """A number that was looked for."""
+
+    path: str
+    unit: str
+    before: float
+    value: float
+    deviation: float        # standard deviation; inf: the log does not tell
+    interval: tuple[float, float]       # of 95 %
+    is_told: bool
+    trades_with: str        # another one, or ''
+    hint: str               # what would tell more, or ''
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What came out."""
+
+    numbers: list[Number]
+    explained: dict[str, float]             # share of the variance by channel, in the fit
+    held_out: dict[str, float]              # likewise, of what the fit has not seen
+    effort_explained: dict[str, float]      # of the motors there, by joint; {} if by motion
+    resonances: list[Resonance]             # of the log
+    notes: list[str]
+    correlations: np.ndarray                # (numbers, numbers)
+    measured: list[np.ndarray]              # of the motions held out, (k, c) each
+    predicted: list[np.ndarray]
+    times: list[np.ndarray]
+    channels: tuple[str, ...]
+    fit: Fit
+    setup: Setup
+
+    @property
+    def is_good(self) -> bool:
+        """Whether motions that the fit has not seen are explained."""
+        return all(share >= ACCEPTED for share in (
+            *self.held_out.values(), *self.effort_explained.values()))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Numbers that the logs tell, by path."""
+        return {number.path: number.value for number in self.numbers if number.is_told}
+
+
+def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] = (),
+             watch: Callable[[str], object] = lambda line: None) -> Identification:
+    """
+    Fit a Setup to its logs.
+
+    :param free: paths, patterns or groups; none: what the logs may tell.
+    :param validation: sequences of other motions; none: the end of each log is held out.
+    :param watch: is told what goes on.
+    """
+    arm, data = setup.arm(), setup.data
+    unknowns = unknowns_of(arm, data, free)
+    refuse_twice(unknowns)
+    whole = data.sequences
+    if not validation:
+        parts = [row.part(0, round((1 - HELD_OUT) * len(row.time))) for row in whole]
+    else:
+        parts = whole
+    problem = Problem(setup, unknowns, sequences=parts)
+    refuse_currents(problem)
+    rings = measured_resonances(parts, data.channels)
+    notes = [*data.notes]
+    slowest = min((one.frequency for one in rings), default=0.0)
+    if slowest:
+        for row in parts:
+            if (row.time[-1] - row.time[0]) * slowest < FEW_PERIODS:
+                notes.append(f'{row.name}: holds less than {FEW_PERIODS:g} periods of its '
+                             f'slowest resonance, {slowest:.3g} Hz')
+    watch('comparing spectra')
+    z = spectral_start(problem)
+    watch('fitting the beginning')
+    z = grown_start(problem, z, slowest or NOTHING_RINGS)
+    watch('fitting')
+    fit = solve(problem, z)
+    spread = _spread(fit, problem)
+    lost = [one for one, told in zip(unknowns, _told(fit, spread, unknowns))
+            if not told and one.kind != 'offset']
+    refitted, refit_problem, refit_spread = fit, problem, spread
+    if lost and len(lost) < sum(one.kind != 'offset' for one in unknowns):
+        # what the log cannot tell stays as it was, and the others are found with that
+        watch('fitting without ' + ', '.join(one.path for one in lost))
+        kept = [k for k, one in enumerate(unknowns) if one not in lost]
+        refit_problem = Problem(setup, [unknowns[k] for k in kept], problem.servo, parts)
+        keep = kept + list(range(len(unknowns), problem.size))
+        refitted = solve(refit_problem, fit.z[keep])
+        refit_spread = _spread(refitted, refit_problem)
+    numbers = _numbers(unknowns, lost, (fit, spread), (refit_problem, refitted, refit_spread))
+    free_count = sum(one.kind != 'offset' for one in refit_problem.unknowns)
+    read = refit_problem.read(refit_problem.simulated(refitted.z), refitted.z)
+    shares = answers.explained(refit_problem.measured, read)
+    tables, held, times, efforts = _held_out(setup, refit_problem, refitted, whole, validation)
+    measured_there = np.concatenate(held)
+    return Identification(
+        numbers, dict(zip(data.channels, shares.tolist())),
+        dict(zip(data.channels, answers.explained(
+            measured_there, np.concatenate(tables)).tolist())),
+        efforts, rings, notes,
+        refit_spread.correlations[:free_count, :free_count], held, tables, times, data.channels,
+        refitted, setup)
+
+
+def _spread(fit, problem):
+    return answers.uncertainty(fit, [len(row.time) for row in problem.sequences])
+
+
+def _told(fit, spread, unknowns):
+    """Whether the log tells each of the unknowns."""
+    out = []
+    for k, one in enumerate(unknowns):
+        deviation, (low, high) = spread.deviations[k], one.bounds
+        at_end = min(fit.z[k] - low, high - fit.z[k]) < 1e-6
+        if one.scale == 0.0:
+            out.append(bool(deviation < answers.TOLD and not at_end))
+        else:       # it may well be zero: then it is told how far from it it may be
+            size = max(abs(one.value(fit.z[k])), abs(one.scale))
+            out.append(bool(deviation * one.scale < max(answers.TOLD * size, 3 * one.scale)))
+    return out
+
+
+def _numbers(unknowns, lost, first, last):
+    """Numbers, told or not, in the order of the unknowns."""
+    fit, spread = first
+    problem, refit, refit_spread = last
+    rows = {one.path: k for k, one in enumerate(problem.unknowns)}
+    out = []
+    for k, one in enumerate(unknowns):
+        if one.kind == 'offset':
+            continue
+        told = one not in lost and one.path in rows
+        z, deviation, row = ((refit.z[rows[one.path]], refit_spread.deviations[rows[one.path]],
+                              rows[one.path]) if told else (fit.z[k], spread.deviations[k], k))
+        among = problem.unknowns if told else unknowns
+        which = (refit_spread if told else spread).correlations
+        other = answers.trading(which, row, len(among))
+        half = (refit_spread if told else spread).factor * deviation
+        with np.errstate(over='ignore'):
+            interval = one.value(z - half), one.value(z + half)
+        value = one.value(z)
+        out.append(Number(
+            one.path, one.unit, one.start, value if told else one.start,
+            float(deviation * abs(one.slope(z))), interval, told,
+            among[other].path if other is not None else '',
+            '' if told else answers.HINTS.get(one.kind, '')))
+    return out
+
+
+def _held_out(setup, problem, fit, whole, validation):
+    """What model and log say where the fit has not looked; and the share of the efforts."""
+    values = problem.values(fit.z)
+    arm = setup.arm({path: value for path, value in values.items() if not _is_signal(
+        problem.unknowns, path)})
+    delay = values.get('delay', 0.0)
+    tables, held, times, pulls, efforts = [], [], [], [], []
+    for row, sequence in enumerate(validation or whole):
+        start = None if validation else problem._start(fit.z, row)
+        response = respond(setup, problem.servo, arm, sequence, delay, start)
+        begin = 0 if validation else len(problem.sequences[row].time)
+        tables.append(problem.read([response.channels], fit.z)[begin:])
+        held.append(sequence.measured[begin:])
+        times.append(sequence.time[begin:])
+        pulls.append(response.pull[begin:])
+        efforts.append(sequence.efforts[begin:])
+    shares = {}
+    if not setup.leads:
+        pull, effort = np.concatenate(pulls), np.concatenate(efforts)
+        total = effort.var(axis=0)
+        shares = {name: float(1 - (pull[:, j]**2).mean() / total[j])
+                  for j, name in enumerate(arm.joint_names) if total[j] > 0.0}
+    return tables, held, times, shares
+
+
+def _is_signal(unknowns: Rows[Unknown], path: str) -> bool:
+    return any(one.path == path and one.kind in ('gain', 'offset', 'delay') for one in unknowns)
+
+
+def refuse_currents(problem: Problem) -> None:
+    """Refuse efforts that explain the motion only if they are multiplied: currents, or percent."""
+    setup = problem.setup
+    if setup.leads:
+        return
+    arm, stiff = setup.arm(), TIGHTER * fitting_rate(problem.servo)
+    # a tight servo alone shows what the motion needs, as far as the model is right
+    servo = tight(problem.servo, stiff)
+    needed, logged = [], []
+    for row in problem.sequences:
+        short = row.part(0, max(4, round(ENOUGH / row.period)))
+        alone = short._replace(efforts=np.zeros_like(short.efforts))
+        width = max(1, round(0.5 / stiff / row.period))
+        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).pull, width, axis=0))
+        logged.append(uniform_filter1d(short.efforts, width, axis=0))
+    for j, name in enumerate(arm.joint_names):
+        need, own = (np.concatenate(rows)[:, j] for rows in (needed, logged))
+        need, own = need - need.mean(), own - own.mean()
+        size = own.std() * need.std()
+        if not 0.0 < size < np.inf:
+            continue
+        alike, factor = (own * need).mean() / size, need.std() / own.std()
+        if alike < -ALIKE:
+            raise UsageError(f'{problem.sequences[0].name}: "effort/{name}" has the wrong sign. '
+                             f'Give --signal effort/{name}=COLUMN*-1.')
+        if alike > ALIKE and not 1 / CURRENT < factor < CURRENT:
+            raise UsageError(f'{problem.sequences[0].name}: the motion of "{name}" needs '
+                             f'{factor:.3g} times the efforts that were logged: a current, or '
+                             f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
+                             '--by motion.')

@@ -1,0 +1,134 @@
+"""
+Where a fit begins: spectra first, which do not care for phases, then longer and longer logs.
+
+The time domain has a minimum for every cycle that model and log may be apart, so that a stiffness
+wrong by two ends in another one. Spectra have one only (I11). What they leave is less than a cycle
+over a short time, and what that leaves is less than one over a longer time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Rows
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import welch
+
+from flex_robot_sim.control.ringing import Resonance, resonances
+from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.identification.fit import Problem, processors, solve
+from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.unknowns import is_gauge
+
+FACTORS = np.geomspace(0.3, 3.3, 17)        # of all stiffnesses together
+OWN_FACTORS = np.array([0.6, 0.77, 0.88, 1.0, 1.13, 1.3, 1.7])      # of each
+FLOOR = 1e-5            # of the largest power of a channel, below which it is noise
+SMOOTHED = 5            # lines of a spectrum
+SECONDS = 12.0          # of a log that are enough for it
+HORIZONS = 5.0, 25.0    # periods of the slowest resonance that a fit sees first
+ACTIVE = 0.05           # share of what channels do, after which a log counts as moving
+MOST_SHARE = 0.6        # of a log, beyond which a horizon is not worth a fit of its own
+RINGING = 0.7           # of what is measured, in every mode, where a sequence begins in motion
+TRIES = 8               # evaluations on a horizon
+
+
+def measured_resonances(sequences: Rows[Sequence], channels: Rows[str]) -> list[Resonance]:
+    """Return what the gauges and tips of the longest sequence ring at."""
+    sequence = max(sequences, key=lambda one: len(one.time))
+    columns = [k for k, name in enumerate(channels) if is_gauge(name) or name.startswith('tip/')]
+    if not columns:
+        return []
+    return resonances(1 / sequence.period, sequence.measured[:, columns])[0]
+
+
+def spectral_start(problem: Problem) -> np.ndarray:
+    """Return the z (p,) at which spectra of model and log are alike; stiffness alone moves."""
+    still = problem.first()
+    # what a sequence begins with is not known yet, but that it rings
+    z = still.copy()
+    z[len(problem.unknowns):] = RINGING
+    low, high = problem.bounds()
+    stiff = [k for k, one in enumerate(problem.unknowns)
+             if one.kind == 'stiffness' and one.scale == 0.0]
+    if not stiff:
+        return still
+    short = _cut(problem, [SECONDS] * len(problem.sequences))
+    target = _spectra(short.sequences, [row.measured for row in short.sequences])
+
+    def distance(z):
+        try:
+            tables = short.simulated(z)
+        except FlexRobotSimError:
+            return np.inf
+        return sum(float(np.mean((found - wanted)**2)) for found, wanted in zip(
+            _spectra(short.sequences, tables), target))
+
+    def best(tries):
+        tries = [np.clip(one, low, high) for one in tries]
+        with ThreadPoolExecutor(processors()) as pool:
+            found = list(pool.map(distance, tries))
+        return tries[int(np.argmin(found))]
+
+    def changed(z, rows, factor):
+        out = z.copy()
+        out[rows] += np.log(factor)
+        return out
+
+    z = best([changed(z, stiff, factor) for factor in FACTORS])
+    if len(stiff) > 1:
+        for _ in range(2):
+            for k in stiff:
+                z = best([changed(z, [k], factor) for factor in OWN_FACTORS])
+    # finer, by what is a tenth of a line where the lines are fine
+    fine = np.geomspace(0.9, 1.1, 9)
+    z = best([changed(z, stiff, factor) for factor in fine])
+    z[len(problem.unknowns):] = 0.0
+    return z
+
+
+def _spectra(sequences, tables):
+    """Log spectra (f, c) of each sequence; below a floor all is alike."""
+    out = []
+    for sequence, table in zip(sequences, tables):
+        length = max(64, 2 * len(table) // 5)
+        power = welch(table, 1 / sequence.period, nperseg=min(length, len(table)), axis=0)[1][1:]
+        floor = FLOOR * welch(sequence.measured, 1 / sequence.period,
+                              nperseg=min(length, len(table)), axis=0)[1][1:].max(axis=0)
+        if not np.isfinite(power).all():
+            power = np.full_like(power, 1e30)
+        level = np.log(power + floor + 1e-300)
+        out.append(uniform_filter1d(level, SMOOTHED, axis=0, mode='nearest'))
+    return out
+
+
+def _cut(problem: Problem, seconds: Rows[float]) -> Problem:
+    """Return the problem on the first seconds of each sequence, without initial states."""
+    parts = []
+    for sequence, length in zip(problem.sequences, seconds):
+        active = np.cumsum(((sequence.measured - sequence.measured[0])
+                            / np.maximum(sequence.measured.std(axis=0), 1e-300))**2, axis=0)
+        begun = int(np.searchsorted(active.sum(axis=1), ACTIVE * active[-1].sum()))
+        end = min(begun + round(length / sequence.period), len(sequence.time))
+        parts.append(sequence.part(0, end))
+    short = Problem(problem.setup, problem.unknowns, problem.servo, parts, True)
+    short.starts = problem.starts
+    short.size = problem.size
+    return short
+
+
+def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> np.ndarray:
+    """
+    Return z after fits on growing parts of the log.
+
+    :param slowest: resonance [Hz].
+    """
+    for periods in HORIZONS:
+        short = _cut(problem, [periods / slowest] * len(problem.sequences))
+        if len(short.measured) > MOST_SHARE * len(problem.measured):
+            break
+        try:
+            z = solve(short, z, rounds=1, most=TRIES).z
+        except (ValueError, np.linalg.LinAlgError):     # nothing can be told of so little
+            continue
+    return z

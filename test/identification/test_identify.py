@@ -1,0 +1,208 @@
+"""Fits of short logs against the truth of a finer arm, closed forms, and another optimiser."""
+
+import subprocess
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description.parameters import parameters_of, with_parameters
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.identification.fit import Problem, solve
+from flex_robot_sim.identification.identify import identify
+from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.identification.prediction import Setup
+from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.unknowns import unknowns_of
+from flex_robot_sim.share import shipped_robots
+
+RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
+STEP = 2.5e-3           # of the fit                                                        [s]
+NOISE = 2e-3            # of the gauges [1/m]
+TRUE = {'arm.stiffness': 0.88, 'arm.damping': 0.012, 'motor.coulomb': 0.01, 'tip_mass.mass': 0.112}
+FREE = [*TRUE, 'delay']
+
+
+@cache
+def recorded():
+    """Log of an arm with twice as many modes, with friction, a delay, noise and coarse counts."""
+    text = shipped_robots()['single_link'].read_text('utf-8').replace(
+        'bending_y="2"', 'bending_y="4"')
+    arm = build_arm(with_parameters(frs.read_description(text), TRUE))
+    simulation = frs.Simulation(arm)
+    simulation.hold([0.0], [1.0], [0.1])
+    random, sensors, rows = np.random.default_rng(5), flex_sensors(arm), []
+    count, late = round(SECONDS * 1e3), round(LATE * 1e3)
+    for k in range(count):
+        t = k * 1e-3
+        # a motor with a soft servo, and a chirp on top
+        simulation.effort = [0.3 * np.sin(2 * np.pi * (0.4 + 0.3 * t) * t) if t > 0.2 else 0.0]
+        rows.append(np.concatenate([simulation.position, sensors.matrix @ simulation.coordinates,
+                                    simulation.applied_effort]))
+        simulation.step()
+    rows = np.array(rows)
+    every = round(1e3 / RATE)
+    seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[:count:every]
+    effort = rows[::every, -1]
+    place = np.round(seen[:, 0] / 1e-4) * 1e-4
+    gauges = seen[:, 1:3] + random.normal(0, NOISE, (len(seen), 2))
+    clock = np.arange(len(seen)) / RATE
+    return Log('run', {name: Column(clock, values) for name, values in (
+        ('position/motor', place), ('effort/motor', effort), ('arm/root', gauges[:, 0]),
+        ('arm/tip', gauges[:, 1]))}, [])
+
+
+def setup_of(log=None, by_motion=False, **values):
+    description = frs.read_description('single_link')
+    if values:
+        description = with_parameters(description, values)
+    arm = build_arm(description)
+    return Setup(description, measured([log or recorded()], arm, by_motion), time_step=STEP)
+
+
+@cache
+def found(factor=1.0):
+    """Identification from a stiffness that is wrong by a factor."""
+    description = frs.read_description('single_link')
+    description = with_parameters(description, {'arm.EIz': factor * description.beam('arm').EIz})
+    data = measured([recorded()], build_arm(description))
+    return identify(Setup(description, data, time_step=STEP), FREE)
+
+
+def off(result, factor=1.0):
+    """Share by which numbers are off; the delay in seconds."""
+    out = {one.path: one.value / TRUE[one.path] - 1 for one in result.numbers
+           if one.path in TRUE}
+    out['arm.stiffness'] = (1 + out['arm.stiffness']) * factor - 1
+    out['delay'] = next(one.value for one in result.numbers if one.path == 'delay') - LATE
+    return out
+
+
+def test_numbers_of_a_finer_arm_come_out_of_six_seconds():
+    errors = off(found())
+    assert abs(errors['arm.stiffness']) < 0.01
+    assert abs(errors['arm.damping']) < 0.10
+    assert abs(errors['tip_mass.mass']) < 0.01
+    assert abs(errors['motor.coulomb']) < 0.06      # a rate within which it is smooth is not one
+    assert abs(errors['delay']) < 1e-3
+    assert found().is_good and all(one.is_told for one in found().numbers)
+
+
+def test_a_stiffness_wrong_by_two_ends_in_the_same_optimum(factor=2.0):
+    right, wrong = off(found()), off(found(factor), factor)
+    deviation = next(one.deviation for one in found().numbers if one.path == 'arm.stiffness')
+    assert abs(right['arm.stiffness'] - wrong['arm.stiffness']) < deviation / 0.88
+
+
+def test_slopes_are_those_of_central_differences():
+    problem = Problem(setup_of(), unknowns_of(setup_of().arm(), setup_of().data, [
+        *FREE, 'arm/root.gain']))
+    z = np.full(problem.size, 0.01)
+    slopes = problem.slopes(z, problem.simulated(z))
+    for k, one in enumerate(problem.unknowns):
+        high, low = (problem.read(problem.simulated(z + sign * 2e-4 * np.eye(z.size)[k]),
+                                  z + sign * 2e-4 * np.eye(z.size)[k]) for sign in (1, -1))
+        central = (high - low) / 4e-4
+        # a difference to one side misses a step times the second slope; friction has corners
+        assert np.linalg.norm(slopes[:, :, k] - central) < 0.02 * np.linalg.norm(central), one.path
+
+
+def test_another_optimiser_finds_no_better_place():
+    setup = setup_of()
+    problem = Problem(setup, unknowns_of(setup.arm(), setup.data, ['arm.stiffness', 'delay']))
+    z = np.array([np.log(0.88), 3.0] + [0.0] * (problem.size - 2))
+    fit = solve(problem, z, rounds=1)
+
+    def cost(z):
+        rows = (problem.read(problem.simulated(z), z) - problem.measured) / first
+        return float(np.sum(9 * 2 * (np.sqrt(1 + (rows / 3)**2) - 1)) / 2)
+    from flex_robot_sim.identification.fit import first_deviations
+    first = first_deviations(problem)
+    simplex = fit.z + np.vstack([np.zeros(z.size), np.diag(np.full(z.size, 0.02))])
+    other = minimize(cost, fit.z, method='Nelder-Mead',
+                     options={'initial_simplex': simplex, 'maxfev': 25})
+    assert fit.cost <= other.fun * (1 + 1e-5)       # of the tolerance of the fit
+
+
+def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of():
+    frequency, ratio = 2.1, 0.02
+    t = np.arange(0, 6, 0.01)
+    rate = 2 * np.pi * frequency
+    # small, as large bending is slower
+    root = 0.05 * np.exp(-ratio * rate * t) * np.cos(rate * np.sqrt(1 - ratio**2) * t + 0.7)
+    noise = np.random.default_rng(2).normal(0, 1e-4, t.size)
+    log = Log('decay', {'position/motor': Column(t, 0.3 + 0 * t),
+                        'arm/root': Column(t, root + noise)}, [])
+    setup = setup_of(log)
+    result = identify(setup, ['arm.stiffness', 'arm.damping'])
+    arm = setup.arm(result.values)
+    found_modes = frs.modes(arm, [0.3])
+    assert found_modes.frequencies[0] == pytest.approx(frequency, rel=1e-3)
+    assert found_modes.damping_ratios[0] == pytest.approx(ratio, rel=0.03)
+    assert result.is_good
+
+
+def test_what_the_log_cannot_tell_is_said_and_left_as_it_was():
+    # where the motion drives, twice the stiffness and twice all masses bend in the same way
+    result = identify(setup_of(by_motion=True), ['arm.stiffness', 'tip_mass.mass', 'arm.mass'])
+    lost = [one for one in result.numbers if not one.is_told]
+    assert {one.path for one in lost} == {'arm.stiffness', 'tip_mass.mass', 'arm.mass'}
+    assert all(one.value == one.before and one.hint for one in lost)
+
+
+def test_efforts_that_are_currents_are_refused():
+    log = recorded()
+    columns = {**log.columns, 'effort/motor': Column(
+        log.columns['effort/motor'].time, 25 * log.columns['effort/motor'].values)}
+    with pytest.raises(UsageError, match=r'^run: the motion of "motor" needs 0\.0\d+ times the '
+                                         r'efforts that were logged: a current, or another unit'):
+        identify(setup_of(Log('run', columns, [])), FREE)
+
+
+def test_numbers_of_drives_are_refused_where_the_motion_drives_the_arm():
+    with pytest.raises(UsageError) as error:
+        identify(setup_of(by_motion=True), ['motor.coulomb'])
+    assert str(error.value) == ('"motor.coulomb" drops out where the measured motion drives the '
+                                'arm. Log effort/motor, or leave it out.')
+
+
+def flexsim(*words):
+    return subprocess.run([sys.executable, '-m', 'flex_robot_sim', *map(str, words)],
+                          capture_output=True, text=True, timeout=600)
+
+
+def test_the_command_writes_a_robot_with_the_numbers_in_place(tmp_path):
+    log = recorded()
+    path, fitted = tmp_path / 'run.csv', tmp_path / 'fitted.urdf'
+    names = [*log.columns]
+    np.savetxt(path, np.column_stack([log.columns[names[0]].time] + [
+        log.columns[name].values for name in names]), delimiter=',', comments='',
+        header=','.join(['time', *names]))
+    answer = flexsim('identify', path, 'single_link', '--free',
+                     'arm.stiffness,motor.coulomb,tip_mass.mass,delay', '--time-step', '5e-3',
+                     '--output', fitted, '--plot', tmp_path / 'fit.png')
+    assert answer.returncode == 0, answer.stderr
+    known = parameters_of(frs.read_description(fitted))
+    assert known['arm.EIz'].value / parameters_of(frs.read_description('single_link'))[
+        'arm.EIz'].value == pytest.approx(0.88, rel=0.01)
+    assert known['motor.coulomb'].value == pytest.approx(0.01, rel=0.06)
+    before = shipped_robots()['single_link'].read_text('utf-8').splitlines()
+    changed = [line for line in fitted.read_text('utf-8').splitlines() if line not in before]
+    assert len(changed) < 8 and any('before' in line and 'run.csv' in line for line in changed)
+
+
+def test_the_command_tells_a_wrong_name_in_one_line(tmp_path):
+    path = tmp_path / 'run.csv'
+    log = recorded()
+    np.savetxt(path, np.column_stack([log.columns['arm/root'].time] + [
+        column.values for column in log.columns.values()]), delimiter=',', comments='',
+        header=','.join(['time', *log.columns]))
+    answer = flexsim('identify', path, 'single_link', '--free', 'arm.EIzz')
+    assert answer.returncode == 2
+    assert answer.stderr.startswith('flexsim identify: no parameter "arm.EIzz". Near: arm.EIz')
+    assert answer.stderr.count('\n') == 1

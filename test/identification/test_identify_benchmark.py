@@ -1,0 +1,16 @@
+"""`flexsim benchmark identify` in its smallest form: its keys, and targets that it must meet."""
+
+import importlib
+
+from project_files import ROOT
+
+
+def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    benchmark = importlib.import_module('benchmarks.identify')
+    found = benchmark.measure(True, ('synthetic_errors', 'seconds'))
+    errors = found['synthetic_errors']['single_link']
+    assert abs(errors['arm.stiffness']) < 0.01 and abs(errors['delay']) < 1e-3
+    assert found['seconds']['numbers'] == 4
+    assert len([*benchmark.as_text(found)]) == 4
+    assert {*benchmark.PARTS} == {'synthetic_errors', 'coverage', 'wrong_start', 'seconds'}
