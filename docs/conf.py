@@ -17,7 +17,7 @@ copyright = author          # noqa: A001
 
 CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
-              'recording', 'report'),
+              'recording', 'report', 'identification'),
     'Remedies': ('control', 'control_feedback', 'control_planning'),
     'Reference': ('description', 'ros', 'rig_bridge', 'python', 'api', 'rig', 'rig_protocol'),
     'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
