@@ -18,6 +18,7 @@ from flex_robot_sim.rig.bridge.experiment_log import (
     durations,
     read_experiment,
 )
+from flex_robot_sim.rig.bridge.experiment_recording import ExperimentRecording, read_recording
 from flex_robot_sim.rig.calibration.file import write_calibration
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.share import shipped_robots
@@ -35,9 +36,17 @@ def readings(arm):
     return lab.readings
 
 
+@pytest.fixture(params=['csv', 'mcap'])
+def any_path(request, tmp_path, arm, readings):
+    return written(tmp_path / f'run.{request.param}', arm, readings)
+
+
 @pytest.fixture
 def path(tmp_path, arm, readings):
-    path = tmp_path / 'run.csv'
+    return written(tmp_path / 'run.csv', arm, readings)
+
+
+def written(path, arm, readings):
     log = ExperimentLog(path, arm, calibration_of(BridgeSettings(), arm))
     for reading in readings:
         log.put(reading)
@@ -46,12 +55,42 @@ def path(tmp_path, arm, readings):
     return path
 
 
-def test_what_is_written_is_read_back(path, arm, readings):
-    run = read_experiment(path)
+def test_what_is_written_is_read_back(any_path, arm, readings):
+    run = read_experiment(any_path)
     assert [reading.message for reading in run.readings] == [r.message for r in readings]
     assert run.readings[0].message.state is readings[0].message.state
     assert run.calibration == calibration_of(BridgeSettings(), arm)
     assert run.arm.joint_names == arm.joint_names and run.arm.size == arm.size
+
+
+def test_a_recorded_experiment_is_read_by_others_and_cut_off_as_far_as_it_goes(
+        tmp_path, arm, readings):
+    path = written(tmp_path / 'run.mcap', arm, readings)
+    read = pytest.importorskip('mcap_ros2.reader').read_ros2_messages
+    rows = [item.ros_msg for item in read(str(path), topics=['/telemetry'])]
+    assert [row.slide_counts for row in rows] == [r.message.slide_counts for r in readings]
+    assert [row.stamp for row in rows] == [reading.stamp for reading in readings]
+    # a part of it in each file: what is written at once is lost at once
+    about, _ = read_recording(path)
+    short = ExperimentRecording(tmp_path / 'short.mcap', about)
+    for k in range(0, len(readings), 20):
+        short.write(readings[k:k + 20])
+    short.close()
+    data = (tmp_path / 'short.mcap').read_bytes()
+    path.write_bytes(data[:len(data) // 2])
+    run = read_experiment(path)
+    assert 20 <= len(run.readings) < len(readings)
+    assert [reading.message for reading in run.readings] == [
+        reading.message for reading in readings[:len(run.readings)]]
+
+
+def test_a_recording_of_something_else_is_no_experiment(tmp_path):
+    from flex_robot_sim.recording.mcap_file import RecordingWriter
+    path = tmp_path / 'x.mcap'
+    RecordingWriter(path, {}).close()
+    with pytest.raises(UsageError) as error:
+        read_experiment(path)
+    assert str(error.value) == f'{path}: this is no log of an experiment of this version.'
 
 
 def test_arm_of_a_log_is_the_one_that_was_driven_whatever_it_was_made_of(tmp_path, readings):

@@ -21,6 +21,7 @@ from flex_robot_sim.share import share_folder
 from flex_robot_sim.system import (
     CONTROLLERS,
     EXECUTABLES,
+    HilArguments,
     Program,
     SimulationArguments,
     command,
@@ -157,6 +158,25 @@ def test_executables_are_those_that_setup_installs():
         assert os.access(program, os.X_OK) and f"start('{name}')" in program.read_text('utf-8')
         assert module == f'flex_robot_sim.nodes.{name}'
         assert 'def main(args' in (ROOT / f'{module.replace(".", "/")}.py').read_text()
+
+
+@pytest.mark.parametrize('given, output', [
+    ({'record': True}, {}), ({'record_file': 'run.mcap'}, {'output': 'run.mcap'})])
+@pytest.mark.parametrize('arguments', [SimulationArguments, HilArguments])
+def test_a_system_that_is_recorded_does_not_depend_on_the_recorder(arguments, given, output):
+    programs = arguments(namespace='left', use_rviz=False, **given).programs()
+    recorders = [program for program in programs if program.executable == 'recorder']
+    assert [(program.parameters, program.namespace, program.is_needed)
+            for program in recorders] == [(output, 'left', False)]
+    assert all(program.executable != 'recorder' for program in arguments().programs())
+
+
+def test_a_recording_that_is_there_is_refused_before_anything_starts(tmp_path):
+    path = tmp_path / 'old.mcap'
+    path.touch()
+    with pytest.raises(SettingError) as caught:
+        SimulationArguments(record_file=str(path)).programs()
+    assert str(caught.value) == f'record_file = "{path}" is there already: name a new one'
 
 
 def test_setting_errors_are_raised_for_values_of_the_wrong_kind():

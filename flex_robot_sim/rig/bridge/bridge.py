@@ -73,8 +73,9 @@ class BridgeSettings(Settings):
     enable_effort: float = setting(
         0.25, 'share of its limit that the commanded effort of a joint may have when it is armed',
         above=0.0)
-    log_file: str = setting('', 'new file for all telemetry, 3 MB in a minute, which flexsim rig '
-                                'compare reads; empty: none')
+    log_file: str = setting('', 'new file for all telemetry, which flexsim rig compare reads: '
+                                '.mcap is a recording, all else CSV, 3 MB in a minute; empty: '
+                                'none')
 
 
 class RigState(NamedTuple):

@@ -3,7 +3,8 @@ The log of an experiment: telemetry as it came, raw counts and all, as CSV under
 
 The first line is a comment with what is needed to read the rest years later: robot description,
 which of its terms live, gravity and calibration. Each row is one TELEMETRY after two times; units
-are those of docs/rig_protocol.md. 500 rows in a second are 3 MB in a minute.
+are those of docs/rig_protocol.md. 500 rows in a second are 3 MB in a minute. A file that ends with
+.mcap is a recording with the same content.
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ from flex_robot_sim.description import read_description, read_text
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.files import read_bytes
 from flex_robot_sim.rig.bridge.batches import Batches
+from flex_robot_sim.rig.bridge.experiment_recording import (
+    COLUMNS,
+    FIELDS,
+    MAGIC,
+    ExperimentRecording,
+    is_number,
+    read_recording,
+)
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.calibration.file import calibration_of_tree
 from flex_robot_sim.rig.host.session import Reading
@@ -34,8 +43,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 FORMAT = 1
-FIELDS = Telemetry._fields
-COLUMNS = ('stamp', 'arrived', *FIELDS)     # both [s], on a clock that never jumps
 FLUSH_PERIOD = 0.25                         # [s]
 
 
@@ -52,6 +59,12 @@ class ExperimentLog:
         self.path, self.rows = Path(path), 0
         about = {'format': FORMAT, 'robot': arm.description.text, 'coupling': arm.coupling,
                  'gravity': (-arm.arrays.rising[3:]).tolist(), 'calibration': asdict(calibration)}
+        self._recording = None
+        self.failure = ''               # why nothing is written any more
+        if self.path.suffix == '.mcap':
+            self._recording = ExperimentRecording(self.path, about)
+            self._batches = Batches('experiment log', FLUSH_PERIOD, self._record)
+            return
         try:
             # open until `close`
             self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
@@ -60,7 +73,6 @@ class ExperimentLog:
         except OSError as error:
             raise UsageError(f'log file {path}: {error.strerror}. Name a new file in a folder '
                              'that exists.') from error
-        self.failure = ''               # why nothing is written any more
         self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
 
     def put(self, reading: Reading) -> None:
@@ -71,7 +83,12 @@ class ExperimentLog:
         """Write what is left; may be called twice."""
         self._batches.close()
         try:
+            if self._recording is not None:
+                self._recording.close()
+                return
             self._file.close()
+        except UsageError as error:
+            self.failure = self.failure or f'log file {error}'
         except OSError as error:        # what a full disk has left in the buffer
             self._failed(error)
 
@@ -86,6 +103,15 @@ class ExperimentLog:
             self.rows += len(readings)
         except OSError as error:
             self._failed(error)
+
+    def _record(self, readings):
+        if self.failure:
+            return
+        self._recording.write(readings)
+        if self._recording.failure:
+            self.failure = f'log file {self._recording.failure}'
+        else:
+            self.rows += len(readings)
 
     def _failed(self, error):
         self.failure = self.failure or f'log file {self.path}: {error.strerror}'
@@ -107,18 +133,23 @@ def read_experiment(path: str | Path, robot: str = '',
     :param robot: to be compared with instead of the one in the log; likewise calibration.
     """
     try:
-        text = read_bytes(path).decode()
+        content = read_bytes(path)
+        text = '' if content.startswith(MAGIC) else content.decode()
     except (OSError, ValueError) as error:
         reason = getattr(error, 'strerror', None) or 'it is no text'
         raise UsageError(f'{path}: cannot be read: {reason}.') from error
-    # not by str.splitlines, which knows a dozen ends of a line
-    first, header, *lines = [*text.split('\n'), '']
-    about = _about(path, first)
-    if tuple(header.strip().split(',')) != COLUMNS:
-        raise UsageError(f'{path}:2: the columns must be {",".join(COLUMNS)}.')
-    # a log whose writer was killed may end within a line
-    del lines[-2:]
-    readings = [_reading(path, number, line) for number, line in enumerate(lines, 3)]
+    if content.startswith(MAGIC):
+        about, rows = read_recording(path)
+        about, begin = _checked_about(path, about), 1
+    else:
+        # not by str.splitlines, which knows a dozen ends of a line
+        first, header, *lines = [*text.split('\n'), '']
+        about = _about(path, first)
+        if tuple(header.strip().split(',')) != COLUMNS:
+            raise UsageError(f'{path}:2: the columns must be {",".join(COLUMNS)}.')
+        # a log whose writer was killed may end within a line
+        rows, begin = [line.split(',') for line in lines[:-2]], 3
+    readings = [_reading(path, number, row) for number, row in enumerate(rows, begin)]
     if len(readings) < 2:
         raise UsageError(f'{path}: there is no experiment in it: {len(readings)} rows.')
     if not robot and not about.get('robot'):
@@ -140,20 +171,24 @@ def _about(path, line):
         about = json.loads(line[1:]) if line.startswith('#') else None
     except (ValueError, RecursionError):
         about = None
+    return _checked_about(f'{path}:1', about)
+
+
+def _checked_about(place, about):
     if not isinstance(about, dict) or about.get('format') != FORMAT:
-        raise UsageError(f'{path}:1: this is no log of an experiment of this version.')
+        raise UsageError(f'{place}: this is no log of an experiment of this version.')
     return about
 
 
-def _reading(path, number, line):
+def _reading(path, number, row):
     try:
-        stamp, arrived, *words = line.split(',')
+        stamp, arrived, *words = row
         values = dict(zip(FIELDS, words))
         if len(words) != len(FIELDS):
             raise ValueError
         message = Telemetry(**{
             name: _KINDS[name](int(word)) if name in _KINDS else
-            float(word) if Telemetry.__annotations__[name].__origin__ is float else int(word)
+            float(word) if is_number(name) else int(word)
             for name, word in values.items()})
         encode(message, NO_SESSION, 0)          # what no board can send is no telemetry
         if not (math.isfinite(float(stamp)) and math.isfinite(float(arrived))):

@@ -1,0 +1,93 @@
+"""
+The log of an experiment as a recording: telemetry as messages, the rest as metadata.
+
+The file is one of docs/recording.md, so that whatever reads recordings reads it: the topic
+`telemetry` has the two times and the fields of a TELEMETRY, `robot_description` the robot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from flex_robot_sim.recording.cdr import MessageError, decode, encode
+from flex_robot_sim.recording.definitions import DefinitionError, message_type
+from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
+from flex_robot_sim.recording.messages import SECOND, TEXT, TEXTS, text
+from flex_robot_sim.rig.host.session import Reading
+from flex_robot_sim.rig.wire.protocol import Telemetry
+
+MAGIC = b'\x89MCAP'
+KIND, TOPIC, ABOUT = 'flex_robot_sim/msg/Telemetry', '/telemetry', 'experiment'
+FIELDS = Telemetry._fields
+COLUMNS = ('stamp', 'arrived', *FIELDS)     # both [s], on a clock that never jumps
+
+
+def is_number(name: str) -> bool:
+    """Whether a field of telemetry is a number with digits behind the point."""
+    return Telemetry.__annotations__[name].__origin__ is float
+
+
+DEFINITION = ''.join(f'{"int64" if name in FIELDS and not is_number(name) else "float64"} {name}\n'
+                     for name in COLUMNS)
+
+
+class ExperimentRecording:
+    """A recording of telemetry that is being written; what fails is said by `failure`."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
+        """Begin the file; UsageError if it cannot be written, or is there already."""
+        self._writer = RecordingWriter(path, {'coupling': about['coupling'], 'gravity': ' '.join(
+            f'{value:.9g}' for value in about['gravity'])}, is_new=True)
+        self._writer.note(ABOUT, {'about': json.dumps(about)})
+        self._kind = message_type(KIND, DEFINITION)
+        self._topic = self._writer.topic(TOPIC, KIND, DEFINITION)
+        self._robot = text(about['robot'])
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is written any more, or ''."""
+        return self._writer.failure
+
+    def write(self, readings: Iterable[Reading]) -> None:
+        """Add readings, and let them reach the file."""
+        for reading in readings:
+            stamp, arrived, message = reading.stamp, reading.arrived, reading.message
+            if self._robot:
+                robot = self._writer.topic('/robot_description', TEXT, TEXTS[TEXT], True)
+                self._writer.write(robot, round(arrived * SECOND), self._robot)
+                self._robot = b''
+            values = {name: value if is_number(name) else int(value)
+                      for name, value in zip(FIELDS, message)}
+            self._writer.write(self._topic, round(arrived * SECOND), encode(
+                self._kind, {'stamp': stamp, 'arrived': arrived, **values}))
+        self._writer.flush()
+
+    def close(self) -> None:
+        """End the file; may be called twice. UsageError if it could not be written."""
+        self._writer.close()
+
+
+def read_recording(path: str | Path) -> tuple[Any, list[list[str]]]:
+    """
+    Return what an experiment says about itself, and its rows as the words of a log.
+
+    What is not there is None, and an empty list; UsageError where this is no recording.
+    """
+    reader, kinds, rows = RecordingReader(path), {}, []
+    for topic, _, data in reader:
+        if topic.name != TOPIC:
+            continue
+        try:
+            if topic not in kinds:
+                kinds[topic] = message_type(topic.kind, topic.text)
+            values = decode(kinds[topic], data)
+        except (DefinitionError, MessageError):
+            continue
+        rows.append([repr(values.get(name)) for name in COLUMNS])
+    try:
+        return json.loads(reader.facts.get(ABOUT, {}).get('about', 'null')), rows
+    except (ValueError, RecursionError):
+        return None, rows
