@@ -28,7 +28,7 @@ LONGEST = (
     'description/test_description_mutants.py',
     'cli/test_cli_simulate.py', 'control/test_servo.py', 'control/test_lqg.py',
     'cli/test_wild_numbers.py', 'rig/test_firmware.py', 'core/test_hard_steps.py',
-    'viewer/test_view_in_browser.py',
+    'viewer/test_view_in_browser.py', 'identification/test_identify.py',
 )
 SPLIT = ()
 
