@@ -19,6 +19,7 @@ BLOCKS = 24             # of time, whose scores are taken as independent
 SURE = 0.95             # of the interval
 TOLD = 0.25             # deviation of a number that is told, over the number, at most
 TRADES = 0.95           # correlation from which two numbers trade against each other
+STILL = 1e-3            # of the variance of a log, below which nothing much moves
 WEAKEST = 1e-8          # least singular value over the largest, that is not rounding
 
 
@@ -85,10 +86,18 @@ def block_edges(lengths: Rows[int], wanted: int) -> list[tuple[int, int]]:
     return edges
 
 
-def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the share (c,) of the variance of channels (k, c) that is explained."""
+def explained(measured: np.ndarray, predicted: np.ndarray,
+              whole: np.ndarray | None = None) -> np.ndarray:
+    """
+    Return the share (c,) of the variance of channels (k, c) that is explained.
+
+    :param whole: variance of the channels in all of a log (c,): where little is left of a motion,
+        STILL of it counts instead.
+    """
     off = measured - predicted
     total = measured.var(axis=0)
+    if whole is not None:
+        total = np.maximum(total, STILL * whole)
     return 1 - off.var(axis=0) / np.where(total > 0, total, np.inf)
 
 

@@ -124,10 +124,11 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     shares = answers.explained(refit_problem.measured, read)
     tables, held, times, efforts = _held_out(setup, refit_problem, refitted, whole, validation)
     measured_there = np.concatenate(held)
+    everywhere = np.concatenate([row.measured for row in validation or whole]).var(axis=0)
     return Identification(
         numbers, dict(zip(data.channels, shares.tolist())),
         dict(zip(data.channels, answers.explained(
-            measured_there, np.concatenate(tables)).tolist())),
+            measured_there, np.concatenate(tables), everywhere).tolist())),
         efforts, rings, notes,
         refit_spread.correlations[:free_count, :free_count], held, tables, times, data.channels,
         refitted, setup)
@@ -197,7 +198,8 @@ def _held_out(setup, problem, fit, whole, validation):
     shares = {}
     if not setup.leads:
         pull, effort = np.concatenate(pulls), np.concatenate(efforts)
-        total = effort.var(axis=0)
+        total = np.maximum(effort.var(axis=0), answers.STILL * np.concatenate(
+            [row.efforts for row in validation or whole]).var(axis=0))
         shares = {name: float(1 - (pull[:, j]**2).mean() / total[j])
                   for j, name in enumerate(arm.joint_names) if total[j] > 0.0}
     return tables, held, times, shares

@@ -70,3 +70,5 @@ def test_explained_variance_is_one_minus_that_of_what_is_left():
     x = np.random.default_rng(1).normal(size=(1000, 1))
     assert explained(x, 0.5 * x)[0] == pytest.approx(0.75)
     assert explained(x, x + 3.0)[0] == pytest.approx(1.0)      # a zero is no variance
+    # where a log of variance 1e6 has come to rest, a thousandth of that is what counts
+    assert explained(x, 0.5 * x, np.array([1e6]))[0] == pytest.approx(1 - 0.25 * x.var() / 1e3)
