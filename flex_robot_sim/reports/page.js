@@ -214,15 +214,15 @@ class Stage {
         const colour = css(ramp[Math.min(Math.floor(load * ramp.length), ramp.length - 1)], 0.95);
         const width = Math.max(link.width * (ends[0][3] + ends[1][3]) / 2, 2);
         parts.push({away: (ends[0][2] + ends[1][2]) / 2, draw(pen) {
-          pen.lineCap = 'round';
           for (const [thick, paint] of [[width + 1.5, 'rgba(60,60,60,0.55)'], [width, colour]]) {
+            // round ends close the bends, and the edge would draw a ring around each of them
+            pen.lineCap = thick > width ? 'butt' : 'round';
             pen.strokeStyle = paint;
             pen.lineWidth = thick;
             pen.beginPath();
             pen.moveTo(ends[0][0], ends[0][1]);
             pen.lineTo(ends[1][0], ends[1][1]);
             pen.stroke();
-            pen.lineCap = 'round';
           }
         }});
       }

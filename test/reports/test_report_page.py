@@ -1,0 +1,27 @@
+"""The commands of docs/report.md run one after the other, as a reader would call them."""
+
+import re
+import shlex
+
+import pytest
+from project_files import ROOT
+
+pytest.importorskip('mcap')
+
+from flex_robot_sim.cli import main  # noqa: E402
+
+PAGE = (ROOT / 'docs' / 'report.md').read_text('utf-8')
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_leave_what_they_say(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in re.findall(r'^```sh\n(.*?)^```', PAGE, re.DOTALL | re.MULTILINE)
+             for line in block.splitlines()]
+    assert len(lines) == 5
+    for line in lines:
+        assert main(shlex.split(line, comments=True)[1:]) == 0, line
+        said = line.partition('#')[2].strip()
+        assert not said or (tmp_path / said).exists(), line
+    assert (tmp_path / 'page.html').exists() and list((tmp_path / 'figures').glob('*.svg'))
+    capsys.readouterr()
