@@ -139,9 +139,9 @@ def synthetic_errors(quick):
     return out
 
 
-def coverage(quick):
+def coverage(quick, seeds=100):
     """Share of intervals that hold the truth: the arm as described, noisy gauges."""
-    seeds, held = 2 if quick else 100, []
+    seeds, held = 2 if quick else seeds, []
     description = frs.read_description('single_link')
     arm = build_arm(description)
     clean = record('single_link', 4.0, 0, False, arm)
@@ -154,8 +154,9 @@ def coverage(quick):
             slow = np.convolve(random.normal(0, CURVATURE_NOISE, column.time.size + 39),
                                np.ones(40) / np.sqrt(40), 'valid')
             columns[name] = Column(column.time, column.values + white + slow)
-        setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0)
-        found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping'])
+        setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0,
+                      time_step=1e-3)
+        found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
         held += [one.interval[0] <= one.before <= one.interval[1] for one in found.numbers
                  if one.is_told]
     return {'seeds': seeds, 'intervals': len(held), 'held': round(float(np.mean(held)), 4)}

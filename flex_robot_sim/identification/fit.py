@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.prediction import (
     Servo,
     Setup,
@@ -207,6 +207,10 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
 
         margin = 1e-9
         z = np.clip(z, low + margin, high - margin)
+        if not np.isfinite(residual(z)).all():
+            raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
+                             'this log: its state is lost on the way. Check its masses and '
+                             'stiffnesses, units of the log, and --time-step.')
         found = least_squares(residual, z, jacobian, (low, high), loss='soft_l1', f_scale=ROBUST,
                               x_scale=1.0, ftol=TOLERANCE, xtol=TOLERANCE, gtol=1e-10,
                               max_nfev=most)

@@ -129,6 +129,6 @@ def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> np.ndarray:
             break
         try:
             z = solve(short, z, rounds=1, most=TRIES).z
-        except (ValueError, np.linalg.LinAlgError):     # nothing can be told of so little
+        except np.linalg.LinAlgError:       # nothing can be told of so little
             continue
     return z

@@ -10,7 +10,6 @@ import numpy as np
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import (
     chosen,
-    near,
     parameters_of,
 )
 from flex_robot_sim.exceptions import UsageError
@@ -161,5 +160,4 @@ def refuse_twice(unknowns: Iterable[Unknown]) -> None:
         name, _, word = path.rpartition('.')
         if word == 'stiffness' and {f'{name}.EIy', f'{name}.EIz', f'{name}.EA'} & paths:
             both = sorted({f'{name}.EIy', f'{name}.EIz', f'{name}.EA'} & paths)[0]
-            raise UsageError(f'"{path}" and "{both}" say the same. Free one of them. '
-                             f'{near(path, [])}'.replace(' Known: .', ''))
+            raise UsageError(f'"{path}" and "{both}" say the same. Free one of them.')

@@ -1,0 +1,35 @@
+"""`docs/identification.md`: its commands are commands, and its tables name all that there is."""
+
+import re
+
+import pytest
+from project_files import ROOT
+
+from flex_robot_sim.cli import _parser
+from flex_robot_sim.description.parameters import JOINT_WORDS, LINK_WORDS
+from flex_robot_sim.identification.answers import HINTS
+from flex_robot_sim.identification.unknowns import GROUPS
+
+PAGE = (ROOT / 'docs/identification.md').read_text('utf-8')
+COMMANDS = re.findall(r'^\s*flexsim (.+)$', PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_commands_of_the_page_are_understood(command):
+    words = command.split()
+    assert _parser(words[0]).parse_args(words).command == words[0]
+
+
+def test_the_page_names_all_paths_and_groups():
+    for kind, words in (('LINK', LINK_WORDS), ('JOINT', JOINT_WORDS)):
+        rows = ' '.join(re.findall(rf'^\| (`{kind}\..*?) \|', PAGE, re.MULTILINE))
+        assert set(re.findall(r'\.(\w+)`', rows)) == {*words}
+    groups = PAGE[PAGE.index('| group |'):PAGE.index('Without `--free`')]
+    assert set(re.findall(r'`(\w+)`', groups)) == {*GROUPS}
+
+
+def test_every_number_of_the_code_that_is_written_down_is_in_the_page():
+    sources = (ROOT / 'flex_robot_sim/identification').glob('*.py')
+    named = set(re.findall(r'\(I\d+\)', ' '.join(path.read_text('utf-8') for path in sources)))
+    assert named and all(one in PAGE for one in named)
+    assert {'stiffness', 'damping', 'friction', 'mass', 'delay'} <= {*HINTS}
