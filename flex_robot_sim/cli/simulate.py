@@ -4,6 +4,7 @@ import csv
 import sys
 import time
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def run(arguments: Namespace) -> int:
         driver = moves[0]
     else:
         driver = _Driven(simulation, lambda t: carried + effort(t), constant)
-    recording = _recording(arguments.output, arm)
+    recording = _begun(arguments.output, arm)
     try:
         rows, wall, largest = _simulate(simulation, arguments, driver, recording)
     except SimulationError:
@@ -134,9 +135,11 @@ def run(arguments: Namespace) -> int:
     return NOT_THERE if missed else 0
 
 
-def _recording(path, arm):
-    """Return the SimulationRecording that --output asks for, or None."""
+def _begun(path, arm):
+    """Return the SimulationRecording that --output asks for, or None; no run is in vain."""
     if not path or not path.endswith('.mcap'):
+        if path and not Path(path).parent.is_dir():
+            raise UsageError(f'{path} cannot be written: No such file or directory.')
         return None
     from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
 

@@ -243,8 +243,8 @@ def test_a_servo_that_friction_holds_back_is_told_what_is_stiff_enough(tmp_path,
     soft = ROD * (2 * pi)**2        # a closed joint of 1 Hz
     assert main(['simulate', sticky, '--to', '1']) == 1
     assert capsys.readouterr().err == (
-        f'flexsim simulate: "hinge" is 1 rad from --to at the end. Its servo of {soft:.2g} is too '
-        'soft for its friction of 50: give it a --stiffness of 1e+03\n')
+        f'flexsim simulate: "hinge" is 1 rad from --to at the end. Its servo of {soft:.2g} N m/rad'
+        ' is too soft for its friction of 50 N m: give it a --stiffness of 1e+03\n')
     assert main(['simulate', sticky, '--to', '1', '--stiffness', '1e3', '--damping', '40']) == 0
 
 
