@@ -105,6 +105,7 @@ def test_no_number_of_the_bench_the_demo_or_the_papers_ends_in_a_traceback(
     monkeypatch.setattr(reproduce, 'reproduce', lambda *_: {})
     monkeypatch.setattr(cli_reproduce, 'as_text', lambda found: ())
     monkeypatch.setattr(rig_emulate, '_attend', lambda emulator, seconds: None)
+    import flex_robot_sim.rig.conformance.back_ends  # noqa: F401 now, or it keeps what stands in
     monkeypatch.setattr(rig_of, 'rig_of', lambda *_: rig)
     monkeypatch.setattr('signal.signal', lambda *_: None)       # those of the tests stay
     rng = random.Random(SEED)

@@ -122,6 +122,7 @@ def test_a_sender_that_does_not_repeat_is_heard_and_what_it_loses_is_counted(rec
         sender.publish(states(number))
         time.sleep(0.01)
     wait_for_size(path)
+    observer.node.destroy_publisher(sender)     # others of this process listen to this topic, too
     assert process.stop(signal.SIGTERM)[0] == 0
     kept = rows(path)['/joint_states']
     lost = next(int(line.split(':')[1]) for line in process.lines if '"lost"' in line)
