@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.batch.checks import checked_arms, checked_rows, whole
 from flex_robot_sim.batch.rows import (
     State,
     advance_rows,
@@ -26,7 +27,6 @@ from flex_robot_sim.batch.rows import (
 )
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
-from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.validity import ENOUGH, MANY, lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
@@ -72,12 +72,12 @@ class Batch:
         :param threads: that step them; default: as many as there are processors.
         """
         self.settings = settings or SimulationSettings()
-        self.arms = _checked_arms(arms, count)
+        self.arms = checked_arms(arms, count)
         self.arm, size = self.arms[0], len(self.arms)
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
             raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
                                'recursion; take Simulation for others')
-        self._threads = _whole('threads', threads or len(os.sched_getaffinity(0)))
+        self._threads = whole('threads', threads or len(os.sched_getaffinity(0)))
         self._pool = ThreadPoolExecutor(self._threads)
         self.time = 0.0
         self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]
@@ -182,9 +182,9 @@ class Batch:
             if total is not None:
                 if values is not None:
                     raise SettingError(f'{name} and {all_name} say the same: give one of them')
-                out[:] = _checked(all_name, total, (len(rows), self.arm.size))
+                out[:] = checked_rows(all_name, total, (len(rows), self.arm.size))
             elif values is not None:
-                joints = _checked(name, values, (len(rows), len(self.arm.joint_names)))
+                joints = checked_rows(name, values, (len(rows), len(self.arm.joint_names)))
                 out[:, :joints.shape[1]] = joints
                 out[:, self._driven] = joints
         state = self._state
@@ -221,7 +221,7 @@ class Batch:
         """
         rows = self._rows(members)
         shape = len(rows), len(self.arm.joint_names)
-        given = [_checked(name, values, shape) for name, values in (
+        given = [checked_rows(name, values, shape) for name, values in (
             ('target', target), ('rate', rate), ('stiffness', stiffness), ('damping', damping))]
         if min(gain.min(initial=0.0) for gain in given[2:]) < 0:
             raise SettingError('stiffness and damping of a servo must be >= 0')
@@ -237,7 +237,7 @@ class Batch:
             see `Simulation.push`.
         """
         rows = self._rows(members)
-        vectors = [_checked(name, values, (len(rows), 3)) for name, values in (
+        vectors = [checked_rows(name, values, (len(rows), 3)) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
         pushes = list(self._pushes.get(link, [Push(link)] * len(self)))
         for k, pull, turn, place in zip(rows, *vectors):
@@ -259,9 +259,9 @@ class Batch:
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
         if self.arm.frames[link].body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
-        masses = _checked('mass', mass, (len(rows),))
-        centres = _checked('centre', centre, (len(rows), 3))
-        inertias = _checked('inertia', 0.0 if inertia is None else inertia, (len(rows), 3, 3))
+        masses = checked_rows('mass', mass, (len(rows),))
+        centres = checked_rows('centre', centre, (len(rows), 3))
+        inertias = checked_rows('inertia', 0.0 if inertia is None else inertia, (len(rows), 3, 3))
         frames = [self.arms[k].frames[link] for k in rows]
         added = [payload_inertia(link, *one) for one in zip(frames, masses, centres, inertias)]
         before = self._energies()[rows].sum(axis=1)
@@ -302,7 +302,7 @@ class Batch:
 
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; a member that is lost keeps its last good state."""
-        left, size = _whole('steps', steps), len(self)
+        left, size = whole('steps', steps), len(self)
         if not np.isfinite(self._state.effort).all():
             k, j = np.argwhere(~np.isfinite(self._state.effort))[0]
             raise SettingError(f'effort of "{self.arm.joint_names[j]}" of member {k} must be '
@@ -384,49 +384,3 @@ class Batch:
                                         if not isinstance(members, slice) else members]
         except (IndexError, TypeError, ValueError) as error:
             raise SettingError(f'members = {members!r} are no rows of {len(self)}') from error
-
-
-def _checked_arms(arms, count):
-    """Return a list of ArmModels that differ in numbers only."""
-    if isinstance(arms, ArmModel):
-        arms = [arms] * _whole('count', count)
-    elif count not in (None, len(arms)):
-        raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
-    if not len(arms):
-        raise SettingError('a batch needs an arm at least')
-    first = arms[0]
-    if first.size == 0:
-        raise SettingError('the arm has no coordinates: it has nothing to simulate')
-    refused = set()
-    for k, arm in enumerate(arms):
-        if arm is first and k:
-            continue
-        if id(arm) not in refused:
-            refuse_massless(arm)
-            refused.add(id(arm))
-        if (arm.coordinate_names != first.coordinate_names
-                or list(arm.frames) != list(first.frames)
-                or (arm.arrays.motor != first.arrays.motor).any()
-                or any(a.shape != b.shape for a, b in zip(arm.arrays, first.arrays))):
-            raise SettingError(f'member {k} is not like member 0: their links, joints and elastic '
-                               'coordinates must be the same, and only numbers may differ')
-    return list(arms)
-
-
-def _whole(name, value):
-    if not isinstance(value, (int, np.integer)) or value < 1:
-        raise SettingError(f'{name} = {value!r} must be a whole number > 0')
-    return int(value)
-
-
-def _checked(name, values, shape):
-    """Array of finite numbers that fits a shape."""
-    try:
-        array = np.broadcast_to(np.asarray(values, float), shape)
-    except (TypeError, ValueError) as error:
-        raise SettingError(f'{name} must be one number, {" x ".join(map(str, shape[1:]))} of them '
-                           f'for all, or {" x ".join(map(str, shape))}') from error
-    if not np.isfinite(array).all():
-        k = np.argwhere(~np.isfinite(array))[0]
-        raise SettingError(f'{name} of member {k[0]} must be finite')
-    return array

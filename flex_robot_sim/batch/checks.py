@@ -1,0 +1,59 @@
+"""What a batch can be made of, and what it can be given: or one line that says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.core.mass import refuse_massless
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import SettingError
+
+
+def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list[ArmModel]:
+    """Return a list of ArmModels that differ in numbers only."""
+    if isinstance(arms, ArmModel):
+        arms = [arms] * whole('count', count)
+    elif count not in (None, len(arms)):
+        raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
+    if not len(arms):
+        raise SettingError('a batch needs an arm at least')
+    first = arms[0]
+    if first.size == 0:
+        raise SettingError('the arm has no coordinates: it has nothing to simulate')
+    refused = set()
+    for k, arm in enumerate(arms):
+        if arm is first and k:
+            continue
+        if id(arm) not in refused:
+            refuse_massless(arm)
+            refused.add(id(arm))
+        if (arm.coordinate_names != first.coordinate_names
+                or list(arm.frames) != list(first.frames)
+                or (arm.arrays.motor != first.arrays.motor).any()
+                or any(a.shape != b.shape for a, b in zip(arm.arrays, first.arrays))):
+            raise SettingError(f'member {k} is not like member 0: their links, joints and elastic '
+                               'coordinates must be the same, and only numbers may differ')
+    return list(arms)
+
+
+def whole(name: str, value: object) -> int:
+    """Return a whole number above 0."""
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise SettingError(f'{name} = {value!r} must be a whole number > 0')
+    return int(value)
+
+
+def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Array of finite numbers that fits a shape, one row for each member."""
+    try:
+        array = np.broadcast_to(np.asarray(values, float), shape)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f'{name} must be one number, {" x ".join(map(str, shape[1:]))} of them '
+                           f'for all, or {" x ".join(map(str, shape))}') from error
+    if not np.isfinite(array).all():
+        k = np.argwhere(~np.isfinite(array))[0]
+        raise SettingError(f'{name} of member {k[0]} must be finite')
+    return array
