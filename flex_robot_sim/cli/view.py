@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_robot, numbers, read_arm
+from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.viewer.missing import refuse_without_view
@@ -23,9 +23,7 @@ def add_to(commands: Any, about: str) -> None:
                         help='of the page (default: the first that is free from 8180 on)')
     parser.add_argument('--no-browser', action='store_true',
                         help='print the address only, where a browser would open')
-    parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
-    parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
-                        help='[m/s2] (default: 0,0,-9.81)')
+    add_model(parser)
     parser.set_defaults(run=run)
 
 
