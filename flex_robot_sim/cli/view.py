@@ -16,8 +16,7 @@ def add_to(commands: Any, about: str) -> None:
     parser = commands.add_parser(
         'view', help=about,
         description='Show an arm in a web browser: sliders for its joints and natural modes, drop '
-                    'and swing. The page is for this machine only. Ctrl-C ends it.',
-        epilog='For instance: flexsim view two_link')
+                    'and swing. The page is for this machine only. Ctrl-C ends it.')
     add_robot(parser)
     parser.add_argument('--port', type=int, metavar='N',
                         help='of the page (default: the first that is free from 8180 on)')
