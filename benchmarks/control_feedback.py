@@ -56,7 +56,8 @@ def damping_added(quick):
                 'after': round(float(design.ratio), 3),
                 'left after two periods': round(_left_of_a_push(
                     arm, np.array(pose), servo, design, 2 * 2 * np.pi / abs(first)), 4),
-                'others lose': design.complaint or 'nothing'}
+                'another loses': float(f'{design.lost:.2g}'),
+                'complaint': design.complaint or 'none'}
     return out
 
 

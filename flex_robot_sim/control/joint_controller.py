@@ -16,7 +16,7 @@ from flex_robot_sim.control.hand_over import LEAP, has_leapt
 from flex_robot_sim.control.holding import Holding
 from flex_robot_sim.control.integral import Integral
 from flex_robot_sim.control.laden_arm import LadenArm
-from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.reference import NO_PROFILE, Reference
@@ -63,7 +63,7 @@ class JointController:
         self._laden = LadenArm(arm, sampling)
         self._told_straight = False
         self._reference = Reference(arm)
-        self._points = SetPoints(self._reference)
+        self._points = SetPoints(self._reference, rate_limits(arm))
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
         self._place, self._speed, self._change = np.zeros((3, n))   # of the newest state

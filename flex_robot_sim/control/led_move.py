@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral
-from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.modal_damping import KINDS, design_damping
@@ -53,7 +53,7 @@ class LedMove:
         self._law, self._sensors = law, flex_sensors(arm).matrix
         self.reference = reference = Reference(arm)
         reference.hold(simulation.position)
-        self._points, self._begin = SetPoints(reference), simulation.time
+        self._points, self._begin = SetPoints(reference, rate_limits(arm)), simulation.time
         self._points.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
         if duration > 0.0:

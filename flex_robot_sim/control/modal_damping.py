@@ -49,6 +49,7 @@ SLOWEST = {'strain': 2.0, 'ppf': 0.5}   # filter, over the rate of the mode
 LOSS, STRICT = 5.0, 10.0    # weight of what other modes lose, and over it in the last search
 TRIES = 400                 # evaluations from every start
 REACHED = 0.95              # of what is wanted
+TOLERATED = 5e-3            # of its damping that another mode may lose: nobody knows it better
 STEP = 0.15                 # by which the search begins
 PERIODS, LEFT = 2.0, 0.013  # of a mode, and what may be left of a push after them
 
@@ -86,6 +87,7 @@ class DampingDesign:
     before: np.ndarray          # (r,)       rates of the loop without it                 [1/s]
     after: np.ndarray           # (q,)       likewise with it
     ratio: float                # least damping ratio of what its modes became
+    lost: float                 # of the damping of another mode, at most, over what it had
     complaint: str = ''         # what was not reached
     late: int = 0               # periods by which flex sensors are older than encoders
     numbers: tuple = ()         # of each channel, in units of its mode
@@ -115,9 +117,9 @@ def design_damping(arm: ArmModel, position: ArrayLike, stiffness: ArrayLike, dam
     stiffness, damping = checked('stiffness', stiffness, names), checked('damping', damping, names)
     model = pose_model(arm, position, feedback)
     search = _Search(model, stiffness, damping, loop, kind, wanted, modes, late)
-    channels, after, ratio, complaint, numbers = search.found(like.numbers if like else ())
+    channels, after, ratio, lost, complaint, numbers = search.found(like.numbers if like else ())
     return DampingDesign(kind, loop, stiffness, damping, channels, model.gauges_rest,
-                         search.before, after, ratio, complaint, late, tuple(numbers))
+                         search.before, after, ratio, lost, complaint, late, tuple(numbers))
 
 
 def refuse_without_sensors(arm: ArmModel, what: str) -> None:
@@ -242,7 +244,7 @@ class _Search:
         return np.setdiff1d(np.arange(min(k + SEEN, len(self.looks))), self.picked)
 
     def found(self, like=()):
-        """Channels, rates with them, least ratio, what is wrong with them, and their numbers."""
+        """Channels, rates with them, least ratio, loss, what is wrong, and their numbers."""
         numbers, wanted = [], []
         for i, k in enumerate(self.picked):
             wanted.append(k)
@@ -257,20 +259,20 @@ class _Search:
                     break
             numbers = best[1]
         channels = self.channels(numbers, wanted)
-        if self.judged(self.rates(channels), wanted)[2] > 0.0:      # all at once, and stricter
+        if self.judged(self.rates(channels), wanted)[2].any():      # all at once, and stricter
             numbers = self.searched(numbers, wanted, 0, STRICT * LOSS)[1]
             channels = self.channels(numbers, wanted)
         after = self.rates(channels)
-        ratio, _, loss = self.judged(after, wanted)
-        complaint = ''
+        ratio, _, losses = self.judged(after, wanted)
+        lost, complaint = losses.max(initial=0.0), ''
         if ratio < REACHED * self.wanted:
             complaint = (f'the modes come to {max(ratio, 0.0):.2g} of critical damping, not to '
                          f'{self.wanted:.2g}: take a stiffer servo, a shorter delay, or sensors '
                          'nearer to the root')
-        elif loss > 0.0:
-            complaint = (f'other modes lose {loss:.2g} of the damping that they have: want less, '
+        elif lost > TOLERATED:
+            complaint = (f'another mode loses {lost:.2g} of the damping that it has: want less, '
                          'or take a shorter delay')
-        return tuple(channels), after, ratio, complaint, numbers
+        return tuple(channels), after, ratio, float(lost), complaint, numbers
 
     def channels(self, numbers, picked):
         return [self.channel(k, own) for k, own in zip(picked, numbers)]
@@ -290,31 +292,31 @@ class _Search:
     def cost(self, channels, picked, weight):
         step = self.step(channels)
         after = rates_of(step, self.loop.period)
-        ratio, decay, loss = self.judged(after, picked)
+        ratio, decay, losses = self.judged(after, picked)
         allowed = max(LEFT, 1.2 * np.exp(-2 * np.pi * PERIODS * self.wanted))
         slow = sum(max(0.0, self.left(step, k) - allowed) for k in picked)
         small = sum(abs(g) / c.rate**2 + abs(h) / c.rate for c in channels for g, h in [c.gains])
         return (max(0.0, self.wanted - ratio) / self.wanted + max(0.0, self.wanted - decay)
-                + weight * loss + 5 * slow + 1e-3 * small)
+                + weight * losses.sum() + 5 * slow + 1e-3 * small)
 
     def judged(self, after, picked):
-        """Least ratio and decay of what became of the modes, and what others lose of theirs."""
+        """Least ratio and decay of what became of the modes, and what each other loses."""
         first = self.mode_rates[picked[0]]
         before = self.before[_ratios(self.before) < OSCILLATING]
         own = {int(np.abs(np.abs(before) - self.mode_rates[k]).argmin()) for k in picked}
         others = np.array([s for i, s in enumerate(before) if i not in own])
         # the slow means of the channels are no modes
         after = after[(np.abs(after) > 0.1 * first) | (after.real > 0)]
-        loss, left = 0.0, np.ones(after.size, bool)
+        losses, left = np.zeros(0), np.ones(after.size, bool)
         if others.size:
             far = np.abs(after[None] - others[:, None]) / np.abs(others[:, None])
             rows, columns = linear_sum_assignment(far)
             left[columns] = False
             need = np.minimum(_ratios(others[rows]), ENOUGH)
-            loss = np.maximum(1.0 - _ratios(after[columns]) / need, 0.0).sum()
+            losses = np.maximum(1.0 - _ratios(after[columns]) / need, 0.0)
         kept = after[left]
         decay = (-kept.real / first).min(initial=1.0)
-        return _ratios(kept).min(initial=1.0), decay, loss
+        return _ratios(kept).min(initial=1.0), decay, losses
 
 
 def _ratios(rates):

@@ -53,7 +53,7 @@ class SetPointStream:
         self.has_begun = False
         self.ignored = self.limited = 0             # set points that came late or twice; too far
         self._target = _Target(n, self.rates)
-        self._points = SetPoints(self._target)
+        self._points = SetPoints(self._target, self.rates)
         self._stamp: float | None = None
         self._heard: float | None = None
         self._ticks = 0

@@ -8,7 +8,7 @@ velocity of the set points without the spike of a target that leaps.
 
 A shaper that is changed while the arm moves is faded into the next one, as soon as that one has
 seen enough of the motion. The set points stay a mean of places where the reference was, so they
-leave neither its range nor jump (S11).
+leave neither its range nor jump (S11). Nor are they faster than the joints may be (`kept_rates`).
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flex_robot_sim.control.kept_rates import KeptRates
 from flex_robot_sim.control.online_shaper import OnlineShaper
 
 FADES = 1.5                 # durations of the longer shaper in which one becomes the other
@@ -34,9 +35,15 @@ class Targets(Protocol):
 class SetPoints:
     """Positions and velocities of the joints for a servo, later than the reference."""
 
-    def __init__(self, reference: Targets) -> None:
-        """Do nothing to a Reference, until `use` says what."""
+    def __init__(self, reference: Targets, rates: np.ndarray | None = None) -> None:
+        """
+        Do nothing to a Reference, until `use` says what.
+
+        :param rates: that no joint exceeds, unless the reference does, (joints,) [rad/s, m/s].
+        """
         n = reference.position.size
+        self._rates = np.full(n, np.inf) if rates is None else rates
+        self._kept = KeptRates(self._rates, 1.0)                # of the period in use
         self.is_shaped = False          # whether they are another thing than the reference
         self.position, self.velocity = np.zeros((2, n))         # [rad, m; per s]
         self._reference, self._stages = reference, [_Stage(None, reference)]
@@ -75,6 +82,8 @@ class SetPoints:
         if shaper is not None and shaper.period != self._period:
             # older ones go on at the new pace: they end soon
             self._period, self._origin = shaper.period, None
+            self._kept = KeptRates(self._rates, shaper.period)
+            self._kept.stand(self._newest[0])
         is_moving = np.any(self.velocity) or np.any(self.position != self._seen)
         self._stages = [*self._stages, stage] if is_moving else [stage]
         self.is_shaped = True
@@ -93,7 +102,8 @@ class SetPoints:
 
         :param now: [s]; move: function that moves the reference on to a time [s].
         """
-        if len(self._stages) == 1 and self._stages[0].shaper is None:
+        if self._stages[-1].shaper is None and len(self._stages) == 1 and not (
+                self._kept.is_behind):
             self.is_shaped = False
             move(now)
             return
@@ -121,11 +131,14 @@ class SetPoints:
         self._newest[0], self._newest[1] = position, velocity
         self._before[:] = self._newest
         self.position[:], self.velocity[:] = self._newest
+        self._kept.stand(position)
         self._origin = None
 
     def _tick(self):
         """Take a sample of the reference, and see what all shapers make of it."""
         reference, period = self._reference, self._period
+        duration = max(stage.duration for stage in self._stages)
+        self._kept.heed(reference.position - self._seen, duration)
         self._seen[:] = reference.position
         self._rate += reference.velocity
         self._rate *= 0.5 * period
@@ -142,6 +155,7 @@ class SetPoints:
             apart = self._newest - (stage.position, stage.velocity)
             self._newest[0] = stage.position + left * apart[0]
             self._newest[1] = stage.velocity + left * apart[1] + slope / stage.fade * apart[0]
+        self._kept.keep(self._before[0], *self._newest, duration)
         while len(self._stages) > 1 and self._stages[1].age >= 1.0:
             del self._stages[0]
 

@@ -88,6 +88,44 @@ def test_velocities_are_the_slope_of_positions_that_follow_the_pose(two_link, ki
     np.testing.assert_allclose(velocity[1:], slope, atol=1e-3 * FASTEST)
 
 
+@pytest.mark.parametrize('kind', ['zv', 'zvd', 'ei2'])
+@pytest.mark.parametrize('goal', [0.7, -0.6])
+def test_delays_that_shrink_make_no_joint_faster_than_it_may_be(kind, goal):
+    duration = 0.6
+    fastest = 15 / 8 * abs(goal) / duration     # of the motion: just what the joint can
+    found = {}
+    for limit in (fastest, 100.0):
+        arm = rigid_arm(f'<limit lower="-2" upper="2" effort="90" velocity="{limit}"/>')
+        controller = started(arm)
+        controller.use_shaper(by_pose(kind, 1))
+        controller.follow(Trajectory(['hinge_0'], [duration], [[goal]], [[0.0]], [[0.0]]),
+                          controller.newest)
+        found[limit] = watched(controller, T * np.arange(1, 1500))
+        assert not controller.is_moving
+    (kept, speed), (free, free_speed) = found[fastest], found[100.0]
+    steps = np.abs(np.diff(kept[:, 0])) / T
+    assert steps.max() <= (1 + 1e-6) * fastest and np.abs(speed).max() <= (1 + 1e-6) * fastest
+    # exactly there in the end, no sooner than without the limit, and not much later
+    assert kept[-1, 0] == free[-1, 0] == goal
+    arrives = [np.argmax(rows[:, 0] == goal) for rows in (kept, free)]
+    assert arrives[1] <= arrives[0] <= arrives[1] + 1.0 / T
+    if np.abs(free_speed).max() > 1.001 * fastest:
+        assert np.abs(kept - free).max() > 1e-4
+        # no jump of the velocity where it is cut off, nor where it has caught up
+        assert np.abs(np.diff(steps)).max() < 2 * np.abs(np.diff(free_speed[:, 0])).max()
+    else:
+        np.testing.assert_array_equal(kept, free)
+
+
+def test_a_target_that_leaps_leaps_behind_a_shaper_though_joints_have_limits():
+    arm = rigid_arm('<limit lower="-2" upper="2" effort="90" velocity="0.5"/>')
+    controller = started(arm)
+    controller.use_shaper(fixed(of_kind('zv', 2.0), 1))
+    controller.set_target([0.5])
+    position, _ = watched(controller, T * np.arange(1, 400))
+    assert set(np.round(position[:, 0], 12)) == {0.25, 0.5}
+
+
 @pytest.mark.parametrize('seed', range(6))
 def test_shapers_that_change_in_motion_make_no_jump(two_link, seed):
     rng = np.random.default_rng(seed)

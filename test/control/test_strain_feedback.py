@@ -110,6 +110,23 @@ def test_first_mode_gains_damping_and_no_other_loses_any(designs, kind):
     assert (after[1][1 + extra:] >= before[1][1:]).all()
 
 
+@pytest.mark.parametrize('kind', KINDS)
+def test_design_says_what_another_mode_of_two_links_loses(kind):
+    arm, pose = frs.load('two_link'), [0.0, 0.5, -0.5]
+    servo = np.array([20.0, 20.0, 20.0]), np.array([0.3, 0.3, 0.3])
+    design = design_damping(arm, pose, *servo, kind, LOOP)
+    rates = closed_rates(pose_model(arm, pose), LOOP, *servo, design.channels)
+    before, after = oscillating(design.before), oscillating(rates, 1e9)
+    # every mode above those that are damped, with what is nearest to it afterwards
+    others = [k for k, rate in enumerate(before[0]) if rate > 2 * before[0][0]]
+    assert len(others) > 3
+    losses = [1 - after[1][np.abs(after[0] / before[0][k] - 1).argmin()] / before[1][k]
+              for k in others if before[1][k] < 0.5]
+    assert max(losses) <= max(design.lost, 1e-9) * (1 + 1e-6) + 1e-9
+    assert design.lost < 5e-3 or 'another mode loses' in design.complaint or (
+        'of critical' in design.complaint)
+
+
 def pushed(arm, law, force=0.2, seconds=2.0, more=None):
     """Distance of the tip from its rest while the arm is pushed and after it, and efforts."""
     simulation = frs.Simulation(arm)
