@@ -112,8 +112,10 @@ def run(arguments: Namespace) -> int:
         moves = led_moves(arguments, simulation, started, (stiffness, damping), carried)
         driver = moves[0]
     else:
-        driver = _Driven(simulation, lambda t: carried + effort(t), constant)
+        driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
     recording = _begun(arguments.output, arm)
+    if recording:
+        _note(recording, arguments, arm, (stiffness, damping))
     try:
         rows, wall, largest = _simulate(simulation, arguments, driver, recording)
     except SimulationError:
@@ -144,6 +146,21 @@ def _begun(path, arm):
     from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
 
     return SimulationRecording(path, arm)
+
+
+def _note(recording, arguments, arm, servo):
+    """Put what was asked for into a recording, under the names that nodes have for it."""
+    load = {}
+    if arguments.payload is not None:
+        link, mass = payload_of(arguments.payload, tool_of(arm))
+        load = {'payload_link': link, 'payload_mass': mass}
+    recording.note('dynamics', {'time_step': arguments.time_step, 'scheme': arguments.scheme,
+                                'coupling': arm.coupling, **load})
+    if arguments.to is not None:
+        recording.note('controller', {
+            'position_gain': servo[0], 'velocity_gain': servo[1],
+            'shaper': arguments.shaper or 'none',
+            'vibration_feedback': arguments.feedback or 'none'})
 
 
 def _close(recording):
@@ -220,7 +237,8 @@ def _set_servo(simulation, arguments):
 class _Driven:
     """Steps of a simulation with efforts of time."""
 
-    def __init__(self, simulation, effort, constant):
+    def __init__(self, simulation, effort, constant, target=None):
+        self.target = None if target is None else np.array([target, np.zeros(len(target))])
         self._simulation, self._effort, self._constant = simulation, effort, constant
         self._half = 0.5 * simulation.settings.time_step
         # half way, as a motor that holds an effort for a step comes closest to it
@@ -245,7 +263,7 @@ def _simulate(simulation, arguments, driver, recording):
     block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
     rows, wall, shown = [_row(simulation)], 0.0, time.monotonic()
     if recording:
-        recording.add(simulation)
+        recording.add(simulation, driver.target)
     largest = dict.fromkeys(simulation.arm.tips, 0.0)
     while done < total:
         steps = min(block, total - done)
@@ -255,7 +273,7 @@ def _simulate(simulation, arguments, driver, recording):
         done += steps
         rows.append(_row(simulation))
         if recording:
-            recording.add(simulation)
+            recording.add(simulation, driver.target)
         for link, tip in simulation.deflection.items():
             largest[link] = max(largest[link], float(np.linalg.norm(tip[:3])))
         if sys.stderr.isatty() and time.monotonic() - shown > 0.2:

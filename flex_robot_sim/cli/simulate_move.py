@@ -124,6 +124,11 @@ class _Watched:
         return longest and (f'the feedback was at the limits of the motors for {longest:.2g} s: '
                             'give the move more time, --within') or ''
 
+    @property
+    def target(self):
+        """Positions and velocities that are followed (2, joints)."""
+        return self.move.target
+
     def advance(self, steps):
         """Take steps."""
         self.move.advance(steps, lambda simulation: self.residue.watch(

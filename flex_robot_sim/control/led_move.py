@@ -74,6 +74,12 @@ class LedMove:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
             law.start(*measured, carrying_efforts(arm, simulation.position))
 
+    @property
+    def target(self) -> np.ndarray:
+        """Positions and velocities that the servo follows now, (2, joints) [rad, m; per s]."""
+        points = self._points if self._points.is_shaped else self.reference
+        return np.array([points.position, points.velocity])
+
     def advance(self, steps: int, watch: Callable[[Simulation], object] | None = None) -> None:
         """Take time steps; `watch` is called with the simulation at every sample."""
         while steps > 0:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -43,13 +45,25 @@ class SimulationRecording:
         self._words = topic_words(arm.tips)
         self._send('robot_description', TEXT, 0, text(arm.description.text), is_latched=True)
 
-    def add(self, simulation: Simulation) -> None:
-        """Add the state of the simulation."""
+    def note(self, node: str, parameters: Mapping[str, Any]) -> None:
+        """Add parameters that a node would have, for the same run."""
+        self._writer.note(f'parameters /{node}', {
+            name: json.dumps(np.asarray(value).tolist()) for name, value in parameters.items()})
+
+    def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
+        """
+        Add the state of the simulation.
+
+        :param target: positions and velocities that a controller wants, (2, joints).
+        """
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
         q, qd, effort = simulation.coordinates, simulation.rates, simulation.applied_effort
         joints = len(arm.joint_names)
         self._send('joint_states', JOINT_STATE, stamp,
                    joint_state(stamp, arm.joint_names, q[:joints], qd[:joints], effort))
+        if target is not None:
+            self._send('controller/target', JOINT_STATE, stamp,
+                       joint_state(stamp, arm.joint_names, *target))
         if self._driving.size:
             self._send('motor_states', JOINT_STATE, stamp, joint_state(
                 stamp, arm.motor_names, q[self._motors], qd[self._motors], effort[self._driving]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.description import read_text
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
@@ -318,8 +319,15 @@ def _arm(run, description):
     gravity = ([float(word) for word in run.about['gravity'].split()]
                if 'gravity' in run.about else told.get('gravity') or GRAVITY)
     try:
-        return build_arm(read_text(description), run.about.get('coupling') or told.get(
-            'coupling') or 'shortening', gravity)
+        return _laden(build_arm(read_text(description), run.about.get('coupling') or told.get(
+            'coupling') or 'shortening', gravity), told)
     except FlexRobotSimError as error:
         run.notes.append(f'the robot of the recording cannot be read: {error}')
         return None
+
+
+def _laden(arm, told):
+    """Return the arm with the payload that it had when its parameters were recorded."""
+    link, mass = told.get('payload_link'), told.get('payload_mass')
+    return with_payload(arm, link, mass, told.get('payload_centre') or (0.0, 0.0, 0.0)) if (
+        link and mass) else arm

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.mode_table import excited_modes, loaded
+from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.exceptions import FlexRobotSimError
@@ -125,7 +125,6 @@ def _predicted(run, span):
     if arm is None:
         return np.zeros(0), np.zeros(0), ''
     try:
-        arm = _laden(run, arm)
         gains, how = gains_of(run, arm)
         pose = run.position.within(*span).values.mean(axis=0)
         pose = pose[[run.position.names.index(name) for name in arm.joint_names]]
@@ -134,13 +133,6 @@ def _predicted(run, span):
         return np.zeros(0), np.zeros(0), ''
     rows = np.flatnonzero(found.shares > SEEN)[:MOST_MODES]
     return found.frequencies[rows], found.ratios[rows], how
-
-
-def _laden(run, arm):
-    told = run.parameters.get('dynamics', {})
-    if told.get('payload_link') and told.get('payload_mass'):
-        return loaded(arm, (told['payload_link'], told['payload_mass']))
-    return arm
 
 
 def gains_of(run: RecordedRun, arm: ArmModel

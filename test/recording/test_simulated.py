@@ -9,6 +9,8 @@ import flex_robot_sim as frs  # noqa: E402
 from flex_robot_sim.cli import main  # noqa: E402
 from flex_robot_sim.recording.mcap_file import RecordingReader  # noqa: E402
 from flex_robot_sim.recording.tables import read_tables  # noqa: E402
+from flex_robot_sim.reports.recorded_run import read_run  # noqa: E402
+from flex_robot_sim.reports.ringing import gains_of  # noqa: E402
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '0.03']
@@ -61,3 +63,29 @@ def test_a_full_disk_leaves_the_figures(tmp_path, capsys, name, line):
     streams = capsys.readouterr()
     assert 'energy [J]' in streams.out
     assert streams.err == f'flexsim simulate: {path}{line}\n'
+
+
+def test_a_move_has_its_target_and_what_the_servo_was(tmp_path, capsys):
+    path, step = tmp_path / 'move.mcap', 0.4
+    words = ['simulate', 'single_link', '--to', f'{step}', '--within', '0.5', '--payload', '0.2',
+             '--stiffness', '40', '--damping', '2', '--seconds', '1.5', '--output', str(path)]
+    assert main([*words, '--json']) == 0
+    reader = RecordingReader(path)
+    tables = {item.topic.name: item for item in read_tables(reader).tables}
+    target = tables['/controller/target'].columns
+    # minimum jerk, in closed form
+    u = np.clip(target['stamp'] / 0.5, 0.0, 1.0)
+    expected = step * u**3 * (10 - 15 * u + 6 * u * u)
+    # it is led by samples of a millisecond, to the newest of which a state belongs
+    assert target['position/motor'] == pytest.approx(expected, abs=1.875 * step / 0.5 * 2e-3)
+    assert target['position/motor'][-1] == step
+    run = read_run(path)
+    assert run.parameters['controller'] == {
+        'position_gain': [40.0], 'velocity_gain': [2.0], 'shaper': 'none',
+        'vibration_feedback': 'none'}
+    assert gains_of(run, run.arm)[0] == (pytest.approx(40.0), pytest.approx(2.0))
+    # the robot of the report carries what the simulated one did
+    bare, laden = (frs.load('single_link'), run.arm)
+    assert laden.frames and frs.frequencies(laden)[0] == pytest.approx(
+        frs.frequencies(frs.with_payload(bare, 'tool', 0.2))[0], rel=1e-9)
+    assert frs.frequencies(laden)[0] < 0.9 * frs.frequencies(bare)[0]
