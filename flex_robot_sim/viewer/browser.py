@@ -91,13 +91,20 @@ class Page:
         self._waiting: dict[int, tuple[Reaction, Any]] = {}
         self._server.scene.configure_default_lights(True, cast_shadow=False)
         self.dark(False)
-        self._server.gui.main_panel.dock_right()
-        self._notice = self._server.gui.add_html('', visible=False)
+        self._begin(title)
 
     def close(self) -> None:
         """End it; browsers say that they are no longer connected."""
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
+
+    def clear(self, title: str) -> None:
+        """Take everything off the page, for something else under a new title."""
+        with self._lock:
+            self._waiting = {}
+        self._server.scene.reset()
+        self._server.gui.reset()
+        self._begin(title)
 
     def dark(self, is_dark: bool) -> None:
         """Draw on dark ground, or on bright one."""
@@ -214,11 +221,15 @@ class Page:
     # what is drawn
 
     def look(self, at: np.ndarray, distance: float, direction: np.ndarray) -> None:
-        """Put the camera of everybody who comes `distance` [m] from a point (3,) [m]."""
+        """Put the camera of everybody `distance` [m] from a point (3,) [m]."""
         camera = self._server.initial_camera
         camera.position = at + distance * direction / np.linalg.norm(direction)
         camera.look_at, camera.fov = at, np.radians(45.0)
         camera.near, camera.far = 0.01 * distance, 100.0 * distance
+        for client in self._server.get_clients().values():      # who looks already
+            with client.atomic():
+                client.camera.position, client.camera.look_at = camera.position, at
+                client.camera.near, client.camera.far = camera.near, camera.far
 
     def grid(self, cell: float, size: float) -> None:
         """Draw a floor through the origin of squares with sides of `cell` [m]."""
@@ -300,6 +311,12 @@ class Page:
         handle = self._server.scene.get_handle_by_name(name)
         if handle is not None:
             handle.visible = is_shown
+
+    def _begin(self, title):
+        """Make what every page has."""
+        self._server.gui.set_panel_label(title)
+        self._server.gui.main_panel.dock_right()
+        self._notice = self._server.gui.add_html('', visible=False)
 
     def _control(self, handle, reaction):
         self._controls -= 1

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
-RATE = 30.0             # of the picture                                                    [Hz]
 MOST = 0.1              # time that is made up for in one picture                           [s]
 STEP = 0.01             # of the button                                                     [s]
 WORDS = 0.1             # between two changes of what is written                            [s]
@@ -195,12 +194,3 @@ class ModelView:
             self._live.reset()
             return
         self._to_zero()
-
-    def watch(self) -> None:
-        """Go on with the clock until Ctrl-C."""
-        before = due = time.monotonic()
-        while True:
-            now = time.monotonic()
-            self.turn(now - before, now)
-            before, due = now, max(due + 1.0 / RATE, now)
-            time.sleep(max(due - time.monotonic(), 0.002))

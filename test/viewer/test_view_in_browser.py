@@ -51,6 +51,15 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
     browser.type('deflections x', 20)
     browser.wait_for(lambda: '20 times larger than life' in browser.text, 'the factor')
     assert np.abs(browser.picture()[..., :3] - picture).max() > 0.2
+    # another robot takes the page over, for those who look already; it moves, too
+    browser.choose('robot', 'canadarm2')
+    browser.wait_for(lambda: 'canadarm2' in browser.text and 'at rest' in browser.text,
+                     'the other robot')
+    browser.press('drop')
+    browser.wait_for(lambda: 'J moving' in browser.text, 'its motion')
+    # fourteen metres fill the picture as half a metre did: some of it is not ground
+    large = browser.picture()[:, :560, :3]
+    assert (np.abs(large - np.median(large, axis=(0, 1))).max(axis=2) > 0.2).mean() > 0.005
     # a blob: is of the page itself
     assert all(url.startswith((address, f'blob:{address}')) for url in browser.requests())
     code, _ = process.stop(signal.SIGINT)
