@@ -37,7 +37,10 @@ class LivePlots:
         """
         self._arm, self._span = arm, span
         joints, self._tips = len(arm.joint_names), Tips(arm)
-        self._joints = History(3 * joints, span, rate)      # positions, targets, efforts
+        # positions, targets, efforts, and how far joints that give are turned against their motors
+        self._joints = History(3 * joints + len(arm.motor_names), span, rate)
+        self._giving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
+        self._motors = slice(joints, joints + len(arm.motor_names))
         self._bent = History(len(self._tips.names), LOOK_BACK[1], TIP_RATE)
         self._energy = History(1, span, rate)
         self._energy_heard, self._skipped = -np.inf, 0.0
@@ -53,6 +56,9 @@ class LivePlots:
             self._draw_spectrum = page.plot('spectrum of the tips [mm]', [
                 *(Line(link, k) for k, link in enumerate(arm.tips)), Line('predicted', -1)],
                 note='over frequency [Hz]')
+        if arm.motor_names:
+            self._draw_twists = page.plot('joints against their motors', [
+                Line(f'{name} [m{unit(arm, name)}]', k) for k, name in enumerate(arm.motor_names)])
         if joints:
             units = {'m': 'N', 'rad': 'N m'}
             self._draw_efforts = page.plot('efforts', [
@@ -81,7 +87,8 @@ class LivePlots:
             # a plot cannot scale what is no number: without a target it is where the joint is
             position = seen.coordinates[:joints]
             target = np.where(np.isfinite(seen.target), seen.target, position)
-            self._joints.add(now, np.concatenate([position, target, seen.effort]))
+            twist = position[self._giving] - seen.coordinates[self._motors]
+            self._joints.add(now, np.concatenate([position, target, seen.effort, twist]))
         for stamp, q in seen.bent:
             if _is_new(stamp - self._skipped, self._bent, 1 / TIP_RATE):
                 self._bent.add(stamp - self._skipped, self._tips.matrix @ q)
@@ -104,7 +111,9 @@ class LivePlots:
         times, rows = self._joints.last(self._span, POINTS)
         if joints and len(times) > 1:
             self._draw_joints(times - times[-1], rows[:, :2 * joints])
-            self._draw_efforts(times - times[-1], rows[:, 2 * joints:])
+            self._draw_efforts(times - times[-1], rows[:, 2 * joints:3 * joints])
+            if len(self._giving):
+                self._draw_twists(times - times[-1], 1e3 * rows[:, 3 * joints:])
         if self._tips.names:
             times, rows = self._bent.last(self._span, POINTS)
             if len(times) > 1:

@@ -189,3 +189,18 @@ def test_predicted_frequencies_are_beside_the_spectrum():
     plots.draw()
     frequencies, values = paper.plots['spectrum of the tips [mm]']
     assert frequencies[values[:, -1] > 0.0].tolist() == [2.0, 7.0] and frequencies[-1] <= 10.5
+
+
+def test_joints_that_give_are_seen_against_their_motors():
+    arm = load(robot(link(), joint(), *TOOL, flexibility(
+        '<joint name="hinge" stiffness="50" rotor_inertia="0.1"/>')))
+    paper, seen = Paper(), Observed(arm)
+    plots = LivePlots(paper, arm, 30.0, 10.0)
+    for time in np.arange(0.0, 2.0, 1 / 30):
+        seen.stamp, seen.coordinates[:] = time, (0.3, 0.3 - 0.004 * time)
+        seen.effort[:] = 7.0
+        plots.note(seen)
+    plots.draw()
+    x, twist = paper.plots['joints against their motors']
+    assert twist[:, 0] == pytest.approx(4.0 * (seen.stamp + x))       # mrad
+    assert paper.plots['efforts'][1][:, 0] == pytest.approx(7.0)
