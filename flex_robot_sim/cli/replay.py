@@ -1,5 +1,6 @@
 """`flexsim replay`: send again what was recorded."""
 
+import contextlib
 import math
 import sys
 from argparse import Namespace
@@ -8,10 +9,12 @@ from typing import Any
 from flex_robot_sim.cli.arguments import no_ros
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.demo.screen import Screen
+from flex_robot_sim.demo.viewed import viewed
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.playing import extent_of
+from flex_robot_sim.viewer.missing import refuse_without_view
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -30,6 +33,8 @@ def add_to(commands: Any, about: str) -> None:
                         help='where to begin, from the first message on [s]')
     parser.add_argument('--until', type=float, default=math.inf, metavar='S',
                         help='where to end, likewise')
+    parser.add_argument('--view', action='store_true',
+                        help='show the arm in a browser, again and again, until Ctrl-C')
     parser.add_argument('--network', action='store_true', help='let other machines listen')
     parser.set_defaults(run=run)
 
@@ -54,5 +59,12 @@ def run(arguments: Namespace) -> int:
     except ImportError as error:
         raise no_ros(error, ' `flexsim report` shows a recording without.') from error
     screen = Screen()
-    return play(reader, extent, Playing(arguments.speed, arguments.start, arguments.until,
-                                        arguments.loop), 'flexsim replay', screen.say, screen.show)
+    if arguments.view:
+        refuse_without_view()
+    try:
+        with viewed(reader, screen) if arguments.view else contextlib.nullcontext():
+            return play(reader, extent, Playing(
+                arguments.speed, arguments.start, arguments.until,
+                arguments.loop or arguments.view), 'flexsim replay', screen.say, screen.show)
+    except KeyboardInterrupt:       # before anything was played
+        return 0

@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from chromium import browsers, need_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
 from sensor_msgs.msg import JointState
@@ -13,6 +14,7 @@ from std_msgs.msg import String
 
 pytest.importorskip('mcap')
 
+from flex_robot_sim.cli import main  # noqa: E402
 from flex_robot_sim.nodes.topics import LATCHED  # noqa: E402
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter  # noqa: E402
 from flex_robot_sim.recording.messages import (  # noqa: E402
@@ -86,6 +88,36 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
     observer.spin_until(lambda: len(heard) > 40, what='the fourth round')
     assert {message.position[0] for message in heard} <= set(range(49, 62))
     assert process.stop(signal.SIGINT)[0] == 0 and process.count('Traceback') == 0
+
+
+def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
+    need_chromium()
+    path = tmp_path / 'swing.mcap'
+    assert main(['simulate', 'single_link', '--to', '0.5', '--within', '0.5', '--seconds', '2',
+                 '--output', str(path)]) == 0
+    process = replay(path, '--view')
+    line = process.wait_for_line('http://')
+    browser = browsers(next(word for word in line.split() if word.startswith('http://')))
+    browser.wait_for(lambda: 'live' in browser.text and 'tip deflection' in browser.text,
+                     'the arm of the recording')
+    # in the second round, too
+    process.wait_for_line('of ')
+    browser.wait_for(lambda: 'live' in browser.text, 'more of it')
+    assert process.stop(signal.SIGINT)[0] == 0 and process.count('Traceback') == 0
+
+
+def test_what_has_no_robot_cannot_be_seen(replay, tmp_path):
+    pytest.importorskip('viser')
+    path = tmp_path / 'run.mcap'
+    writer = RecordingWriter(path, {})
+    writer.write(writer.topic('/joint_states', JOINT_STATE, TEXTS[JOINT_STATE]), STEP,
+                 joint_state(1, ['elbow'], [0.0]))
+    writer.close()
+    process = replay(path, '--view')
+    assert process.wait() == 2
+    assert process.lines[-1] == (
+        f'flexsim replay: {path}: there is no robot_description in it, without which nothing can '
+        'be shown: leave --view out')
 
 
 def test_it_does_not_send_where_an_arm_is_live(replay, recording, observer):

@@ -1,0 +1,54 @@
+"""A recording in a browser while it is sent again: the node `view`, knowing its robot before."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from flex_robot_sim.demo.children import Children
+from flex_robot_sim.demo.screen import Screen
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.recording.cdr import MessageError, decode
+from flex_robot_sim.recording.definitions import DefinitionError, message_type
+from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.system import VIEW, Program, command
+
+TOPIC = '/robot_description'
+
+
+@contextlib.contextmanager
+def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
+    """Show the arm of a recording in browsers, while the context lasts; its address is said."""
+    namespace, text = _robot_of(reader)
+    with tempfile.TemporaryDirectory() as folder, Children() as children:
+        path = Path(folder) / 'recorded.urdf'
+        path.write_text(text, encoding='utf-8')
+        children.start(VIEW, command(Program(
+            VIEW, {'robot': str(path), 'thread_priority': 0}, namespace=namespace)))
+        screen.show('waiting for the view')
+        line = ''
+        while 'http://' not in line:
+            obituary = children.obituary()
+            if obituary:
+                raise UsageError(obituary)
+            try:
+                _, line = children.lines.get(timeout=0.2)
+            except queue.Empty:
+                continue
+        screen.show('')
+        screen.say(line.replace('[INFO] ', ''))
+        yield
+
+
+def _robot_of(reader):
+    """Namespace of the first robot in a recording, and its description."""
+    for topic, _, data in reader:
+        if topic.name.endswith(TOPIC):
+            with contextlib.suppress(MessageError, DefinitionError):
+                kind = message_type(topic.kind, topic.text)
+                return topic.name[:-len(TOPIC)].strip('/'), decode(kind, data)['data']
+    raise UsageError(f'{reader.path}: there is no robot_description in it, without which nothing '
+                     'can be shown: leave --view out')
