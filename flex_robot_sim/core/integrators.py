@@ -13,7 +13,7 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 
 from math import inf, isfinite, sqrt
 
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.damping_together import damp_together
 from flex_robot_sim.core.dynamics import implicit_dynamics
 from flex_robot_sim.core.energy import set_energies
@@ -106,7 +106,7 @@ def is_kept(q, qd, qdd, stage):
     return False
 
 
-@inlined
+@compiled
 def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage, work):
     """
     One step of the implicit midpoint rule, in parts where it does not go as a whole.
@@ -216,7 +216,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
     work.step[0] = last
 
 
-@inlined
+@compiled
 def rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work):
     """One step of the classical Runge-Kutta scheme."""
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.core.handle import by_address
+
 if TYPE_CHECKING:
     from flex_robot_sim.beams.beam import Beam
     from flex_robot_sim.description.robot import RobotDescription
 
 
+@by_address
 class ArmArrays(NamedTuple):
     """What the compiled functions read. Bodies: i, joints: j, stations: s, points: g."""
 
@@ -68,6 +71,7 @@ class ArmArrays(NamedTuple):
     rising: np.ndarray          # (6,)       acceleration of the base that stands for gravity
 
 
+@by_address
 class Workspace(NamedTuple):
     """Scratch of one thread; shapes as in ArmArrays."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.stability import spring_matrices
 
@@ -28,6 +29,7 @@ MEMORY, ENOUGH = 1000, 150  # steps that are looked back upon; coarse ones: a ki
 STILL = 1e-2            # rate that is added to others, for an arm at rest      [rad/s, m/s]
 
 
+@by_address
 class Watch(NamedTuple):
     """One row per flexible body."""
 
