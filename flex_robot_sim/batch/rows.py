@@ -41,9 +41,6 @@ def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first
             taken[k] = 0
             continue
         arm, load, now, watch, work = arms[k], loads[k], state[k], watches[k], works[k]
-        if work.step[0] == 0.0:         # something else than a step has changed the energy
-            set_energies(arm, now.q, now.qd, work, work.energy)
-            work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
         taken[k] = advance(arm, load, iterations, now.q, now.qd, now.qdd, now.effort, h, steps[k],
                            now.flow, watch, now.stage, work)
 

@@ -78,6 +78,19 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     return result
 
 
+def bound(function: Any, *arguments: Any) -> Callable:
+    """
+    Return what calls a compiled function with arguments of the very types of these.
+
+    It takes a tenth of the time of an ordinary call, because nobody looks at types again.
+    """
+    if config.DISABLE_JIT:
+        return function
+    types = tuple(map(function.typeof_pyval, arguments))
+    function.compile(types)
+    return function.overloads[types].entry_point
+
+
 def must_compile() -> bool:
     """Whether the machine code that takes half a minute is not kept yet; little parts may be."""
     folder = _cache_folder(CORE)

@@ -16,8 +16,8 @@ all of them, so that `rows[k]` is what an arm by itself would be.
 from __future__ import annotations
 
 import operator
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cache, cached_property
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 from llvmlite import ir
@@ -39,6 +39,12 @@ from numba.np.numpy_support import from_dtype
 
 Table = TypeVar('Table', bound=type)
 
+# arrays whose last lengths the compiler may count on, so that it can unroll loops over them
+Vectors3 = Annotated[np.ndarray, 3]
+Vectors6 = Annotated[np.ndarray, 6]
+Matrices3 = Annotated[np.ndarray, 3, 3]
+Matrices6 = Annotated[np.ndarray, 6, 6]
+
 
 def by_address(fields: Table) -> Table:
     """Let compiled code take instances of a NamedTuple of arrays by address; a decorator."""
@@ -46,6 +52,13 @@ def by_address(fields: Table) -> Table:
     return type(name, (_ByAddress, fields), {'__doc__': fields.__doc__,     # type: ignore
                                              '__module__': fields.__module__,
                                              '__qualname__': fields.__qualname__})
+
+
+@cache
+def _lengths_of(fields):
+    """Last lengths of the arrays of each field that are always the same."""
+    return {name: getattr(kind, '__metadata__', ())
+            for name, kind in get_type_hints(fields, include_extras=True).items()}
 
 
 class _ByAddress:
@@ -57,7 +70,9 @@ class _ByAddress:
     @cached_property
     def _list(self):
         for name, array in zip(self._fields, self):
+            lengths = _lengths_of(type(self))[name]
             assert array.flags.c_contiguous and array.flags.writeable, name
+            assert not lengths or array.shape[-len(lengths):] == lengths, name
         return np.array([word for array in self for word in (array.ctypes.data, *array.shape)],
                         dtype=np.intp)
 
@@ -163,6 +178,8 @@ def _load(context, builder, handle, address, field):
 
     data = word(first, array.data.type)
     shape = [word(first + 1 + k, intp) for k in range(kind.ndim)]
+    for k, length in enumerate(reversed(_lengths_of(handle.table)[field])):
+        shape[-1 - k] = ir.Constant(intp, length)
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [ir.Constant(intp, size)]
     for length in shape[:0:-1]:

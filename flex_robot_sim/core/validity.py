@@ -125,6 +125,21 @@ def note_coarseness(arm, rate, before, qdd, part, watch):
     watch.coarse[2] = kept * watch.coarse[2] + coarse
 
 
+@compiled
+def count_signs(watch):
+    """How many of the things that `lines_of` tells have happened."""
+    signs = 0
+    if watch.hard[1] > 0:
+        signs += 1
+    if watch.hard[0] >= MANY:
+        signs += 1
+    if watch.coarse[2] >= ENOUGH and watch.coarse[0] > 0.5 * watch.coarse[1]:
+        signs += 1
+    for k in range(watch.body.size):
+        signs += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
+    return signs
+
+
 def lines_of(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: set,
              time_of: Callable[[int], float]) -> Iterator[str]:
     """
