@@ -5,6 +5,7 @@ Python only keeps the state; the steps between two calls are one compiled call w
 """
 
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +15,13 @@ from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.tangent import checked, driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.adaptive import advance_adaptively
+from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.stability import longest_step, rounded_down
-from flex_robot_sim.core.validity import lines_of, make_watch, turn_limits
+from flex_robot_sim.core.validity import count_signs, lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
@@ -65,6 +67,7 @@ class Simulation(LedDrives):
         self._loads = make_loads(arm)
         self._watch = make_watch(arm, self.settings)
         self._reported = set()
+        self._signs_of, self._by_midpoints = bound(count_signs, self._watch), None
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
 
@@ -271,8 +274,9 @@ class Simulation(LedDrives):
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
         if not isinstance(steps, (int, np.integer)) or steps < 1:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
-        checked('effort', self._effort, self.arm.joint_names)
-        h, start = float(self.settings.time_step), self.time
+        if not isfinite(self._effort.dot(self._effort)):
+            checked('effort', self._effort, self.arm.joint_names)
+        h, start, steps = float(self.settings.time_step), self.time, int(steps)
         # Ctrl-C stops plain Python anywhere, and time must keep up with the state
         in_python = self._drive is not None or self.settings.scheme == 'reference'
         at_once = 1 if in_python or self._motions else STEPS_AT_ONCE
@@ -284,9 +288,9 @@ class Simulation(LedDrives):
             self.time = start + (first + done) * h
             if self._motions and done:
                 self._put_on_motions(self.time)
-            self.reports.extend(lines_of(
-                self.arm, self.settings, self._watch, self._reported,
-                _times(start, first, h)))
+            if self._signs_of(self._watch) != len(self._reported):
+                self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
+                                             _times(start, first, h)))
             if done < asked:
                 self._forget_steps()
                 raise lost_state(self.time, self._remedy())
@@ -303,9 +307,11 @@ class Simulation(LedDrives):
         return REMEDY
 
     def _advance(self, h, steps):
-        if self._work.step[0] == 0.0:       # something else than a step has changed the energy
-            self._work.step[1] = self._energies().sum()
-        motion = self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch
+        """Take steps with what has been chosen; return how many."""
+        motion = (self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch)
+        if self._by_midpoints is not None:
+            return self._by_midpoints(self._arrays, self._loads, self.settings.iterations, *motion,
+                                      self._stage, self._work)
         if self._drive is not None:
             return advance_by(self._drive, self._arrays, self._loads, self.settings.scheme,
                               self.settings.iterations, *motion, self._work)
@@ -314,8 +320,9 @@ class Simulation(LedDrives):
         if self.settings.scheme in EXPLICIT:
             return advance_explicitly(self._arrays, self._loads, NUMBERS[self.settings.scheme],
                                       *motion, self._stage, self._work)
-        return advance(self._arrays, self._loads, self.settings.iterations, *motion, self._stage,
-                       self._work)
+        self._by_midpoints = bound(advance, self._arrays, self._loads, self.settings.iterations,
+                                   *motion, self._stage, self._work)
+        return self._advance(h, steps)
 
     def _made_drive(self):
         """Return the formulation with the present payloads, ready to go; None: the recursion."""

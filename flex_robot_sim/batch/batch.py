@@ -26,6 +26,7 @@ from flex_robot_sim.batch.rows import (
     table_of,
 )
 from flex_robot_sim.control.limits import effort_limits, rate_limits
+from flex_robot_sim.core.handle import TableRows
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.validity import ENOUGH, MANY, lines_of, make_watch, turn_limits
@@ -317,11 +318,13 @@ class Batch:
         """Let all members take steps, after those done since a start [s]."""
         h = float(self.settings.time_step)
         asked, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
+        arms, loads, state, watches, works = map(TableRows, (
+            self._arrays, self._loads, self._state, self._watches, self._works))
         pieces = np.linspace(0, len(self), 1 + min(len(self), PIECES * self._threads), dtype=int)
 
         def advance(ends):
-            advance_rows(self._arrays, self._loads, self.settings.iterations, self._state, h,
-                         asked, self._watches, self._works, *ends, taken)
+            advance_rows(arms, loads, self.settings.iterations, state, h, asked, watches, works,
+                         *ends, taken)
 
         futures = [self._pool.submit(advance, ends) for ends in zip(pieces, pieces[1:])]
         interruption = None
@@ -374,7 +377,7 @@ class Batch:
 
     def _energies(self):
         out = np.zeros((len(self), 3))
-        set_energies_of_rows(self._arrays, self._state, self._works, out)
+        set_energies_of_rows(*map(TableRows, (self._arrays, self._state, self._works)), out)
         return out
 
     def _rows(self, members):

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.compiled import compiled, row_of
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.energy import set_energies
+from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.integrators import advance
 
 
+@by_address
 class State(NamedTuple):
     """What changes from step to step, a row for each of c arms with n coordinates."""
 
@@ -31,19 +33,14 @@ def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first
     """
     Let the arms from row `first` up to `end` take steps; each stops before it is not finite.
 
-    :param arms: ArmArrays of rows, likewise LoadArrays, State, Watch and Workspace.
+    :param arms: TableRows of ArmArrays; likewise of LoadArrays, State, Watch and Workspace.
     :param steps: of length h [s] that each shall take, (c,); taken: set to those it took, (c,).
     """
     for k in range(first, end):
         if steps[k] == 0:
             taken[k] = 0
             continue
-        arm, load, watch, work = row_of(arms, k), row_of(loads, k), row_of(watches, k), row_of(
-            works, k)
-        now = row_of(state, k)
-        if work.step[0] == 0.0:         # something else than a step has changed the energy
-            set_energies(arm, now.q, now.qd, work, work.energy)
-            work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
+        arm, load, now, watch, work = arms[k], loads[k], state[k], watches[k], works[k]
         taken[k] = advance(arm, load, iterations, now.q, now.qd, now.qdd, now.effort, h, steps[k],
                            now.flow, watch, now.stage, work)
 
@@ -51,9 +48,9 @@ def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first
 @compiled
 def set_energies_of_rows(arms, state, works, out):
     """Energies (c, 3) of arms, see `energy.set_energies` [J]."""
-    for k in range(len(state.q)):
-        now = row_of(state, k)
-        set_energies(row_of(arms, k), now.q, now.qd, row_of(works, k), out[k])
+    for k in range(len(out)):
+        now = state[k]
+        set_energies(arms[k], now.q, now.qd, works[k], out[k])
 
 
 def table_of(rows: Sequence[Any], shares: bool = True) -> Any:

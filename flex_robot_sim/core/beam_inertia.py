@@ -4,10 +4,10 @@ Inertia and bias of one elastic body: its beam is a sum over mass points on the 
 Equation numbers are those of docs/theory.md; the points are the Gauss stations of `beams/`.
 """
 
-from flex_robot_sim.core.compiled import inlined
+from flex_robot_sim.core.compiled import compiled
 
 
-@inlined
+@compiled
 def add_beam(arm, i, q, qd, work, modal):
     """
     Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).

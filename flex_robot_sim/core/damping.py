@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import block_diag, cholesky, eigh, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from flex_robot_sim.core.compiled import inlined
+from flex_robot_sim.core.compiled import compiled
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmArrays
@@ -59,7 +59,7 @@ def damping_matrices(arrays: ArmArrays, ratio: np.ndarray,
     return local, np.ascontiguousarray(S)
 
 
-@inlined
+@compiled
 def add_shared_pull(arm, factor, rates, work, out):
     """Add `factor` S S^T times the rates (n,) to out (n,)."""
     start = rates.size - arm.shared.shape[0]
@@ -75,7 +75,7 @@ def add_shared_pull(arm, factor, rates, work, out):
         out[start + n] += pull
 
 
-@inlined
+@compiled
 def shared_loss(arm, qd):
     """Power that the dampers S S^T take [W]."""
     start, loss = qd.size - arm.shared.shape[0], 0.0

@@ -20,7 +20,7 @@ block of modes beside every joint. Equation numbers are those of docs/theory.md.
 from numpy import bool_, sqrt  # math.sqrt raises, uncompiled, where this is nan
 
 from flex_robot_sim.core.beam_inertia import add_beam
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.forces import set_forces
 from flex_robot_sim.core.kinematics import set_motion
 from flex_robot_sim.core.screws import (
@@ -138,7 +138,7 @@ def set_bodies(arm, q, qd, work, modal):
             add_beam(arm, i, q, qd, work, modal)
 
 
-@inlined
+@compiled
 def eliminate(arm, work):
     """
     Tip to base: eliminate modes and joint of every body, and add what is left to its parent.
@@ -183,7 +183,7 @@ def eliminate(arm, work):
                 add_to_station(arm, i, parent, station, work)
 
 
-@inlined
+@compiled
 def eliminate_modes(arm, i, n, work):
     """Cholesky factor of E with what the implicit scheme adds; I and F0 without the modes."""
     I, F0, B, E, Z, z = work.I[i], work.F0[i], work.B[i], work.E[i], work.Z[i], work.z[i]
@@ -210,7 +210,7 @@ def eliminate_modes(arm, i, n, work):
                 I[r, s] -= Z[k, r] * Z[k, s]
 
 
-@inlined
+@compiled
 def add_to_station(arm, i, parent, station, work):
     """Add what body i leaves to the elastic body that carries it (T21)."""
     Y, y, YK, K, n = work.Y, work.y, work.YK, work.K[station], arm.modes[parent]
@@ -240,7 +240,7 @@ def add_to_station(arm, i, parent, station, work):
             E[k, m] += total
 
 
-@inlined
+@compiled
 def set_accelerations(arm, work, qdd):
     """Base to tip: accelerations of joints, motors and modes from what `eliminate` left."""
     for i in range(arm.parent.size):
@@ -273,7 +273,7 @@ def set_accelerations(arm, work, qdd):
             qdd[first + k] = total / work.E[i, k, k]
 
 
-@inlined
+@compiled
 def set_by_carrier(arm, i, work, qdd):
     """Put what body i has from its parent, which may bend, into dV[i]."""
     parent, station, dV = arm.parent[i], arm.station[i], work.dV[i]
@@ -288,7 +288,7 @@ def set_by_carrier(arm, i, work, qdd):
         set_in_child(work.R[i], work.origin[i], carrier, dV)
 
 
-@inlined
+@compiled
 def set_carried_acceleration(arm, i, work, qdd):
     """Acceleration of body i without that of its own joint; gravity is a base that rises."""
     if arm.parent[i] < 0:

@@ -9,7 +9,7 @@ joint are those of joint_laws.py; nobody else knows them.
 
 from math import inf
 
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.damping import add_shared_pull, shared_loss
 from flex_robot_sim.core.joint_laws import (
     friction_level,
@@ -21,7 +21,7 @@ from flex_robot_sim.core.joint_laws import (
 )
 
 
-@inlined
+@compiled
 def set_forces(arm, q, qd, effort, h, guess, work):
     """
     Forces on all coordinates, and what the implicit scheme adds to their inertia.
@@ -112,7 +112,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
         add_shared_pull(arm, -1.0, qd, work, work.force)
 
 
-@inlined
+@compiled
 def keep_laws(arm, qd, work):
     """Keep the forces of all laws at the rates qd that an implicit step has just found."""
     for k in range(arm.motor.size):

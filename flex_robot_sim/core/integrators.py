@@ -13,7 +13,7 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 
 from math import inf, isfinite, sqrt
 
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.damping_together import damp_together
 from flex_robot_sim.core.dynamics import implicit_dynamics
 from flex_robot_sim.core.energy import set_energies
@@ -26,7 +26,7 @@ from flex_robot_sim.settings import FIXED_STEP_SCHEMES
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
 NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
-TOLERANCE = 1e-7        # share of the rates, weighed by kinetic energy, that may be left to find
+TOLERANCE = 1e-5        # share of the rates, weighed by kinetic energy, that may be left to find
 STILL = 1e-3            # rate that is added to them, for an arm at rest               [rad/s, m/s]
 ACCURACY = 1e-2         # share of the kinetic energy that a step may miss before it is halved
 ROUNDING = 1e-9         # likewise of the energy in springs and of height
@@ -54,6 +54,9 @@ def advance(arm, loads, iterations, q, qd, qdd, effort, h, steps, flow, watch, s
     :param stage: scratch, (9, n).
     :returns: number of steps taken.
     """
+    if work.step[0] == 0.0:         # something else than a step has changed the energy
+        set_energies(arm, q, qd, work, work.energy)
+        work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
     for step in range(steps):
         set_copy(q, stage[0])
         set_copy(qd, stage[1])
@@ -106,7 +109,7 @@ def is_kept(q, qd, qdd, stage):
     return False
 
 
-@inlined
+@compiled
 def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage, work):
     """
     One step of the implicit midpoint rule, in parts where it does not go as a whole.
@@ -216,7 +219,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
     work.step[0] = last
 
 
-@inlined
+@compiled
 def rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work):
     """One step of the classical Runge-Kutta scheme."""
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]

@@ -10,14 +10,14 @@ an instant. All functions take plain numbers: a call with an arm costs more than
 
 from math import exp, tanh
 
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 
 TAPER = 0.02            # share of the largest rate in which a motor ceases to push
 STUCK = 1e9             # damping of what sticks, over the inertia and the step: a rate of nothing
 TRIES = 60              # corrections of a rate at most; halving alone comes to rounding in these
 
 
-@inlined
+@compiled
 def lasting_rate(v, v0, h):
     """
     Rate that has the same sign at the middle and at the end of a step, and its slope with v.
@@ -99,7 +99,7 @@ def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, d
     return a - s * v + pull - upper + lower, s + pull_slope + upper_slope + lower_slope
 
 
-@inlined
+@compiled
 def friction_level(v, coulomb, stiction, stribeck):
     """Dry friction at a rate: coulomb, and stiction beyond it at rest (Stribeck) [N m, N]."""
     if stiction == 0.0:
@@ -108,7 +108,7 @@ def friction_level(v, coulomb, stiction, stribeck):
     return coulomb + stiction * exp(-ratio * ratio)
 
 
-@inlined
+@compiled
 def smoothed_friction(v, coulomb, stiction, stribeck, width):
     """Drag of dry friction, smoothed over a rate `width`, and its slope with the rate."""
     turned, level = tanh(v / width), friction_level(v, coulomb, stiction, stribeck)

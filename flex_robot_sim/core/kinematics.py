@@ -12,7 +12,7 @@ Seen in the frame of the root, the station has the twist K de/dt (T11), and its 
 the part beta that is left when nothing accelerates (T12).
 """
 
-from flex_robot_sim.core.compiled import compiled, inlined
+from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.exponential import set_rotation, set_turn
 from flex_robot_sim.core.screws import (
     add_bracket,
@@ -25,7 +25,7 @@ from flex_robot_sim.core.screws import (
 )
 
 
-@inlined
+@compiled
 def set_motion(arm, q, qd, work):
     """
     Pose in the parent, twist V, and velocity-dependent acceleration c, of every body.
@@ -66,7 +66,7 @@ def set_motion(arm, q, qd, work):
             add_bracket(qd[j], V, arm.screw[i], c)
 
 
-@inlined
+@compiled
 def set_station(arm, s, i, q, qd, work):
     """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
     first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
@@ -228,7 +228,7 @@ def set_poses(arm, q, bodies, work):
         set_base_pose(arm, i, work)
 
 
-@inlined
+@compiled
 def set_station_pose(arm, s, i, q, work):
     """Pose of station s on body i in the frame of the root (T10); see `set_station`."""
     first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
@@ -273,7 +273,7 @@ def set_base_poses(arm, work):
         set_base_pose(arm, i, work)
 
 
-@inlined
+@compiled
 def set_base_pose(arm, i, work):
     """Pose of body i in the base frame, from that in its parent, whose own is known."""
     parent, R, p = arm.parent[i], work.base_R[i], work.base_p[i]

@@ -1,7 +1,6 @@
 """Many steps of an arm whose drives are all led along samples, in one compiled call."""
 
 from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.integrators import advance
 
 
@@ -22,9 +21,7 @@ def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stag
     for k in range(len(places) - 1):
         for j in range(driven.size):
             work.given_rate[j] = (rates[k + 1, j] - rates[k, j]) / h
-        set_energies(arm, q, qd, work, work.energy)
         work.step[0] = 0.0
-        work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
         if advance(arm, loads, iterations, q, qd, qdd, effort, h, 1, flow, watch, stage, work) < 1:
             return k
         for j in range(driven.size):

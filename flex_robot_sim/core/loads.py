@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.kinematics import set_poses
 from flex_robot_sim.core.screws import set_body_inertia
 from flex_robot_sim.exceptions import SettingError
@@ -32,6 +33,7 @@ class Push(NamedTuple):
     follows: bool = False               # False: given in the base frame; True: in the link frame
 
 
+@by_address
 class LoadArrays(NamedTuple):
     """What `set_loads` reads; one row per push."""
 

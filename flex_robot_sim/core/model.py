@@ -12,21 +12,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.core.handle import (
+    Matrices3,
+    Matrices6,
+    Vectors3,
+    Vectors6,
+    by_address,
+)
+
 if TYPE_CHECKING:
     from flex_robot_sim.beams.beam import Beam
     from flex_robot_sim.description.robot import RobotDescription
 
 
+@by_address
 class ArmArrays(NamedTuple):
     """What the compiled functions read. Bodies: i, joints: j, stations: s, points: g."""
 
     parent: np.ndarray          # (i,)       row of the parent body, -1 for the fixed base
     station: np.ndarray         # (i,)       station that carries body i, -1 on a rigid parent
     joint: np.ndarray           # (i,)       joint that moves body i, -1 if it is fixed
-    home_R: np.ndarray          # (i, 3, 3)  rotation of body i in its parent or station at zero
-    home_p: np.ndarray          # (i, 3)     its origin there                               [m]
-    screw: np.ndarray           # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
-    inertia: np.ndarray         # (i, 6, 6)  of what is rigid in body i, about its frame    [SI]
+    home_R: Matrices3           # (i, 3, 3)  rotation of body i in its parent or station at zero
+    home_p: Vectors3            # (i, 3)     its origin there                               [m]
+    screw: Vectors6             # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
+    inertia: Matrices6          # (i, 6, 6)  of what is rigid in body i, about its frame    [SI]
     modes: np.ndarray           # (i,)       number of elastic coordinates, 0: rigid
     first: np.ndarray           # (i,)       the first of them among all coordinates
     # (i, 4)  of bending_y, bending_z, torsion, stretch, in order; tuples have a `count`, too
@@ -65,37 +74,38 @@ class ArmArrays(NamedTuple):
     stop_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
     stop_depth: np.ndarray      # (j,)       where the damping is in full force            [rad, m]
     felt: np.ndarray            # (n,)       inertia of each coordinate: its scale      [kg m2, kg]
-    rising: np.ndarray          # (6,)       acceleration of the base that stands for gravity
+    rising: Vectors6            # (6,)       acceleration of the base that stands for gravity
 
 
+@by_address
 class Workspace(NamedTuple):
     """Scratch of one thread; shapes as in ArmArrays."""
 
-    R: np.ndarray               # (i, 3, 3)  pose of body i in the frame of its parent
-    origin: np.ndarray          # (i, 3)
-    base_R: np.ndarray          # (i, 3, 3)  pose of body i in the base frame, where asked for
-    base_p: np.ndarray          # (i, 3)
-    V: np.ndarray               # (i, 6)     twist
-    c: np.ndarray               # (i, 6)     acceleration left when no coordinate accelerates
-    dV: np.ndarray              # (i, 6)     rate of the twist
-    I: np.ndarray               # (i, 6, 6)  inertia, articulated after `eliminate`
-    F0: np.ndarray              # (i, 6)     bias wrench
+    R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
+    origin: Vectors3            # (i, 3)
+    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, where asked for
+    base_p: Vectors3            # (i, 3)
+    V: Vectors6                 # (i, 6)     twist
+    c: Vectors6                 # (i, 6)     acceleration left when no coordinate accelerates
+    dV: Vectors6                # (i, 6)     rate of the twist
+    I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
+    F0: Vectors6                # (i, 6)     bias wrench
     B: np.ndarray               # (i, 6, n)  coupling with the modes
     E: np.ndarray               # (i, n, n)  inertia of the modes
     b: np.ndarray               # (i, n)     bias force on the modes
-    Z: np.ndarray               # (i, n, 6)
+    Z: Vectors6                 # (i, n, 6)
     z: np.ndarray               # (i, n)
-    IA: np.ndarray              # (i, 6)     what `eliminate` leaves, likewise Z, z and d
+    IA: Vectors6                # (i, 6)     what `eliminate` leaves, likewise Z, z and d
     d: np.ndarray               # (i,)
     tau: np.ndarray             # (i,)       about the joint
-    F: np.ndarray               # (i, 6)     wrench from the parent
-    load: np.ndarray            # (i, 6)     wrench from outside, in the frame of body i
+    F: Vectors6                 # (i, 6)     wrench from the parent
+    load: Vectors6              # (i, 6)     wrench from outside, in the frame of body i
     implicit: np.ndarray        # (i, n, n)
-    station_R: np.ndarray       # (s, 3, 3)  pose of the station in the frame of its body
-    station_p: np.ndarray       # (s, 3)
+    station_R: Matrices3        # (s, 3, 3)  pose of the station in the frame of its body
+    station_p: Vectors3         # (s, 3)
     K: np.ndarray               # (s, 6, n)  Jacobian (T11)
-    Ve: np.ndarray              # (s, 6)     twist against the root
-    beta: np.ndarray            # (s, 6)     bias acceleration (T12)
+    Ve: Vectors6                # (s, 6)     twist against the root
+    beta: Vectors6              # (s, 6)     bias acceleration (T12)
     force: np.ndarray           # (n,)       on every coordinate
     added: np.ndarray           # (n,)       to the inertia of joints and motors
     coupling: np.ndarray        # (j,)       implicit, between joint and motor
@@ -106,9 +116,9 @@ class Workspace(NamedTuple):
     cornered: np.ndarray        # (n,)       whether one of them is off its first straight piece
     ease: np.ndarray            # (1,)       share of `own` with which laws are settled
     last: np.ndarray            # (n,)       acceleration of the step before the last one
-    step: np.ndarray            # (3,)       length of the last step [s]; energy after it, and how
+    step: Vectors3              # (3,)       length of the last step [s]; energy after it, and how
                                 #            much of that is to be taken away [J]
-    energy: np.ndarray          # (3,)       kinetic, in springs, of height                 [J]
+    energy: Vectors3            # (3,)       kinetic, in springs, of height                 [J]
     shared: np.ndarray          # (r,)       rates of the dampers that are shared by bodies
     together: np.ndarray        # (4, n)     for solving with them
     applied: np.ndarray         # (j,)       by the motors, servo included                 [N m, N]
@@ -121,21 +131,21 @@ class Workspace(NamedTuple):
     given_effort: np.ndarray    # (j,)       what this motion takes, beside `effort`       [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
-    child_R: np.ndarray         # (3, 3) and so on: inside one function
-    child_p: np.ndarray
-    carrier: np.ndarray
-    theta: np.ndarray
-    dtheta: np.ndarray
-    dr: np.ndarray
-    turning: np.ndarray
-    alpha: np.ndarray
-    J: np.ndarray
-    dJ: np.ndarray
-    G: np.ndarray
+    child_R: Matrices3          # (3, 3) and so on: inside one function
+    child_p: Vectors3
+    carrier: Vectors6
+    theta: Vectors3
+    dtheta: Vectors3
+    dr: Vectors3
+    turning: Vectors3
+    alpha: Vectors3
+    J: Matrices3
+    dJ: Matrices3
+    G: Matrices3
     h: np.ndarray
     side: np.ndarray
-    Y: np.ndarray
-    y: np.ndarray
+    Y: Matrices6
+    y: Vectors6
     YK: np.ndarray
 
 

@@ -1,7 +1,6 @@
 """Many steps along a log: efforts that were measured, and a soft servo towards what was seen."""
 
 from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.integrators import advance
 
 
@@ -30,9 +29,7 @@ def advance_tracked(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, 
         leads = leads or led[j] != 0
         work.servo_stiffness[j] = 0.0 if led[j] != 0 else stiffness[j]
         work.servo_damping[j] = 0.0 if led[j] != 0 else damping[j]
-    set_energies(arm, q, qd, work, work.energy)
     work.step[0] = 0.0
-    work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
     for k in range(len(efforts) - 1):
         for j in range(driven.size):
             if led[j] != 0:
@@ -64,9 +61,7 @@ def advance_tracked(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, 
                 q[driven[j]] = places[k + 1, j]
                 qd[driven[j]] = rates[k + 1, j]
         if leads:
-            set_energies(arm, q, qd, work, work.energy)
             work.step[0] = 0.0
-            work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
         for i in range(q.size):
             out[k + 1, i] = q[i]
             out_rates[k + 1, i] = qd[i]

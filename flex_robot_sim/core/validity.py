@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.stability import spring_matrices
 
@@ -28,6 +29,7 @@ MEMORY, ENOUGH = 1000, 150  # steps that are looked back upon; coarse ones: a ki
 STILL = 1e-2            # rate that is added to others, for an arm at rest      [rad/s, m/s]
 
 
+@by_address
 class Watch(NamedTuple):
     """One row per flexible body."""
 
@@ -121,6 +123,21 @@ def note_coarseness(arm, rate, before, qdd, part, watch):
     watch.coarse[0] = kept * watch.coarse[0] + coarse * speed
     watch.coarse[1] = kept * watch.coarse[1] + speed
     watch.coarse[2] = kept * watch.coarse[2] + coarse
+
+
+@compiled
+def count_signs(watch):
+    """How many of the things that `lines_of` tells have happened."""
+    signs = 0
+    if watch.hard[1] > 0:
+        signs += 1
+    if watch.hard[0] >= MANY:
+        signs += 1
+    if watch.coarse[2] >= ENOUGH and watch.coarse[0] > 0.5 * watch.coarse[1]:
+        signs += 1
+    for k in range(watch.body.size):
+        signs += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
+    return signs
 
 
 def lines_of(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: set,

@@ -74,6 +74,19 @@ def test_orders_of_convergence(scheme, iterations, steps):
     assert errors[1] < 2e-3
 
 
+@pytest.mark.parametrize('steps', [250, 1000])
+def test_a_step_iterates_as_far_as_its_own_error_is_worth(steps):
+    arm = swinging_arm(damping='0.02', friction='0.3',
+                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    truth, ends = by_another_library(arm, 0.5), []
+    for iterations in (2, 12):
+        simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)
+        simulation.step(steps)
+        ends.append(simulation.coordinates)
+    # two iterations leave a small part of what the midpoint rule misses anyhow (T43)
+    assert np.abs(ends[0] - ends[1]).max() < 0.05 * np.abs(ends[1] - truth).max()
+
+
 @pytest.mark.slow
 def test_the_midpoint_does_not_mind_torsion_and_stretch_at_kilohertz():
     arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="2" stretch="2"/>',

@@ -43,7 +43,8 @@ OWNERS = {
     'lxml': 'description.document',
     'matplotlib': 'plots',
     'mcap': 'recording.mcap_file',
-    'numba': 'core.compiled',
+    'llvmlite': 'core.handle and core.linking',
+    'numba': 'core.compiled and core.handle and core.linking',
     'pyarrow': 'recording.export',
     'rclpy': 'nodes',
     'serial': 'rig.host.port',
@@ -90,8 +91,9 @@ def owner(library):
     return 'nodes' if MESSAGES.fullmatch(library) else OWNERS.get(library)
 
 
-def is_within(name, folder):
-    return folder == ANYBODY or f'{name}.'.startswith(f'{folder}.')
+def is_within(name, folders):
+    return folders == ANYBODY or any(f'{name}.'.startswith(f'{folder}.')
+                                     for folder in folders.split(' and '))
 
 
 def imported_modules(source):
@@ -171,7 +173,8 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
     ('description.urdf', 'from lxml import etree',
      'description.urdf imports lxml, which belongs to description.document'),
     ('core.dynamics', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
-     'core.dynamics imports numba, which belongs to core.compiled'),
+     'core.dynamics imports numba, which belongs to core.compiled and core.handle and '
+     'core.linking'),
     ('rig.host.portable', 'import serial',
      'rig.host.portable imports serial, which belongs to rig.host.port'),
     ('plots', 'import pandas', 'plots imports pandas, which has no owner'),

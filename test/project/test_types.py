@@ -17,7 +17,7 @@ from project_files import ROOT
 import flex_robot_sim
 
 FOLDER = ROOT / 'flex_robot_sim'
-EXEMPT = ('compiled', 'inlined', 'check')      # decorators
+EXEMPT = ('compiled', 'check')      # decorators
 
 USER = """\
 import flex_robot_sim as frs
@@ -118,7 +118,6 @@ def test_public_functions_say_their_types():
     ('def f(x: int = 1, *y: int, z: int, **more: int) -> None: pass', []),
     ('class A:\n    @classmethod\n    def f(cls) -> None: pass', []),
     ('@compiled(allocates=True)\ndef f(x): pass', []),
-    ('@inlined\ndef f(x): pass', []),
     ('@check(moves=True)\ndef f(host): pass', []),
     ('def _f(x): pass\nclass _A:\n    def f(self): pass', []),
     ('class A:\n    def __enter__(self): pass\n    def _f(self): pass', []),

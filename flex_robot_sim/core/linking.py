@@ -1,0 +1,69 @@
+"""
+Compiled functions that others call and do not contain.
+
+Numba makes a callee part of each caller, and that of each caller of it, and optimises all copies
+again. A function that takes a whole arm (a Handle) is no leaf of a loop, so a call costs nothing
+beside its work: it is compiled once, by itself, and callers know it by the name of a symbol. What
+a caller needs is kept with its machine code, and loaded before it.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import importlib
+from typing import Any, NamedTuple
+
+from llvmlite import binding
+from numba.core.caching import CompileResultCacheImpl
+
+from flex_robot_sim.core.handle import Handle
+
+
+class _Symbol(NamedTuple):
+    """Which function stands behind a symbol, for arguments of which types."""
+
+    module: str
+    name: str
+    types: tuple[Any, ...]
+
+
+_known: dict[str, _Symbol] = {}
+
+
+def stand_alone(dispatcher: Any) -> None:
+    """Let later callers of a compiled function call the machine code that it has."""
+    function = dispatcher.py_func
+    if '<locals>' in function.__qualname__:
+        return
+    for types, result in dispatcher.overloads.items():
+        symbol = _Symbol(function.__module__, function.__qualname__, types)
+        digest = hashlib.sha256(repr(symbol).encode()).hexdigest()[:16]
+        name = f'{function.__module__}.{function.__qualname__}.{digest}'
+        if name in _known or not any(isinstance(type_, Handle) for type_ in types):
+            continue
+        _known[name] = symbol
+        binding.add_symbol(name, result.library.get_pointer_to_function(
+            result.fndesc.llvm_func_name))
+        description = copy.copy(result.fndesc)
+        description.mangled_name = name
+        result.target_context.insert_user_function(result.entry_point, description, [])
+
+
+class LinkedResults(CompileResultCacheImpl):
+    """Machine code on disk, with the names of what it calls."""
+
+    def reduce(self, result: Any) -> Any:
+        """Return what is written to disk."""
+        module = result.library._final_module
+        called = [_known[function.name] for function in module.functions
+                  if function.is_declaration and function.name in _known]
+        return called, super().reduce(result)
+
+    def rebuild(self, context: Any, payload: Any) -> Any:
+        """Return what was read, after what it calls."""
+        called, code = payload
+        for symbol in called:
+            dispatcher = getattr(importlib.import_module(symbol.module), symbol.name)
+            dispatcher.compile(symbol.types)
+        return super().rebuild(context, code)
