@@ -33,12 +33,8 @@ class Cluster(NamedTuple):
 
 
 @contextlib.contextmanager
-def cluster(address: str, reach: float = REACH, lonely: float = LONELY) -> Iterator[Cluster]:
-    """
-    Give the Cluster behind the scheduler at an address, `tcp://host:8786`.
-
-    :param reach: within which it has to answer; lonely: how long it may be without workers [s].
-    """
+def cluster(address: str) -> Iterator[Cluster]:
+    """Give the Cluster behind the scheduler at an address, `tcp://host:8786`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -47,20 +43,20 @@ def cluster(address: str, reach: float = REACH, lonely: float = LONELY) -> Itera
     for name in ('distributed', 'tornado'):     # what they log of a lost peer is said in one line
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=reach, set_as_default=False)
+        client = Client(address, timeout=REACH, set_as_default=False)
     except (*LATE, ValueError, ImportError) as error:
         raise UsageError(f'no scheduler of Dask answers at {address}. Start one by `dask '
                          'scheduler`, and workers by `dask worker ADDRESS`.') from error
     try:
-        yield _watched(client, address, lonely)
+        yield _watched(client, address)
     finally:
         with contextlib.suppress(Exception):    # a scheduler that is gone cannot be left
             client.close(timeout=1)
 
 
-def _watched(client, address, lonely):
+def _watched(client, address):
     try:
-        client.wait_for_workers(1, timeout=lonely)
+        client.wait_for_workers(1, timeout=LONELY)
     except LATE as error:
         raise UsageError(f'the scheduler at {address} has no workers. Start some by `dask worker '
                          f'{address}`.') from error
@@ -72,7 +68,7 @@ def _watched(client, address, lonely):
         if client.status != 'running':
             raise SweepError(f'the scheduler at {address} is gone.')
         try:
-            client.wait_for_workers(1, timeout=lonely)
+            client.wait_for_workers(1, timeout=LONELY)
         except LATE as error:
             raise SweepError(f'all workers of the scheduler at {address} are gone.') from error
     return Cluster(client.get_executor(pure=False, retries=2), workers, watch)

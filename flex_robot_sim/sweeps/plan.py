@@ -92,7 +92,8 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     for name, form in [*vary.items(), *scale.items()]:
         if name in forms:
             raise UsageError(f'{name} varies twice. Vary it or scale it.')
-        if name not in known and name not in words:
+        is_own = not isinstance(run, Manoeuvre) and '.' not in name
+        if name not in known and name not in words and not is_own:
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
     values = runs_of([*forms.values()], [*forms], method, count, seed)

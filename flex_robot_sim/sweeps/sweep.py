@@ -45,7 +45,8 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     :param vary: name -> values, as told in `sweeps/forms.py`; names are those of numbers of the
         URDF, such as `forearm.EIz`, and those of a Manoeuvre, such as `elbow.to` and `payload`.
     :param scale: likewise, in multiples of what the URDF or the Manoeuvre says.
-    :param run: Manoeuvre, or a function of a Case that returns numbers by name.
+    :param run: Manoeuvre, or a function of a Case that returns numbers by name; it may have names
+        of its own, without a dot, that vary.
     :param method: 'grid', 'latin' or 'random'; count: of the runs of the last two.
     :param folder: keeps what is made; where the same sweep was interrupted, it goes on.
     :param executor: who makes the runs; default: this process, one after the other.

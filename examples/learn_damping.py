@@ -1,0 +1,54 @@
+"""Learn within a minute what PD lacks: a linear law that calms a flexible arm."""
+
+import sys
+
+import gymnasium
+import matplotlib.pyplot as plt
+import numpy as np
+
+import flex_robot_sim.environments  # noqa: F401  registers the environments
+
+POPULATION, EPISODES, BEST, GENERATIONS, STEPS = 16, 4, 4, 10, 75
+TEST_SEED = 10_000          # never seen while it learns
+
+envs = gymnasium.make_vec('flex_robot_sim/RestToRest-v0', POPULATION * EPISODES, period=0.02,
+                          robot='single_link', vary={'payload': 'uniform:0,0.05'}, seconds=1.5)
+
+
+def episodes(laws, seed):
+    """Rewards of linear laws (POPULATION, actions, observations), and all that was seen."""
+    each, total = np.repeat(laws, EPISODES, axis=0), 0.0
+    seen = [envs.reset(seed=seed)[0]]
+    for _ in range(STEPS):
+        now, rewards, *_ = envs.step(np.einsum('kan,kn->ka', each, seen[-1]))
+        total = total + rewards
+        seen.append(now)
+    return total.reshape(POPULATION, EPISODES).mean(axis=1), np.array(seen)
+
+
+def same_for_all(law):
+    return np.repeat(law[None], POPULATION, axis=0)
+
+
+rng = np.random.default_rng(0)
+nothing = np.zeros((envs.single_action_space.shape[0], envs.single_observation_space.shape[0]))
+unit = 1.0 / episodes(same_for_all(nothing), seed=0)[1].std(axis=(0, 1))
+mean, spread = nothing, nothing + 1.0
+for generation in range(GENERATIONS):       # cross-entropy: draw, keep the best, draw around them
+    laws = rng.normal(mean, spread, (POPULATION, *mean.shape))
+    rewards, _ = episodes(unit * laws, seed=100 * (1 + generation))
+    best = laws[np.argsort(rewards)[-BEST:]]
+    mean, spread = best.mean(axis=0), best.std(axis=0) + 0.5 * 0.7**generation
+
+for label, law in (('PD', nothing), ('learned', unit * mean)):
+    rewards, seen = episodes(same_for_all(law), TEST_SEED)
+    strain = seen[:, :, -2]                 # of the gauge at the root
+    print(f'{label}: reward {rewards.mean():.2f}, and the root of the arm bends by '
+          f'{np.ptp(strain[STEPS // 2:], axis=0).mean() / 2:.4f} /m after the move')
+    plt.plot(0.02 * np.arange(STEPS + 1), strain[:, 0], label=label)
+
+plt.xlabel('time [s]')
+plt.ylabel('curvature at the root [1/m]')
+plt.legend()
+plt.grid(True)
+plt.savefig(sys.argv[1] if len(sys.argv) > 1 else 'learn_damping.png', dpi=120)
