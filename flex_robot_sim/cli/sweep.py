@@ -157,7 +157,7 @@ def _add_setting(parser, name, more):
 
 
 def _given(arguments, name):
-    value = getattr(arguments, name)
+    value = getattr(arguments, name, None)
     return Manoeuvre.__dataclass_fields__[name].default if value is None else (
         tuple(value) if isinstance(value, list) else value)
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.mode_table import tool_of
+from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
@@ -96,8 +97,8 @@ class Episodes:
             np.isfinite(limits), limits, UNLIMITED * servo.stiffness)
         self._tool, self.age = tool_of(self.arm), np.zeros(count)
         joints = len(self.arm.joint_names)
-        self._drawn = Drawn(*np.zeros((3, count, joints)), np.zeros((count, 3)),
-                            np.full(count, np.inf))
+        start, goal, rate = np.zeros((3, count, joints))
+        self._drawn = Drawn(start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf))
         self._carried, self.action = np.zeros((2, count, joints))
         self._pushed = np.zeros(count, bool)
         self._use([self.arm] * count)
@@ -109,20 +110,22 @@ class Episodes:
         self._use([self._drawn_arm(rng) for rng in rngs])
 
     def begin(self, rngs: Sequence[np.random.Generator], members: ArrayLike) -> None:
-        """Begin new episodes of some arms, each drawn by its own generator."""
+        """Begin new episodes of some arms at rest, each drawn by its own generator."""
         rows = np.atleast_1d(members)
         if not rows.size:
             return
-        drawn, masses = [], []
-        for k in rows:
+        drawn, masses, states = [], np.zeros(rows.size), []
+        for i, k in enumerate(rows):
             drawn.append(self.task.draw(rngs[k], self.task, len(self.arm.joint_names)))
             if 'payload' in self._forms:
-                masses.append(_one(self._forms['payload'], rngs[k]))
-        for table, values in zip(self._drawn, zip(*drawn)):
-            table[rows] = values
-        if masses:
-            self.batch.set_payload(self._tool, np.maximum(masses, 0.0), members=rows)
-        self.batch.set_state(position=self._drawn.start[rows], members=rows)
+                masses[i] = max(_one(self._forms['payload'], rngs[k]), 0.0)
+            laden = loaded(self.batch.arms[k], (self._tool, masses[i]) if masses[i] else None)
+            states.append(equilibrium(laden, drawn[-1].start).coordinates)
+        for name in Drawn._fields:
+            getattr(self._drawn, name)[rows] = [getattr(one, name) for one in drawn]
+        if 'payload' in self._forms:
+            self.batch.set_payload(self._tool, masses, members=rows)
+        self.batch.set_state(coordinates=states, members=rows)
         self.age[rows] = self.action[rows] = 0.0
         if self._pushed[rows].any():
             self.batch.push(self._tool, members=rows[self._pushed[rows]])

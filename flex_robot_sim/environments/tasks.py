@@ -15,6 +15,7 @@ import numpy as np
 
 PUSH_SECONDS = 0.1          # how long a push of the task `disturbance` lasts                [s]
 CALM = 0.1                  # speed of a tip against its link that costs as much as WRONG  [m/s]
+FASTEST = 1e3               # tip that costs more the faster it is: beyond, an arm is lost    [m/s]
 WRONG = 0.05                # angle of a joint beside its target, of cost 1         [rad, m]
 
 
@@ -40,7 +41,7 @@ class Drawn(NamedTuple):
     goal: np.ndarray            # (joints,)
     rate: np.ndarray            # (joints,)     of a swing                                  [Hz]
     push: np.ndarray            # (3,)          on the tool                                 [N]
-    pushed_at: float            # [s]
+    pushed_at: float | np.ndarray   # ()        [s]
 
 
 Reward = Callable[[Look], np.ndarray]           # (c,) per second
@@ -68,7 +69,7 @@ def what_a_bench_sees(look: Look) -> np.ndarray:
 def cost_of_tips(look: Look) -> np.ndarray:
     """Minus what it costs that joints are beside their targets and that tips move."""
     beside = ((look.position - look.target) / WRONG)**2
-    swing = (look.tip_rate / CALM)**2
+    swing = (np.minimum(np.abs(look.tip_rate), FASTEST) / CALM)**2
     return -(beside.mean(axis=1) + swing.sum(axis=2).mean(axis=1))
 
 

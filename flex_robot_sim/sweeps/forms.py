@@ -57,7 +57,8 @@ def form_of(name: str, words: str | float | Sequence[float]) -> Form:
         return Form('values', numbers)
     if kind == 'even' and len(numbers) == 3 and numbers[2] == int(numbers[2]) and (
             1 <= numbers[2] <= MOST_EVEN):
-        return Form('values', tuple(np.linspace(*numbers[:2], int(numbers[2])).tolist()))
+        even = np.linspace(numbers[0], numbers[1], int(numbers[2]))
+        return Form('values', tuple(even.tolist()))
     if kind in DRAWN and len(numbers) == 2:
         low, high = numbers
         if kind == 'normal' and high >= 0.0:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_translations
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
@@ -45,6 +46,8 @@ class Manoeuvre(Settings):
     within: float = setting(0.0, 'of a minimum-jerk motion; 0: at once', 's', at_least=0.0)
     seconds: float = setting(5.0, 'duration of a run', 's', above=0.0)
     payload: float = setting(0.0, 'fixed to the tool', 'kg', at_least=0.0)
+    at_rest: bool = setting(True, 'whether links sag at the start as they do at rest; or they are '
+                            'straight')
     shaper: str = setting('none', 'of the set points, for the pose to go to', choices=SHAPERS)
     stiffness: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m/rad')
     damping: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm',
@@ -105,7 +108,11 @@ def run_manoeuvres(known: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuv
     known = _laden(known, manoeuvre.payload)
     members = [_laden(arm, one['payload']) for arm, one in zip(arms, given)]
     batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
-    batch.set_state(position=[one['start'] for one in given])
+    if manoeuvre.at_rest:
+        batch.set_state(coordinates=[equilibrium(arm, one['start']).coordinates
+                                     for arm, one in zip(members, given)])
+    else:
+        batch.set_state(position=[one['start'] for one in given])
     batch.hold([one['start'] for one in given], [one['stiffness'] for one in given],
                [one['damping'] for one in given])
     batch.effort[:] = [carrying_efforts(known, one['to']) for one in given]

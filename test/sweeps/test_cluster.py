@@ -114,14 +114,15 @@ def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
                                  f'worker {address}`.')
 
 
-@pytest.mark.parametrize('address', ['tcp://127.0.0.1:1', 'nonsense', 'tcp://no.such.host.invalid:8786'])
+@pytest.mark.parametrize('address', ['tcp://127.0.0.1:1', 'nonsense',
+                                     'tcp://no.such.host.invalid:8786'])
 def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
     assert main(['sweep', 'single_link', '--vary', 'payload=0,1', '--scheduler', address]) == 2
     assert capsys.readouterr().err == (
-        f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask scheduler`, '
-        'and workers by `dask worker ADDRESS`.\n')
+        f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask '
+        'scheduler`, and workers by `dask worker ADDRESS`.\n')
     assert [*tmp_path.iterdir()] == []
 
 
