@@ -25,7 +25,8 @@ from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
 from flex_robot_sim.sweeps.plan import Done, Plan, Run, Words, make_plan, run_part
 
 PART = 1.0                  # how long a part of the runs shall take                        [s]
-LARGEST_PART = 256          # runs
+LARGEST_PART = 1024         # runs
+PARTS_A_SECOND = 100        # that one scheduler and this process bear: docs/scale.md
 AHEAD = 2                   # parts for each worker: one runs, one waits
 PATIENCE = 5.0              # between two looks at whether workers are there                [s]
 
@@ -91,14 +92,15 @@ def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | 
 
 def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
     """Yield parts of the runs as they are made."""
-    parts = _Parts(todo)
+    count = workers or len(os.sched_getaffinity(0))
+    parts = _Parts(todo, max(PART, count / PARTS_A_SECOND))
     if executor is None:
         while runs := parts.next():
             done, seconds = run_part(plan.part(runs), runs)
             parts.learn(len(runs), seconds)
             yield done
         return
-    ahead = AHEAD * (workers or len(os.sched_getaffinity(0)))
+    ahead = AHEAD * count
     pending: set[Future] = set()
     try:
         while True:
@@ -126,10 +128,10 @@ def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
 
 
 class _Parts:
-    """Runs in parts that take about PART, by what those before took."""
+    """Runs in parts that take about so long, by what those before took."""
 
-    def __init__(self, todo: Sequence[int]) -> None:
-        self._todo, self._next, self._size = todo, 0, 1
+    def __init__(self, todo: Sequence[int], part: float) -> None:
+        self._todo, self._part, self._next, self._size = todo, part, 0, 1
 
     def next(self) -> list[int]:
         runs = [*self._todo[self._next:self._next + self._size]]
@@ -137,7 +139,7 @@ class _Parts:
         return runs
 
     def learn(self, count: int, seconds: float) -> None:
-        fitting = max(1, min(LARGEST_PART, int(PART / max(seconds / count, 1e-6))))
+        fitting = max(1, min(LARGEST_PART, int(self._part / max(seconds / count, 1e-6))))
         self._size = min(fitting, 4 * count)        # the first ones may have waited for a compiler
 
 
