@@ -4,6 +4,7 @@ from time import perf_counter
 
 import mujoco
 import numpy as np
+from mujoco import rollout
 
 from benchmarks.chopped import merged
 
@@ -56,6 +57,33 @@ def swing(chain, scheme, steps, end, samples):
         mujoco.mj_kinematics(model, data)
         path.append(_tool(data, body, point))
     return np.array(path), wall
+
+
+def swing_many(chain, scheme, steps, end, samples, count, threads):
+    """
+    Return the wall time of as many arms as `count`, by MuJoCo's own batch [s].
+
+    They are taken from sample to sample, because it keeps every state in between.
+    """
+    model, start, _ = chain
+    model.opt.timestep = end / samples / steps
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, _INTEGRATOR + scheme.upper())
+    data = [mujoco.MjData(model) for _ in range(threads)]
+    data[0].qpos[:] = start
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.empty(mujoco.mj_stateSize(model, kind))
+    mujoco.mj_getState(model, data[0], state, kind)
+    now, out = np.tile(state, (count, 1)), np.empty((count, steps, state.size))
+    sensors = np.empty((count, steps, model.nsensordata))
+    with rollout.Rollout(nthread=threads) as pool:
+        pool.rollout(model, data, now, nstep=steps, state=out, sensordata=sensors)
+        began = perf_counter()
+        for _ in range(samples):
+            pool.rollout(model, data, now, nstep=steps, state=out, sensordata=sensors)
+            now[:] = out[:, -1]
+        wall = perf_counter() - began
+    assert np.isfinite(now).all()
+    return wall
 
 
 def _tool(data, body, point):

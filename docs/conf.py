@@ -17,11 +17,12 @@ copyright = author          # noqa: A001
 
 CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
-              'recording', 'report', 'identification'),
+              'recording', 'report', 'identification', 'sweep'),
     'Remedies': ('control', 'control_feedback', 'control_planning'),
     'Reference': ('description', 'ros', 'rig_bridge', 'python', 'api', 'rig', 'rig_protocol'),
     'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
-               'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'architecture'),
+               'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'scale',
+               'architecture'),
 }
 """Pages by chapter; one that is not there is left out."""
 

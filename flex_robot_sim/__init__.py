@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from flex_robot_sim.description import RobotDescription, read_description
     from flex_robot_sim.settings import SimulationSettings
     from flex_robot_sim.simulation import Simulation
+    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
+    from flex_robot_sim.sweeps.sweep import sweep
 
 # what needs SciPy or the compiled part is imported when it is asked for: that takes a second
 _LATER = {
@@ -61,16 +63,19 @@ _LATER = {
     'description': ('RobotDescription', 'read_description'),
     'settings': ('SimulationSettings',),
     'simulation': ('Simulation',),
+    'sweeps.manoeuvre': ('Manoeuvre',),
+    'sweeps.sweep': ('sweep',),
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = [
     'ArmModel', 'Batch', 'DescriptionError', 'Equilibrium', 'FlexRobotSimError', 'LinearModel',
-    'Modes', 'Push', 'RobotDescription', 'SettingError', 'Simulation', 'SimulationError',
-    'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist', 'convert_wrench',
-    'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics', 'frequencies',
-    'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load', 'mass_matrix', 'modes',
-    'pose', 'read_description', 'twist', 'twist_rate', 'with_payload',
+    'Manoeuvre', 'Modes', 'Push', 'RobotDescription', 'SettingError', 'Simulation',
+    'SimulationError', 'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist',
+    'convert_wrench', 'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics',
+    'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
+    'mass_matrix', 'modes', 'pose', 'read_description', 'sweep', 'twist', 'twist_rate',
+    'with_payload',
 ]
 
 

@@ -61,3 +61,7 @@ class CommandError(FlexRobotSimError):
 
 class CalibrationError(FlexRobotSimError):
     """The measurements do not support a calibration."""
+
+
+class SweepError(FlexRobotSimError):
+    """Whoever makes the runs of a sweep is gone."""

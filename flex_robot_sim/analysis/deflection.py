@@ -20,28 +20,40 @@ def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
 
     :returns: translation [m] and rotation vector [rad], (6,).
     """
+    place, R = _tips(arm, link, q[None], has_turn=True)
+    out = np.empty(6)
+    out[:3] = place[0]
+    set_rotation_vector(R[0], out[3:])
+    return out
+
+
+def tip_translations(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
+    """Translations of `tip_deflection` at many states at once, (k, 3) from (k, n) [m]."""
+    return _tips(arm, link, q, has_turn=False)[0]
+
+
+def _tips(arm, link, q, has_turn):
+    """Translations (k, 3) and, if they are wanted, rotations (k, 3, 3) at states (k, n)."""
     if link not in arm.tips:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
-    R, p, turn = np.eye(3), np.zeros(3), np.empty((3, 3))
-    length = 0.0
-    for body in arm.segments[link]:
+    R, turns = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
+    p, length, bodies = np.zeros((len(q), 3)), 0.0, arm.segments[link]
+    for body in bodies:
         beam, first = arm.beams[body], arm.arrays.first[body]
-        e = q[first:first + beam.size]
-        tip = beam.shape(beam.length) @ e
+        e, end = q[:, first:first + beam.size], beam.at_end
+        tip = e @ end.shape.T
         if arm.coupling == 'shortening':
-            tip[0] -= 0.5 * e @ beam.shortening(beam.length) @ e
+            tip[:, 0] -= 0.5 * ((e @ end.shortening) * e).sum(axis=1)
         if arm.coupling == 'shortening' and beam.is_segment:
-            rows = beam.setback(beam.length)
-            slopes = np.array([rows[:, part] @ e[part] for part in beam.bending])
-            tip[1:] -= slopes @ (slopes**2).sum(axis=0)
-        set_rotation(beam.turn(beam.length) @ e, turn)
-        p = p + R @ (tip + [beam.length, 0.0, 0.0])
-        R = R @ turn
+            slopes = np.array([e[:, part] @ end.setback[:, part].T for part in beam.bending])
+            tip[:, 1:] -= (slopes * (slopes**2).sum(axis=0)).sum(axis=2).T
+        p = p + (R @ (tip + [beam.length, 0.0, 0.0])[..., None])[..., 0]
         length += beam.length
-    out = np.empty(6)
-    out[:3] = p - [length, 0.0, 0.0]
-    set_rotation_vector(R, out[3:])
-    return out
+        if has_turn or body != bodies[-1]:
+            for vector, turn in zip(e @ end.turn.T, turns):
+                set_rotation(vector, turn)
+            R = R @ turns
+    return p - [length, 0.0, 0.0], R
 
 
 class Deflections(Mapping):

@@ -25,6 +25,8 @@ COMMANDS = {
                     'flexsim view two_link'),
     'simulate': Command('drive an arm and write what it did as CSV or as a recording',
                         'flexsim simulate two_link --to 0.5,0.5,-0.8 --shaper auto'),
+    'sweep': Command('a move with many other numbers, as a table, on all processors',
+                     'flexsim sweep two_link --to 0.5,0.5,-0.8 --scale forearm.EIz=0.8,1,1.2'),
     'record': Command('what a running system sends in ROS 2, as a recording',
                       'flexsim record --output run.mcap --seconds 10'),
     'replay': Command('a recording, sent again in ROS 2',

@@ -9,8 +9,8 @@ from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.share import share_folder
 
-PARTS = ('step_time', 'batch_time', 'manoeuvre', 'start_time', 'work_precision',
-         'formulations_time')
+PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
+         'start_time', 'work_precision', 'formulations_time')
 APART = ('control', 'identify')       # only if they are named: they take minutes
 PAGE = 'page'               # who writes tables into pages
 LABEL_WIDTH = 56

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.tables import Table
+from flex_robot_sim.table_files import refuse_without_parquet, write_csv, write_parquet
 
 FORMATS = 'csv', 'numpy', 'parquet'
 
@@ -31,7 +31,7 @@ def check_place(place: Path, form: str) -> None:
     if form == 'numpy' and place.suffix != '.npz':
         raise UsageError(f'{place}: NumPy reads .npz. Name such a file by --output.')
     if form == 'parquet':
-        _parquet()
+        refuse_without_parquet('take another --format')
 
 
 def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
@@ -50,7 +50,7 @@ def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
         for word, table in zip(words, tables):
             path = place / f'{word}.{form}'
             files.append(path)
-            (_write_csv if form == 'csv' else _write_parquet)(path, _columns(table))
+            (write_csv if form == 'csv' else write_parquet)(path, _columns(table))
         return files
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror or error}.') from error
@@ -60,32 +60,6 @@ def _columns(table):
     """Return all columns; time first."""
     name = 'time' if 'time' not in table.columns else 'time of recording'
     return {name: table.time, **table.columns}
-
-
-def _write_csv(path, columns):
-    with open(path, 'w', newline='', encoding='utf-8') as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        # what a number is goes out; nan stays empty, as tools for tables have it
-        writer.writerows(zip(*(column.tolist() if column.dtype.kind == 'U' else [
-            '' if value != value else repr(value) for value in column.tolist()]
-            for column in columns.values())))
-
-
-def _write_parquet(path, columns):
-    pyarrow, parquet = _parquet()
-    parquet.write_table(pyarrow.table({name: pyarrow.array(column.tolist())
-                                       for name, column in columns.items()}), str(path))
-
-
-def _parquet():
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
-                         'or take another --format.') from error
-    return pyarrow, parquet
 
 
 def _file_words(topics: Sequence[str]) -> list[str]:

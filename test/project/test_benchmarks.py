@@ -105,6 +105,36 @@ def test_batch_time(benchmark, monkeypatch):
     lines_of(module, found)
 
 
+def test_batch_mujoco(benchmark, monkeypatch):
+    module = benchmark('batch_mujoco')
+    pytest.importorskip('mujoco')
+    monkeypatch.setattr(module, 'ARMS', 2)
+    monkeypatch.setattr(module, 'SHORT_STEPS', (250,))
+    found = module.measure(quick=True)
+    assert found['batch_over_mujoco'] > 1.0
+    assert found['batch_mujoco']['tip_error'] < 1e-3 > found['batch_mujoco']['mujoco']['tip_error']
+    assert 'times ours' in lines_of(module, found)['MuJoCo, rollout']
+
+
+def test_sweep_time(benchmark, monkeypatch):
+    module = benchmark('sweep_time')
+    monkeypatch.setattr(module, 'QUICK_RUNS', 20)
+    found = module.measure(quick=True)
+    assert found['sweep_overhead'] > 0.0 and found['sweep_runs'] == 20
+    lines_of(module, found)
+
+
+def test_scale(benchmark, monkeypatch):
+    module = benchmark('scale')
+    monkeypatch.setattr(module, 'MANY', 8)
+    monkeypatch.setattr(module, 'FEW', 4)
+    found = module.measure(quick=True)['scale']
+    # all that an arm is made of is numbers of 8 bytes
+    assert found['arm_bytes'] % 8 == found['work_bytes'] % 8 == 0
+    assert found['part_sent_bytes'] > 10_000 and 50 < found['run_kept_bytes'] < 2000
+    lines_of(module, {'scale': found})
+
+
 def test_controller_time(benchmark, monkeypatch):
     module = benchmark('controller_time')
     monkeypatch.setattr(module, 'CALLS', 2)

@@ -72,6 +72,13 @@ def test_spin_up(output):
     assert 0.45 < lag < 0.6 and abs(end) < 0.02 and 5.0 < away < 10.0
 
 
+def test_learn_damping(output):
+    pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+    [[reward, bends], [learned, still_bends]] = output('learn_damping')
+    # in episodes that it has not seen while it learned
+    assert learned > 0.9 * reward and still_bends < 0.7 * bends
+
+
 def test_read_bench(output):
     [[count, seconds, *noise, _]] = output('read_bench')
     # 500 a second are sent; a busy computer, which is the board as well, is late

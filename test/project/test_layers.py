@@ -12,15 +12,15 @@ FOLDER = ROOT / PACKAGE
 
 # The house of docs/architecture.md; a module stands here before it exists.
 LAYERS = (
-    {'exceptions', 'files', 'interpreter', 'share', 'xacro_arguments'},
+    {'exceptions', 'files', 'interpreter', 'share', 'table_files', 'xacro_arguments'},
     {'settings', 'description', 'beams'},
     {'core'},
     {'analysis'},
     {'formulations'},
     # the package itself offers the library
-    {'batch', 'control', 'led_drives', 'questions', 'simulation', PACKAGE},
-    {'demo', 'display', 'identification', 'realtime', 'reproduce', 'reports', 'rig', 'viewer',
-     'recording', 'plots', 'system'},
+    {'batch', 'control', 'led_drives', 'questions', 'simulation', 'sweeps', PACKAGE},
+    {'demo', 'display', 'environments', 'identification', 'plots', 'realtime', 'recording',
+     'reports', 'reproduce', 'rig', 'system', 'viewer'},
     {'cli', 'nodes', 'start', '__main__'},
 )
 # the rooms of the bench, each after those that it may know
@@ -38,6 +38,8 @@ OWNERS = {
     'ament_index_python': 'nodes.launching',
     'argcomplete': 'cli.completion',
     'control': 'analysis.linear',
+    'distributed': 'sweeps.cluster',
+    'gymnasium': 'environments',
     'launch': 'nodes.launching',
     'launch_ros': 'nodes.launching',
     'lxml': 'description.document',
@@ -45,7 +47,7 @@ OWNERS = {
     'mcap': 'recording.mcap_file',
     'llvmlite': 'core.handle and core.linking',
     'numba': 'core.compiled and core.handle and core.linking',
-    'pyarrow': 'recording.export',
+    'pyarrow': 'table_files',
     'rclpy': 'nodes',
     'serial': 'rig.host.port',
     'trimesh': 'viewer.meshes',

@@ -1,0 +1,205 @@
+"""`flexsim sweep`: a move of an arm with many other numbers, as a table."""
+
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_model,
+    add_robot,
+    numbers,
+    print_result,
+)
+from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.description import read_description
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.sweeps.cluster import cluster
+from flex_robot_sim.sweeps.manoeuvre import SHAPERS, Manoeuvre
+from flex_robot_sim.sweeps.plan import make_plan
+from flex_robot_sim.sweeps.pools import processes
+from flex_robot_sim.sweeps.sweep import run_plan
+from flex_robot_sim.table_files import has_parquet
+from flex_robot_sim.xacro_arguments import xacro_arguments
+
+EVERY = 0.5                 # how often it is said how far it is                            [s]
+MOST_PROCESSES = 512
+FORMS = '0.8,1,1.2, even:FROM,TO,COUNT, uniform:LOW,HIGH, log:LOW,HIGH or normal:MEAN,DEVIATION'
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'sweep', help=about,
+        description='Repeat a move with other numbers of the robot, the load, the servos or the '
+                    'move itself, and write a table of what came of it. The controller knows what '
+                    'does not vary.',
+        epilog=f'FORM is {FORMS}. NAME is a number of the URDF, such as forearm.EIz or '
+               'tool.mass; payload, within, or servo, a factor of the frequency of the servos; or '
+               'JOINT.to, JOINT.start, JOINT.servo_stiffness, JOINT.servo_damping. What is '
+               'interrupted goes on with the same call.')
+    add_robot(parser)
+    parser.add_argument('--vary', action='append', default=[], metavar='NAME=FORM',
+                        help='values of a number; once per number')
+    parser.add_argument('--scale', action='append', default=[], metavar='NAME=FORM',
+                        help='likewise, in multiples of what it is as described')
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument('--latin', type=int, metavar='N',
+                       help='N runs of a Latin hypercube (default: all combinations)')
+    which.add_argument('--random', type=int, metavar='N', help='N runs, drawn one by one')
+    parser.add_argument('--seed', type=int, default=0, help='of all chance (default: 0)')
+    for name, more in (('to', {'metavar': 'POSE'}), ('start', {'metavar': 'POSE'}),
+                       ('within', {'metavar': 'S'}), ('seconds', {}),
+                       ('payload', {'metavar': 'KG'}),
+                       ('shaper', {'choices': SHAPERS, 'metavar': 'KIND'}), ('stiffness', {}),
+                       ('damping', {}), ('time-step', {}), ('rate', {})):
+        _add_setting(parser, name, more)
+    add_model(parser)
+    parser.add_argument('--output', metavar='FOLDER',
+                        help='where runs and tables go (default: sweep_ROBOT, here)')
+    who = parser.add_mutually_exclusive_group()
+    who.add_argument('--processes', type=int, metavar='N',
+                     help='of this machine that make the runs (default: one for each processor)')
+    who.add_argument('--scheduler', metavar='ADDRESS',
+                     help='of a Dask cluster that makes them, such as tcp://host:8786')
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    with patience('reading the robot'):
+        description = read_description(arguments.robot, xacro_arguments(arguments.xacro))
+    method, count = next(((name, given) for name in ('latin', 'random')
+                          if (given := getattr(arguments, name)) is not None), ('grid', None))
+    manoeuvre = Manoeuvre(**{name: _given(arguments, name)
+                             for name in Manoeuvre.__dataclass_fields__})
+    with patience('looking for gains that hold the arm'):
+        plan = make_plan(description, _words('--vary', arguments.vary),
+                         _words('--scale', arguments.scale), manoeuvre, method, count,
+                         arguments.seed, arguments.coupling, arguments.gravity)
+    folder = Path(arguments.output or f'sweep_{description.name}')
+    progress = _Progress()
+    try:
+        with _executor(arguments, len(plan)) as (executor, workers, watch):
+            table = run_plan(plan, folder, executor, workers, progress, watch)
+    except KeyboardInterrupt:
+        progress.clear()
+        print(f'flexsim sweep: interrupted; {progress.done} of {len(plan)} runs are kept in '
+              f'{folder}, and the same call goes on.', file=sys.stderr)
+        return 130
+    finally:
+        progress.clear()
+    if not has_parquet():
+        print('flexsim sweep: note: no Parquet without pyarrow. Install it by '
+              f'{sys.executable} -m pip install pyarrow, and call again.', file=sys.stderr)
+    print_result(arguments, _summary(folder, table, plan.names, progress), _as_text)
+    return 0
+
+
+@contextmanager
+def _executor(arguments, runs):
+    """Give who makes the runs, how many they are, and what looks whether they live."""
+    if arguments.scheduler is not None:
+        with patience('waiting for the cluster'), cluster(arguments.scheduler) as found:
+            yield found
+        return
+    count = arguments.processes
+    if count is None:
+        count = min(len(os.sched_getaffinity(0)), runs)
+    if not 1 <= count <= MOST_PROCESSES:
+        raise UsageError(f'--processes must be from 1 to {MOST_PROCESSES}.')
+    with processes(count) as pool:
+        yield pool, count, None
+
+
+class _Progress:
+    """Says on a terminal how far it is."""
+
+    def __init__(self):
+        self.done, self._begin, self._told, self._shown = 0, None, 0.0, False
+        self.found = 0              # in the folder, before this call
+
+    def __call__(self, done, total):
+        now = time.monotonic()
+        if self._begin is None:
+            self._begin, self.found = now, done
+        self.done = done
+        if not sys.stderr.isatty() or now - self._told < EVERY:
+            return
+        self._told, self._shown = now, True
+        made = done - self.found
+        left = f', {(now - self._begin) / made * (total - done):.0f} s left' if made else ''
+        print(f'\r{done / total:4.0%}  {done} of {total} runs{left}' + ' ' * 8, end='',
+              file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self._shown:
+            print('\r' + ' ' * 60 + '\r', end='', file=sys.stderr, flush=True)
+            self._shown = False
+
+
+def _add_setting(parser, name, more):
+    """Add an option for a field of Manoeuvre."""
+    item = Manoeuvre.__dataclass_fields__[name.replace('-', '_')]
+    unit = f' [{item.metadata["unit"]}]' if item.metadata['unit'] else ''
+    default = '' if item.default == () else f' (default: {item.default})'
+    kind = numbers if isinstance(item.default, tuple) else type(item.default)
+    parser.add_argument(f'--{name}', type=kind, help=item.metadata['help'] + unit + default,
+                        **more)
+
+
+def _given(arguments, name):
+    value = getattr(arguments, name, None)
+    return Manoeuvre.__dataclass_fields__[name].default if value is None else (
+        tuple(value) if isinstance(value, list) else value)
+
+
+def _words(option, assignments):
+    out = {}
+    for assignment in assignments:
+        name, sign, form = assignment.partition('=')
+        if not sign:
+            raise UsageError(f'{option} {assignment}: write NAME=FORM, such as forearm.EIz=5,6,7.')
+        if name in out:
+            raise UsageError(f'{option} {name} is given twice.')
+        out[name] = form
+    return out
+
+
+def _summary(folder, table, varied, progress):
+    """What came of it, as --json prints it."""
+    figures = [name for name, column in table.items()
+               if name not in ('run', 'note', *varied) and column.dtype.kind == 'f']
+    out = {}
+    for name in figures:
+        column = table[name][np.isfinite(table[name])]
+        out[name] = {'least': float(column.min()), 'median': float(np.median(column)),
+                     'largest': float(column.max())} if column.size else None
+    noted = np.flatnonzero(table['note'] != '')
+    return {'folder': str(folder), 'runs': len(table['run']), 'made_now':
+            len(table['run']) - progress.found, 'varied': list(varied), 'figures': out,
+            'files': [str(path) for path in sorted(folder.glob('table.*'))],
+            'notes': len(noted), 'first_note': None if not noted.size else {
+                'run': int(noted[0]), 'note': str(table['note'][noted[0]])}}
+
+
+def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
+    before = summary['runs'] - summary['made_now']
+    yield f'{summary["runs"]} runs' + (f', {before} of them made before' if before else '')
+    width = max(map(len, summary['figures']), default=0)
+    yield f'  {"":{width}} {"least":>11} {"median":>11} {"largest":>11}'
+    for name, row in summary['figures'].items():
+        yield f'  {name:{width}} ' + ('          -' if row is None else ' '.join(
+            f'{value:11.4g}' for value in row.values()))
+    if summary['notes']:
+        first = summary['first_note']
+        yield f'  {summary["notes"]} runs have a note; run {first["run"]}: {first["note"]}'
+    yield '  ' + ', '.join(summary['files'])

@@ -1,0 +1,113 @@
+"""Environments of Gymnasium: one arm, or many that step side by side on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from flex_robot_sim.environments.episodes import LARGEST, Episodes, EpisodeSettings
+from flex_robot_sim.environments.tasks import Observation, Reward, Task
+
+
+class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One arm at a task; numbers that vary are drawn for every episode."""
+
+    metadata: dict[str, Any] = {'render_modes': []}
+
+    def __init__(self, task: str | Task = 'rest_to_rest', robot: str | Path = 'single_link',
+                 vary: Mapping[str, str] | None = None, scale: Mapping[str, str] | None = None,
+                 reward: Reward | None = None, observation: Observation | None = None,
+                 render_mode: str | None = None, **settings: Any) -> None:
+        """
+        Make the environment.
+
+        :param task: a name of TASKS, or a Task; robot: as of `load`.
+        :param vary: numbers of the URDF and `payload`, see `Episodes`; scale: likewise.
+        :param reward: function of a Look, (c,) per second; observation: likewise (c, numbers).
+        :param settings: fields of EpisodeSettings.
+        """
+        self.episodes = Episodes(robot, task, 1, EpisodeSettings(**settings), vary, scale, reward,
+                                 observation, threads=1)
+        self.render_mode = render_mode
+        self.observation_space, self.action_space = _spaces(self.episodes)
+
+    def reset(self, *, seed: int | None = None,
+              options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode."""
+        super().reset(seed=seed)
+        self.episodes.draw_arms([self.np_random])
+        self.episodes.begin([self.np_random], [0])
+        return self.episodes.observe()[0], {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Take an action for a period."""
+        rewards, lost, through = self.episodes.step(action)
+        return (self.episodes.observe()[0], float(rewards[0]), bool(lost[0]),
+                bool(through[0] and not lost[0]), {})
+
+
+class ArmVectorEnv(VectorEnv):
+    """
+    Many arms at a task, on all processors.
+
+    An episode that is over begins anew in the next step, whose action does not count. Numbers of
+    the URDF are drawn when all are reset; `payload` and the task, for every episode.
+    """
+
+    metadata: dict[str, Any] = {'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs: int = 1, task: str | Task = 'rest_to_rest',
+                 robot: str | Path = 'single_link', vary: Mapping[str, str] | None = None,
+                 scale: Mapping[str, str] | None = None, reward: Reward | None = None,
+                 observation: Observation | None = None, threads: int | None = None,
+                 render_mode: str | None = None, **settings: Any) -> None:
+        """Make the environments; arguments are those of ArmEnv, and `threads` of a Batch."""
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.episodes = Episodes(robot, task, num_envs, EpisodeSettings(**settings), vary, scale,
+                                 reward, observation, threads)
+        self.single_observation_space, self.single_action_space = _spaces(self.episodes)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._rngs: list[np.random.Generator] = []
+        self._over = np.zeros(num_envs, bool)
+
+    def reset(self, *, seed: int | list[int | None] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin all episodes; with one seed, arm k has the chance of an ArmEnv of seed + k."""
+        seeds = seed if isinstance(seed, (list, tuple)) else [
+            None if seed is None else seed + k for k in range(self.num_envs)]
+        if not self._rngs:
+            self._rngs = [gymnasium.utils.seeding.np_random(None)[0] for _ in seeds]
+        for k, one in enumerate(seeds):
+            if one is not None:
+                self._rngs[k] = gymnasium.utils.seeding.np_random(one)[0]
+        self.episodes.draw_arms(self._rngs)
+        self.episodes.begin(self._rngs, np.arange(self.num_envs))
+        self._over[:] = False
+        return self.episodes.observe(), {}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
+                                                 dict[str, Any]]:
+        """Take actions (num_envs, joints) for a period."""
+        rewards, lost, through = self.episodes.step(actions)
+        new = self._over
+        self.episodes.begin(self._rngs, np.flatnonzero(new))
+        rewards, lost = np.where(new, 0.0, rewards), lost & ~new
+        through = through & ~lost & ~new
+        self._over = lost | through
+        return self.episodes.observe(), rewards, lost, through, {}
+
+
+def _spaces(episodes):
+    """Spaces of what one arm shows and takes."""
+    size = episodes.observe().shape[1]
+    joints = len(episodes.arm.joint_names)
+    return (spaces.Box(-LARGEST, LARGEST, (size,), np.float64),
+            spaces.Box(-1.0, 1.0, (joints,), np.float64))

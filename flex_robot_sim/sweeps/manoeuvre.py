@@ -1,0 +1,200 @@
+"""
+The run that a sweep repeats if nobody gives another: to a pose under PD, and what is left then.
+
+The controller knows what does not vary. Its gains, the efforts that carry the weight and its
+shaper are those of the robot as described, with the payload of the Manoeuvre; the arm that it
+moves has the numbers of the run. So a sweep shows what a controller makes of an arm that is not as
+it was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.deflection import tip_translations
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.batch.batch import Batch
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
+from flex_robot_sim.control.led_move import sample_period
+from flex_robot_sim.control.mode_table import loaded, tool_of
+from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.shaper_design import table_of_pose
+from flex_robot_sim.control.shaping import shaped_motion
+from flex_robot_sim.control.trajectory_shaper import shaper_of_modes
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.settings import Settings, SimulationSettings, setting
+
+JOINT_WORDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
+RUN_WORDS = ('within', 'payload', 'servo')
+SHAPERS = (NONE.name, *KINDS)
+MOST_STEPS = 1e7            # in one run
+
+
+@dataclass(frozen=True)
+class Manoeuvre(Settings):
+    """A move from a pose to another one by PD, and how long it is watched."""
+
+    to: tuple = setting((), 'pose to go to; empty: the zero pose', 'rad, m')
+    start: tuple = setting((), 'pose at the start; empty: the zero pose', 'rad, m')
+    within: float = setting(0.0, 'of a minimum-jerk motion; 0: at once', 's', at_least=0.0)
+    seconds: float = setting(5.0, 'duration of a run', 's', above=0.0)
+    payload: float = setting(0.0, 'fixed to the tool', 'kg', at_least=0.0)
+    at_rest: bool = setting(True, 'whether links sag at the start as they do at rest; or they are '
+                            'straight')
+    shaper: str = setting('none', 'of the set points, for the pose to go to', choices=SHAPERS)
+    stiffness: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm', 'N m/rad')
+    damping: tuple = setting((), 'of PD, one or by joint; empty: what holds the arm',
+                             'N m s/rad')
+    time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
+    rate: float = setting(100.0, 'looks at the tips per second', 'Hz', above=0.0)
+
+
+class Controller(NamedTuple):
+    """What a Manoeuvre brings along for an arm."""
+
+    to: np.ndarray              # (joints,)                                         [rad, m]
+    start: np.ndarray           # (joints,)                                         [rad, m]
+    stiffness: np.ndarray       # (joints,)                                         [N m/rad, N/m]
+    damping: np.ndarray         # (joints,)
+    shaper: Shaper
+
+
+def words_of(joint_names: Sequence[str]) -> list[str]:
+    """Names of the numbers of a Manoeuvre that may vary: `elbow.to`, `payload`."""
+    return [*RUN_WORDS, *(f'{joint}.{word}' for joint in joint_names for word in JOINT_WORDS)]
+
+
+def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
+    """Return the Controller for an arm as described; it takes up to a few seconds."""
+    if manoeuvre.seconds > MOST_STEPS * manoeuvre.time_step:
+        raise UsageError(f'seconds hold more than {MOST_STEPS:g} steps of time_step. Take fewer '
+                         'or longer ones.')
+    if manoeuvre.seconds < manoeuvre.time_step:
+        raise UsageError('seconds must be at least one time_step.')
+    known = _laden(arm, manoeuvre.payload)
+    stiffness, damping = (_by_joint(arm, manoeuvre, name) for name in ('stiffness', 'damping'))
+    if stiffness is None or damping is None:
+        servo = fitting_servo(known)
+        stiffness = servo.stiffness if stiffness is None else stiffness
+        damping = servo.damping if damping is None else damping
+    if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
+        raise UsageError('stiffness and damping of the servos must be >= 0.')
+    to, start = (np.zeros(len(arm.joint_names)) if found is None else found for found in (
+        _by_joint(arm, manoeuvre, name, one_for_all=False) for name in ('to', 'start')))
+    shaper = NONE
+    if manoeuvre.shaper != NONE.name:
+        modes = table_of_pose(known, (stiffness, damping), to)
+        shaper = shaper_of_modes(manoeuvre.shaper, modes.frequencies[0], modes.ratios[0])
+    return Controller(to, start, stiffness, damping, shaper)
+
+
+def run_manoeuvres(known: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
+                   controller: Controller, values: Sequence[Mapping[str, float]],
+                   ) -> list[dict[str, float | str]]:
+    """
+    Return what each run comes to, by name, `note` among it.
+
+    :param known: ArmModel as described; arms: that run, one for each of the `values` by name.
+    """
+    joints = known.joint_names
+    given = [_given(controller, manoeuvre, joints, row) for row in values]
+    known = _laden(known, manoeuvre.payload)
+    members = [_laden(arm, one['payload']) for arm, one in zip(arms, given)]
+    batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
+    if manoeuvre.at_rest:
+        batch.set_state(coordinates=[equilibrium(arm, one['start']).coordinates
+                                     for arm, one in zip(members, given)])
+    else:
+        batch.set_state(position=[one['start'] for one in given])
+    batch.hold([one['start'] for one in given], [one['stiffness'] for one in given],
+               [one['damping'] for one in given])
+    batch.effort[:] = [carrying_efforts(known, one['to']) for one in given]
+    motions = [_motion(one, controller.shaper) for one in given]
+    states, times = _led(batch, motions, manoeuvre)
+    return [_figures(batch, k, states[:, k], times, motions[k].end, one['to'])
+            for k, one in enumerate(given)]
+
+
+def _motion(given, shaper):
+    start, to, within = given['start'], given['to'], given['within']
+    if not within > 0.0:
+        return shaped_motion(shaper, Motion([0.0], [rest(start), rest(to)]))
+    return shaped_motion(shaper, Motion([0.0, within], [
+        rest(start), minimum_jerk(start, to), rest(to)]))
+
+
+def _led(batch, motions, manoeuvre):
+    """Coordinates (looks, count, n) and times (looks,) of a batch that follows set points."""
+    h, total = manoeuvre.time_step, round(manoeuvre.seconds / manoeuvre.time_step)
+    sample = round(sample_period(h) / h)
+    look = max(1, round(1 / manoeuvre.rate / h))
+    moving = min(total, round(max(motion.end for motion in motions) / h) + sample)
+    done, states, times = 0, [batch.coordinates], [0.0]
+    stands = False
+    while done < total:
+        if not stands:
+            rows = np.array([motion.sample(done * h)[:2] for motion in motions])
+            batch.target[:], batch.target_rate[:] = rows[:, 0], rows[:, 1]
+            stands = done >= moving
+        steps = min(total - done, look - done % look)
+        if not stands:
+            steps = min(steps, sample - done % sample)
+        batch.step(steps)
+        done += steps
+        if done % look == 0 or done == total:
+            states.append(batch.coordinates)
+            times.append(done * h)
+    return np.array(states), np.array(times)
+
+
+def _figures(batch, k, states, times, arrival, to):
+    """What run k of a batch came to, from its states (looks, n)."""
+    arm, lost = batch.arms[k], bool(batch.is_lost[k])
+    out: dict[str, float | str] = {}
+    for joint, place, goal in zip(arm.joint_names, batch.position[k], to):
+        out[f'{joint}.error'] = np.nan if lost else float(place - goal)
+    after = times >= arrival - 1e-9
+    for link in arm.tips:
+        tips = tip_translations(arm, link, states)
+        out[f'{link}.bent'] = np.nan if lost else float(np.linalg.norm(tips, axis=1).max())
+        out[f'{link}.swing'] = (np.nan if lost or after.sum() < 2 else float(
+            np.linalg.norm(np.ptp(tips[after], axis=0))) / 2)
+    out['arrival'] = float(arrival)
+    out['note'] = '; '.join(line for row, line in batch.reports if row == k)
+    return out
+
+
+def _given(controller, manoeuvre, joints, values):
+    """What a run is given, by word."""
+    out = {'within': values.get('within', manoeuvre.within),
+           'payload': values.get('payload', manoeuvre.payload)}
+    for word in ('to', 'start'):
+        out[word] = np.array([values.get(f'{joint}.{word}', fixed) for joint, fixed in
+                              zip(joints, getattr(controller, word))])
+    factor = values.get('servo', 1.0)
+    for word, power in (('stiffness', 2), ('damping', 1)):
+        out[word] = np.array([values.get(f'{joint}.servo_{word}', factor**power * fixed)
+                              for joint, fixed in zip(joints, getattr(controller, word))])
+    return out
+
+
+def _laden(arm, mass):
+    return loaded(arm, (tool_of(arm), mass) if mass else None)
+
+
+def _by_joint(arm, manoeuvre, name, one_for_all=True):
+    """Array (joints,) of a field of a Manoeuvre, None if it is empty."""
+    values, n = getattr(manoeuvre, name), len(arm.joint_names)
+    if not values:
+        return None
+    if len(values) not in ((1, n) if one_for_all else (n,)):
+        raise UsageError(f'{name} takes {"1 or " if one_for_all and n > 1 else ""}{n} numbers for '
+                         f'{", ".join(arm.joint_names)}, not {len(values)}.')
+    return np.broadcast_to(np.array(values, float), n)

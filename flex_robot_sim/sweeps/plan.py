@@ -1,0 +1,239 @@
+"""What a sweep is, small enough to be sent to whoever runs a part of it, and how a part runs."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim import __version__
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.sweeps.design import generator_of_run, runs_of
+from flex_robot_sim.sweeps.forms import Form, form_of
+from flex_robot_sim.sweeps.manoeuvre import (
+    Controller,
+    Manoeuvre,
+    controller_of,
+    run_manoeuvres,
+    words_of,
+)
+
+Words = Mapping[str, 'str | float | Sequence[float]']
+_BUILT: dict[str, ArmModel] = {}        # the robot of the latest sweep as described
+AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
+
+
+class Case(NamedTuple):
+    """One run, for whoever brings a function of their own."""
+
+    run: int                        # from 0
+    arm: ArmModel                   # with the numbers of the run
+    values: Mapping[str, float]     # all that vary, by name
+    rng: np.random.Generator        # of this run, the same whatever runs it
+
+
+Figures = Mapping[str, Any]         # what a run came to: numbers by name
+Run = Callable[[Case], Figures]
+
+
+class Done(NamedTuple):
+    """A run that was made."""
+
+    run: int
+    figures: Figures                # with `note`: '' or lines about it
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep. It can be pickled if the function it runs can be."""
+
+    description: RobotDescription
+    coupling: str
+    gravity: tuple[float, ...]
+    names: tuple[str, ...]                  # of what varies
+    is_parameter: tuple[bool, ...]          # whether it is a number of the URDF
+    values: np.ndarray                      # (runs, names)
+    seed: int
+    run: Manoeuvre | Run
+    controller: Controller | None           # of a Manoeuvre
+    key: str                                # of the robot as described: who has built it keeps it
+    identity: Mapping[str, Any] = field(repr=False)     # what makes it another sweep, by name
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def row(self, run: int) -> dict[str, float]:
+        """Values of a run, by name."""
+        return dict(zip(self.names, self.values[run].tolist()))
+
+    def part(self, runs: Sequence[int]) -> Plan:
+        """Return the Plan with the values of these runs alone, which is what a worker needs."""
+        return replace(self, values=self.values[list(runs)], identity={})
+
+
+def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Manoeuvre | Run,
+              method: str, count: int | None, seed: int, coupling: str,
+              gravity: Sequence[float]) -> Plan:
+    """Return the Plan of a sweep; what is wrong with one of its runs is said before any runs."""
+    arm = build_arm(description, coupling, gravity)
+    words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
+    known = parameters_of(description)
+    forms: dict[str, Form] = {}
+    for name, form in [*vary.items(), *scale.items()]:
+        if name in forms:
+            raise UsageError(f'{name} varies twice. Vary it or scale it.')
+        is_own = not isinstance(run, Manoeuvre) and '.' not in name
+        if name not in known and name not in words and not is_own:
+            raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
+        forms[name] = form_of(name, form)
+    values = runs_of([*forms.values()], [*forms], method, count, seed)
+    for column, name in enumerate(forms):
+        if name in scale:
+            values[:, column] *= _nominal(name, known, run)
+    _refuse_wrong_values(description, [*forms], known, values)
+    identity = {
+        'version': __version__, 'robot': _fingerprint(description), 'coupling': coupling,
+        'gravity': [float(g) for g in gravity], 'method': method, 'count': count, 'seed': seed,
+        'vary': {name: list(forms[name]) for name in vary},
+        'scale': {name: list(forms[name]) for name in scale},
+        'run': asdict(run) if isinstance(run, Manoeuvre) else _source(run)}
+    return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
+                tuple(name in known for name in forms), values, int(seed), run,
+                controller_of(arm, run) if isinstance(run, Manoeuvre) else None,
+                json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
+                json.loads(json.dumps(identity)))
+
+
+def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
+    """
+    Make some runs; return them, and how long it took [s]. This is what a worker calls.
+
+    :param plan: with as many rows of values as there are `runs`.
+    """
+    began = time.perf_counter()
+    builder = _Builder(plan)
+    if not isinstance(plan.run, Manoeuvre):
+        done = [_own_run(plan, builder, k, run) for k, run in enumerate(runs)]
+        return done, time.perf_counter() - began
+    arms: list[ArmModel | str] = [builder.arm_or_why_not(k) for k in range(len(runs))]
+    good = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
+    figures: dict[int, Figures] = {k: {'note': arm} for k, arm in enumerate(arms)
+                                   if isinstance(arm, str)}
+    try:
+        figures.update(zip(good, _manoeuvres(plan, builder.nominal, arms, good)))
+    except FlexRobotSimError:
+        # one of them cannot be; alone, it says so, and the others run
+        for k in good:
+            try:
+                figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
+            except FlexRobotSimError as error:
+                figures[k] = {'note': str(error)}
+    return [Done(int(run), figures[k]) for k, run in enumerate(runs)], time.perf_counter() - began
+
+
+def _manoeuvres(plan, nominal, arms, rows):
+    if not rows:
+        return []
+    return run_manoeuvres(nominal, [arms[k] for k in rows], plan.run, plan.controller,
+                          [plan.row(k) for k in rows])
+
+
+def _own_run(plan, builder, k, run):
+    """Make a run of somebody's own function."""
+    arm = builder.arm_or_why_not(k)
+    if isinstance(arm, str):
+        return Done(int(run), {'note': arm})
+    try:
+        figures = plan.run(Case(int(run), arm, plan.row(k), generator_of_run(plan.seed, int(run))))
+    except FlexRobotSimError as error:
+        return Done(int(run), {'note': str(error)})
+    out = {name: value if isinstance(value, str) else float(value)
+           for name, value in figures.items()}
+    return Done(int(run), {'note': '', **out})
+
+
+class _Builder:
+    """Arms of runs; those whose URDF is the same are built once."""
+
+    def __init__(self, plan):
+        self._plan, self._key, self._last = plan, None, None
+        if plan.key not in _BUILT:
+            _BUILT.clear()
+            _BUILT[plan.key] = build_arm(plan.description, plan.coupling, plan.gravity)
+        self.nominal = _BUILT[plan.key]
+
+    def arm_or_why_not(self, k):
+        plan = self._plan
+        values = {name: value for name, value, is_one in zip(
+            plan.names, plan.values[k].tolist(), plan.is_parameter) if is_one}
+        if not values:
+            return self.nominal
+        key = tuple(values.values())
+        if key != self._key:
+            try:
+                self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
+                                       plan.gravity)
+            except FlexRobotSimError as error:
+                self._last = str(error)
+            self._key = key
+        return self._last
+
+
+def _nominal(name, known, run):
+    """What a scaled number is a multiple of."""
+    value = known[name].value if name in known else getattr(run, name, 0.0)
+    if name == 'servo':         # is a factor itself
+        return 1.0
+    if not value:
+        raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
+                         'it by values.')
+    return value
+
+
+def _refuse_wrong_values(description, names, known, values):
+    """Raise UsageError, with the number of the run, about a value that cannot be."""
+    for column, name in enumerate(names):
+        rows = values[:, column]
+        if name not in known:
+            k = int(np.argmin(rows))
+            if name.rpartition('.')[2] in AT_LEAST_0 and rows[k] < 0.0 or (
+                    name == 'servo' and rows[k] <= 0.0):
+                raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be '
+                                 f'{"above" if name == "servo" else "at least"} 0.')
+            continue
+        highest = known[name].upper if name.rpartition('.')[2] in ('damping', 'length') else np.inf
+        lowest = known[name].lower if name.endswith('.length') else 0.0
+        for k in {int(np.argmin(rows)), int(np.argmax(rows))}:
+            if not lowest <= rows[k] <= highest:
+                raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be between '
+                                 f'{lowest:g} and {highest:g}.')
+            try:
+                with_parameters(description, {name: rows[k]})
+            except UsageError as error:
+                raise UsageError(f'run {k}: {error}') from error
+
+
+def _fingerprint(description):
+    """Hash of a robot: its text, and its numbers, which a program may have changed."""
+    numbers = {path: one.value for path, one in parameters_of(description).items()}
+    text = json.dumps([description.name, description.text, numbers])
+    return f'{description.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}'
+
+
+def _source(run):
+    """Name of a function, and a hash of its text where that is to be had."""
+    name = f'{getattr(run, "__module__", "")}.{getattr(run, "__qualname__", type(run).__name__)}'
+    try:
+        return f'{name} {hashlib.sha256(inspect.getsource(run).encode()).hexdigest()[:16]}'
+    except (OSError, TypeError):
+        return name

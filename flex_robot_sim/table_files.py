@@ -1,0 +1,50 @@
+"""Columns of numbers and words as files: CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.exceptions import UsageError
+
+
+def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of the same length, by name, as CSV; OSError where that cannot be."""
+    with open(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        # what a number is goes out; nan stays empty, as tools for tables have it
+        writer.writerows(zip(*(column.tolist() if column.dtype.kind == 'U' else [
+            '' if value != value else repr(value) for value in column.tolist()]
+            for column in columns.values())))
+
+
+def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of the same length, by name, as Parquet."""
+    pyarrow, parquet = _parquet()
+    parquet.write_table(pyarrow.table({name: pyarrow.array(column.tolist())
+                                       for name, column in columns.items()}), str(path))
+
+
+def has_parquet() -> bool:
+    """Whether what writes Parquet is installed."""
+    return find_spec('pyarrow') is not None
+
+
+def refuse_without_parquet(instead: str) -> None:
+    """Raise the UsageError that names the command to install it; `instead`: what else helps."""
+    if not has_parquet():
+        raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
+                         f'or {instead}.')
+
+
+def _parquet() -> tuple[Any, Any]:
+    import pyarrow
+    from pyarrow import parquet
+
+    return pyarrow, parquet

@@ -1,0 +1,180 @@
+"""Environments of Gymnasium: by its own checker, and beside a plain Simulation."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.exceptions import UsageError
+
+gymnasium = pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
+
+from flex_robot_sim.environments import IDS  # noqa: E402
+from flex_robot_sim.environments.episodes import LOST, Episodes, EpisodeSettings  # noqa: E402
+from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv  # noqa: E402
+from flex_robot_sim.environments.tasks import TASKS, Drawn, reference  # noqa: E402
+
+
+@pytest.mark.parametrize('task', IDS)
+def test_the_checker_of_gymnasium_has_nothing_to_say(task):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        env = gymnasium.make(IDS[task], vary={'payload': 'uniform:0,0.1'},
+                             scale={'arm.EIz': 'normal:1,0.05'})
+        check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize('task', IDS)
+def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task):
+    options = {'task': task, 'vary': {'payload': 'uniform:0,0.2'}, 'seconds': 0.2,
+               'robot': 'two_link'}
+    many = gymnasium.make_vec(IDS[task], 3, **{k: v for k, v in options.items() if k != 'task'})
+    assert many.metadata['autoreset_mode'] is AutoresetMode.NEXT_STEP
+    alone = SyncVectorEnv([lambda: ArmEnv(**options)] * 3)
+    seen, expected = many.reset(seed=11)[0], alone.reset(seed=11)[0]
+    assert (seen == expected).all()
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(45):                     # two episodes and what comes between
+        actions = rng.uniform(-1.0, 1.0, many.action_space.shape)
+        for one, other in zip(many.step(actions)[:4], alone.step(actions)[:4]):
+            assert (one == other).all()
+        ends += one.sum()
+    assert ends == 2 * 3
+
+
+def test_an_agent_that_does_nothing_is_pd():
+    env = ArmEnv(robot='two_link', seconds=0.5)
+    env.reset(seed=3)
+    drawn = [table[0] for table in env.episodes._drawn]
+    start, goal = drawn[:2]
+    arm = frs.load('two_link')
+    servo = fitting_servo(arm)
+    sim = frs.Simulation(arm, frs.SimulationSettings(drive_limits=True))
+    sim.set_state(coordinates=frs.equilibrium(arm, start).coordinates)
+    sim.effort = carrying_efforts(arm, goal)
+    for k in range(50):
+        u = min(0.01 * k / 0.4, 1.0)
+        sim.hold(start + (goal - start) * (10 * u**3 - 15 * u**4 + 6 * u**5), servo.stiffness,
+                 servo.damping, (goal - start) * (30 * u**2 - 60 * u**3 + 30 * u**4) / 0.4)
+        sim.step(10)
+        seen, *_ = env.step(np.zeros(3))
+    # polynomials are summed in another order
+    assert seen[:3] + goal == pytest.approx(sim.motor_position, abs=1e-9)
+    assert seen[6:] == pytest.approx([*sim.curvature.values()], abs=1e-9)
+
+
+def test_what_tips_do_is_seen_as_the_simulation_has_it():
+    episodes = Episodes('two_link', 'tracking', 2, threads=1)
+    episodes.begin([np.random.default_rng(k) for k in (0, 1)], [0, 1])
+    for _ in range(20):
+        episodes.step(np.ones((2, 3)))
+    look, sim = episodes.look(), frs.Simulation(frs.load('two_link'))
+    for k in range(2):
+        sim.set_state(coordinates=episodes.batch.coordinates[k])
+        tips = np.array([tip[:3] for tip in sim.deflection.values()])
+        # shortening is quadratic, and left out where tips are seen
+        assert np.abs(look.tip[k] - tips).max() < 10 * np.abs(tips).max()**2
+        assert np.abs(tips).max() > 1e-3
+
+
+@pytest.mark.parametrize('rate', [0.0, 0.4])
+def test_the_rate_of_a_reference_is_its_slope(rate):
+    drawn = Drawn(np.full((1, 1), 0.2), np.full((1, 1), 0.7), np.full((1, 1), rate),
+                  np.zeros((1, 3)), np.full(1, np.inf))
+    for time in (0.01, 0.3, 0.7, 0.99, 1.3):
+        ends = [reference(drawn, 0.4, np.array([time + d]))[0][0, 0] for d in (-1e-6, 1e-6)]
+        # central differences of 1e-6 s: third derivatives below 1e3 make 1e-9
+        assert reference(drawn, 0.4, np.array([time]))[1][0, 0] == pytest.approx(
+            (ends[1] - ends[0]) / 2e-6, abs=1e-6)
+    assert reference(drawn, 0.4, np.zeros(1))[0][0, 0] == 0.2
+
+
+def test_a_push_moves_the_arm_and_is_over():
+    env = ArmEnv('disturbance', robot='two_link', seconds=1.2)
+    env.reset(seed=5)
+    drawn = env.episodes._drawn
+    moved = []
+    while env.episodes.age[0] < 1.0:
+        before = env.episodes.batch.coordinates[0].copy()
+        env.step(np.zeros(3))
+        moved.append((env.episodes.age[0], np.abs(env.episodes.batch.coordinates[0]
+                                                  - before).max(), env.episodes._pushed[0]))
+    pushed = [age for age, _, is_pushed in moved if is_pushed]
+    assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
+    assert len(pushed) == 10                # of 10 ms
+    # it rested before, and swings long after; efforts are those of a straight arm
+    assert max(change for age, change, _ in moved if age < pushed[0]) < 0.2 * max(
+        change for age, change, _ in moved if age > pushed[-1])
+
+
+def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
+    env = ArmEnv(scale={'arm.EIz': 'uniform:0.5,2'}, vary={'payload': 'uniform:0,0.5'})
+    found = []
+    for seed in (1, None, 1, None, 2):
+        env.reset(seed=seed)
+        found.append((env.episodes.batch.arms[0].arrays.stiffness.max(),
+                      env.episodes.batch.energy().gravity[0]))
+    assert found[:2] == found[2:4] and len({*found}) == 3
+    many = ArmVectorEnv(4, scale={'arm.EIz': 'uniform:0.5,2'})
+    many.reset(seed=1)
+    stiffness = [arm.arrays.stiffness.max() for arm in many.episodes.batch.arms]
+    assert stiffness[0] == found[0][0] and len({*stiffness}) == 4
+    nominal = frs.load('single_link').arrays.stiffness.max()
+    assert all(0.5 * nominal <= one <= 2 * nominal for one in stiffness)
+
+
+def test_reward_and_observation_may_be_ones_own():
+    env = ArmEnv(reward=lambda look: -look.time, observation=lambda look: look.tip[:, 0, :2])
+    assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
+    # a hundredth of a second at the cost of the time, which is a hundredth of a second
+    assert env.step(np.zeros(1))[1] == pytest.approx(-1e-4, rel=1e-12)
+
+
+def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
+    env = ArmVectorEnv(2, seconds=0.1)
+    env.reset(seed=0)
+    env.episodes.batch.set_state(coordinates=0.0, rates=1e200, members=[1])
+    _, rewards, terminated, truncated, _ = env.step(np.zeros((2, 1)))
+    assert terminated.tolist() == [False, True] and rewards[1] == LOST and rewards[0] > LOST
+    assert not truncated.any()
+    seen, rewards, terminated, _, _ = env.step(np.zeros((2, 1)))
+    assert rewards[1] == 0.0 and not terminated.any() and np.isfinite(seen).all()
+
+
+def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
+    episodes = Episodes('single_link', 'rest_to_rest', 1, EpisodeSettings())
+    look = episodes.look()
+    for task in TASKS.values():
+        assert task.reward(look) == [0.0]
+        assert task.reward(look._replace(position=look.position + 0.05))[0] == pytest.approx(-1.0)
+    assert TASKS['tracking'].reward(look._replace(tip=look.tip + 0.01))[0] < -0.1
+    assert TASKS['rest_to_rest'].reward(look._replace(tip_rate=look.tip_rate + 0.1))[0] < -1.0
+
+
+@pytest.mark.parametrize('options, message', [
+    ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
+    ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
+    ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
+    ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
+    ({'period': 1e-4}, 'period must be at least one time_step.'),
+])
+def test_what_makes_no_environment_is_one_line(options, message):
+    with pytest.raises(UsageError) as caught:
+        ArmEnv(**options)
+    assert str(caught.value).startswith(message)
+
+
+def test_without_gymnasium_it_says_what_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, 'flex_robot_sim.environments')
+    monkeypatch.setitem(sys.modules, 'gymnasium', None)
+    with pytest.raises(UsageError) as caught:
+        import flex_robot_sim.environments  # noqa: F401
+    assert str(caught.value) == ('environments need Gymnasium, which is not installed. Install it '
+                                 f'by {sys.executable} -m pip install "gymnasium>=1.1"')

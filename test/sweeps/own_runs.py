@@ -1,0 +1,29 @@
+"""Runs that tests send to other processes: they must be in a module."""
+
+import os
+import time
+from pathlib import Path
+
+
+def drawn(case):
+    """Numbers of the run, and of its own chance."""
+    return {'twice': 2.0 * case.values.get('payload', case.values.get('tool.mass', 0.0)),
+            'chance': case.rng.uniform(), 'mass': case.arm.description.link('tool').inertial.mass
+            if case.arm.description.link('tool').inertial else 0.0}
+
+
+def told(case):
+    """Say on disk that this run began, and take a while."""
+    with open(os.environ['TOLD_IN'], 'ab', buffering=0) as file:
+        file.write(f'{case.run}\n'.encode())
+    time.sleep(0.02)
+    return drawn(case)
+
+
+def deadly(case):
+    """Kill the process that makes run 5, once."""
+    mark = Path(os.environ['TOLD_IN'])
+    if case.run == 5 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), 9)
+    return drawn(case)

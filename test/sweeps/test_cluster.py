@@ -1,0 +1,134 @@
+"""A sweep on a Dask cluster: a scheduler and two workers in processes of their own."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import own_runs
+import pytest
+from node_processes import Process
+
+pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
+
+import flex_robot_sim as frs  # noqa: E402
+from flex_robot_sim.cli import main  # noqa: E402
+from flex_robot_sim.exceptions import SweepError, UsageError  # noqa: E402
+from flex_robot_sim.sweeps.cluster import cluster  # noqa: E402
+
+HERE = Path(__file__).parent
+BEGIN = 'import sys; from distributed.cli.dask_{0} import main; sys.argv[0] = "{0}"; main()'
+OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
+           'count': 150, 'seed': 5}
+
+
+def program(kind, folder, *words):
+    """Start a scheduler or a worker on loopback."""
+    place = {**os.environ, 'PYTHONPATH': str(HERE), 'TOLD_IN': str(folder / 'told')}
+    return Process([sys.executable, '-c', BEGIN.format(kind), *words], place, cwd=folder)
+
+
+@pytest.fixture
+def address(tmp_path):
+    """Give the address of a scheduler without workers."""
+    one = program('scheduler', tmp_path, '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
+                  '--no-jupyter')
+    try:
+        yield one.wait_for_line('Scheduler at:').split()[-1]
+    finally:
+        one.close()
+
+
+def begin_workers(address, folder, count):
+    """Start workers; processes that they start themselves go with them."""
+    return [program('worker', folder, address, '--nthreads', '1', '--no-nanny',
+                    '--no-dashboard', '--local-directory', str(folder / f'{k}'))
+            for k in range(count)]
+
+
+@pytest.fixture
+def workers(address, tmp_path):
+    found = begin_workers(address, tmp_path, 2)
+    try:
+        for one in found:
+            one.wait_for_line('Registered to')
+        yield found
+    finally:
+        for one in found:
+            one.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
+        address, workers, tmp_path, monkeypatch):
+    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'here'))
+    folder, counts = tmp_path / 'runs', []
+
+    def kill_one(done, total):
+        counts.append(done)
+        if done >= 20 and workers[0].process.poll() is None:
+            os.kill(workers[0].process.pid, signal.SIGKILL)
+
+    with cluster(address) as found:
+        assert found.workers == 2
+        table = frs.sweep('single_link', folder=folder, executor=found.executor,
+                          workers=found.workers, watch=found.watch, progress=kill_one, **OPTIONS)
+    assert workers[0].process.wait(30) == -signal.SIGKILL
+    assert workers[1].process.poll() is None
+    assert counts[0] == 0 and counts[-1] == 150 and counts == sorted({*counts})
+    kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
+    assert sorted(kept) == list(range(150))             # each once
+    alone = frs.sweep('single_link', **OPTIONS)
+    assert all(np.array_equal(table[name], alone[name]) for name in alone)
+
+
+@pytest.mark.slow
+def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, tmp_path,
+                                                            monkeypatch):
+    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.PATIENCE', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 2.0)
+    folder = tmp_path / 'runs'
+
+    def kill_all(done, total):
+        if done >= 10:
+            for one in workers:
+                if one.process.poll() is None:
+                    os.kill(one.process.pid, signal.SIGKILL)
+
+    with pytest.raises(SweepError) as caught, cluster(address) as found:
+        frs.sweep('single_link', folder=folder, executor=found.executor, workers=2,
+                  watch=found.watch, progress=kill_all, **{**OPTIONS, 'count': 2000})
+    kept = len((folder / 'runs.jsonl').read_text().splitlines())
+    assert str(caught.value) == (
+        f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
+        f'{folder}, and the same call goes on.')
+
+
+def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 0.5)
+    with pytest.raises(UsageError) as caught, cluster(address):
+        pass
+    assert str(caught.value) == (f'the scheduler at {address} has no workers. Start some by `dask '
+                                 f'worker {address}`.')
+
+
+@pytest.mark.parametrize('address', ['tcp://127.0.0.1:1', 'nonsense',
+                                     'tcp://no.such.host.invalid:8786'])
+def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
+    assert main(['sweep', 'single_link', '--vary', 'payload=0,1', '--scheduler', address]) == 2
+    assert capsys.readouterr().err == (
+        f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask '
+        'scheduler`, and workers by `dask worker ADDRESS`.\n')
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_cluster_without_dask_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, 'distributed', None)
+    with pytest.raises(UsageError) as caught, cluster('tcp://127.0.0.1:1'):
+        pass
+    assert str(caught.value) == ('a cluster needs Dask, which is not installed. Install it by '
+                                 f'{sys.executable} -m pip install "distributed>=2022.2"')

@@ -1,0 +1,304 @@
+"""Sweeps: the same numbers whatever runs them, nothing lost, nothing made twice."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import own_runs
+import pytest
+from waiting import eventually
+
+import flex_robot_sim as frs
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.sweeps.pools import processes
+
+HERE = Path(__file__).parent
+TO = (0.3,)
+MOVE = frs.Manoeuvre(to=TO, within=0.1, seconds=0.3)
+SCALED = {'arm.EIz': '0.9,1.1'}
+
+
+@pytest.fixture(scope='module', autouse=True)
+def importable():
+    """Let other processes import own_runs."""
+    before = os.environ.get('PYTHONPATH')
+    os.environ['PYTHONPATH'] = os.pathsep.join(filter(None, [str(HERE), before]))
+    yield
+    if before is None:
+        del os.environ['PYTHONPATH']
+    else:
+        os.environ['PYTHONPATH'] = before
+
+
+def swept(**options):
+    joint = frs.load('single_link').joint_names[0]
+    vary = {'payload': '0,0.1', f'{joint}.to': '0.2,0.3'}
+    return frs.sweep('single_link', vary, SCALED, MOVE, **options)
+
+
+def is_same(table, other):
+    return [*table] == [*other] and all(
+        np.array_equal(table[name], other[name], equal_nan=table[name].dtype.kind == 'f')
+        for name in table)
+
+
+def test_runs_are_what_a_plain_loop_comes_to():
+    table = swept()
+    robot = frs.read_description('single_link')
+    arm = frs.load('single_link')
+    servo, joint = fitting_servo(arm), arm.joint_names[0]
+    assert len(table['run']) == 8
+    for k in range(8):
+        varied = with_parameters(robot, {'arm.EIz': table['arm.EIz'][k]})
+        mass, goal = table['payload'][k], table[f'{joint}.to'][k]
+        moved = _built(varied)
+        if mass:
+            moved = frs.with_payload(moved, 'tool', mass)
+        sim = frs.Simulation(moved)
+        sim.effort = carrying_efforts(arm, [goal])
+        tips = [sim.deflection['arm'][:3]]
+        for step in range(0, 300, 2):
+            u = min(step * 1e-3 / 0.1, 1.0)
+            place = goal * (10 * u**3 - 15 * u**4 + 6 * u**5)
+            rate = goal * (30 * u**2 - 60 * u**3 + 30 * u**4) / 0.1 * (u < 1)
+            sim.hold([place], servo.stiffness, servo.damping, [rate])
+            sim.step(2)
+            if (step + 2) % 10 == 0:
+                tips.append(sim.deflection['arm'][:3])
+        tips = np.array(tips)
+        # the polynomial is summed in another order
+        assert table[f'{joint}.error'][k] == pytest.approx(sim.position[0] - goal, abs=1e-9)
+        assert table['arm.bent'][k] == pytest.approx(np.linalg.norm(tips, axis=1).max(), rel=1e-6)
+        assert table['arm.swing'][k] == pytest.approx(
+            np.linalg.norm(np.ptp(tips[10:], axis=0)) / 2, rel=1e-6)
+
+
+def _built(description):
+    from flex_robot_sim.core.assembly import build_arm
+    return build_arm(description)
+
+
+def test_one_process_threads_and_processes_come_to_the_same_numbers():
+    alone = swept()
+    with ThreadPoolExecutor(3) as threads:
+        assert is_same(swept(executor=threads, workers=3), alone)
+    with processes(2) as pool:
+        assert is_same(swept(executor=pool, workers=2), alone)
+        assert 'OPENBLAS_NUM_THREADS' in os.environ
+        # and a function of one's own has the same chance there
+        own = {'vary': {'tool.mass': 'uniform:0.1,1'}, 'method': 'latin', 'count': 6, 'seed': 3}
+        here = frs.sweep('two_link', run=own_runs.drawn, **own)
+        assert is_same(frs.sweep('two_link', run=own_runs.drawn, executor=pool, **own), here)
+    # the URDF of a run has its number, and no two runs have the same chance
+    assert (here['mass'] == here['tool.mass']).all() and (here['twice'] == 2 * here['mass']).all()
+    assert len({*here['chance']}) == 6
+
+
+def test_the_table_is_there_as_csv_and_parquet(tmp_path):
+    table = swept(folder=tmp_path / 'runs')
+    with open(tmp_path / 'runs/table.csv', newline='', encoding='utf-8') as file:
+        rows = list(csv.DictReader(file))
+    assert [*rows[0]] == [*table]
+    for name, column in table.items():
+        assert [str(value) if column.dtype.kind in 'iU' else float(value) for value in column] == [
+            row[name] if column.dtype.kind in 'iU' else float(row[name]) for row in rows]
+    parquet = pytest.importorskip('pyarrow.parquet')
+    found = parquet.read_table(tmp_path / 'runs/table.parquet').to_pydict()
+    assert all(found[name] == column.tolist() for name, column in table.items())
+    # again: all is there, and nothing runs
+    told = []
+    assert is_same(swept(folder=tmp_path / 'runs', progress=lambda *row: told.append(row)), table)
+    assert told == [(8, 8)]
+
+
+PROGRAM = """
+import sys, own_runs, flex_robot_sim as frs
+from flex_robot_sim.sweeps.pools import processes
+if __name__ == '__main__':
+    with processes(2) as pool:
+        frs.sweep('single_link', {'payload': 'uniform:0,1'}, run=own_runs.told, method='random',
+                  count=120, seed=7, folder=sys.argv[1], executor=pool, workers=2)
+"""
+
+
+def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
+    program, folder, told = tmp_path / 'program.py', tmp_path / 'runs', tmp_path / 'told'
+    program.write_text(PROGRAM)
+    monkeypatch.setenv('TOLD_IN', str(told))
+    child = subprocess.Popen([sys.executable, program, folder], start_new_session=True)
+    assert eventually(lambda: len(_lines(folder / 'runs.jsonl')) >= 20, 120.0)
+    child.kill()
+    child.wait()
+    # nobody goes on without who asked for it
+    assert eventually(lambda: not _session(child.pid), 60.0)
+    kept = {json.loads(line)['run'] for line in _whole_lines(folder / 'runs.jsonl')}
+    before = [int(run) for run in told.read_text().split()]
+    assert 20 <= len(kept) < 120 and kept <= {*before}
+    with open(folder / 'runs.jsonl', 'ab') as file:
+        file.write(b'{"run": 119, "twi')             # as a kill in the middle of a line leaves it
+    told.unlink()
+    options = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
+               'count': 120, 'seed': 7}
+    with ThreadPoolExecutor(4) as threads:
+        table = frs.sweep('single_link', folder=folder, executor=threads, **options)
+    again = [int(run) for run in told.read_text().split()]
+    assert sorted(again) == sorted({*range(120)} - kept)        # each of the others, once
+    with ThreadPoolExecutor(4) as threads:
+        assert is_same(frs.sweep('single_link', executor=threads, **options), table)
+
+
+def _lines(path):
+    return path.read_bytes().splitlines() if path.exists() else []
+
+
+def _whole_lines(path):
+    return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b'\n')]
+
+
+def _session(number):
+    """Processes of a session that are alive."""
+    found = []
+    for path in Path('/proc').glob('[0-9]*/stat'):
+        try:
+            fields = path.read_text().rpartition(')')[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == number and fields[0] != 'Z':
+            found.append(path)
+    return found
+
+
+def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'killed'))
+    options = {'vary': {'payload': 'even:0,1,30'}, 'run': own_runs.deadly}
+    folder = tmp_path / 'runs'
+    with processes(2) as pool, pytest.raises(SweepError) as caught:
+        frs.sweep('single_link', folder=folder, executor=pool, workers=1, **options)
+    kept = len(_whole_lines(folder / 'runs.jsonl'))
+    assert str(caught.value) == (
+        f'a worker died: it was killed, or there was no memory left. {kept} of 30 runs are kept '
+        f'in {folder}, and the same call goes on.')
+    told = []
+    table = frs.sweep('single_link', folder=folder, progress=lambda *row: told.append(row),
+                      **options)
+    assert told[0] == (kept, 30) and is_same(frs.sweep('single_link', **options), table)
+
+
+FULL = """
+import resource, sys
+sys.dont_write_bytecode = True      # or it would be cut off, too
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+from flex_robot_sim.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
+    words = ['sweep', 'single_link', '--vary', 'payload=even:0,0.5,40', '--seconds', '0.05',
+             '--output', str(tmp_path / 'runs'), '--json']
+    done = subprocess.run([sys.executable, '-c', FULL, *words], capture_output=True, text=True,
+                          check=False, timeout=300)
+    kept = len(_whole_lines(tmp_path / 'runs/runs.jsonl'))
+    assert 0 < kept < 40
+    assert (done.returncode, done.stderr, done.stdout) == (
+        2, f'flexsim sweep: {tmp_path / "runs"}: cannot be written: File too large. {kept} of 40 '
+        'runs are kept; make room, and the same call goes on.\n', '')
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary['runs'], summary['made_now']) == (40, 40 - kept)
+    assert summary['figures']['arm.bent']['largest'] >= summary['figures']['arm.bent']['median']
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+    folder = tmp_path / 'runs'
+    swept(folder=folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(UsageError) as caught:
+        swept(folder=folder, seed=1)
+    assert str(caught.value) == (f'{folder} holds another sweep, with another "seed" in its '
+                                 'sweep.json. Name another folder, or delete this one.')
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    other = tmp_path / 'papers'
+    other.mkdir()
+    (other / 'thesis.tex').write_text('')
+    with pytest.raises(UsageError) as caught:
+        swept(folder=other)
+    assert str(caught.value) == (f'{other}: there is thesis.tex and no sweep.json: it is not of a '
+                                 'sweep. Name another folder.')
+    with pytest.raises(UsageError) as caught:
+        swept(folder=other / 'none' / 'runs')
+    assert str(caught.value) == (f'{other}/none/runs cannot hold the runs: No such file or '
+                                 'directory. Name another folder.')
+
+
+def test_two_programs_do_not_write_into_one_folder(tmp_path):
+    from flex_robot_sim.sweeps.journal import Journal
+    journal = Journal(tmp_path / 'runs', {}, 8)
+    with pytest.raises(UsageError) as caught:
+        swept(folder=tmp_path / 'runs')
+    assert str(caught.value) == (f'{tmp_path}/runs: another program writes runs there. Wait for '
+                                 'it, or name another folder.')
+    journal.close()
+
+
+def test_who_is_lost_has_a_note_and_the_others_go_on():
+    joint = frs.load('single_link').joint_names[0]
+    table = frs.sweep('single_link', {f'{joint}.to': '0.1,1e200,0.2'},
+                      run=frs.Manoeuvre(seconds=0.1))
+    assert [note == '' for note in table['note']] == [True, False, True]
+    assert 'the state is not finite after' in table['note'][1]
+    assert np.isfinite(table['arm.bent']).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize('options, message', [
+    ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
+    ({'vary': {'arm.EIz': '1,2,-3'}}, 'run 2: arm.EIz = -3 cannot be: '),
+    ({'vary': {'arm.damping': '0.1,2'}}, 'run 1: arm.damping = 2 cannot be: '),
+    ({'vary': {'payload': '0,-1'}}, 'run 1: payload = -1 cannot be: it must be at least 0.'),
+    ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
+    ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '
+     'else. Vary it by values.'),
+    ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
+     'it.'),
+    ({'run': frs.Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+    ({'run': frs.Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
+    ({'run': frs.Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
+])
+def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options, message):
+    with pytest.raises(UsageError) as caught:
+        frs.sweep('single_link', folder=tmp_path / 'runs', **options)
+    assert str(caught.value).startswith(message)
+    assert not (tmp_path / 'runs').exists()
+
+
+def test_a_function_that_cannot_be_sent_is_one_line(tmp_path):
+    with processes(1) as pool, pytest.raises(UsageError) as caught:
+        frs.sweep('single_link', run=lambda case: {}, executor=pool)
+    assert str(caught.value) == ('the function of the runs cannot be sent to other processes: '
+                                 'define it in a module, not in another function.')
+
+
+def test_ctrl_c_ends_with_what_is_kept(tmp_path):
+    child = subprocess.Popen(
+        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--random', '100000',
+         '--vary', 'payload=uniform:0,1', '--seconds', '0.2', '--processes', '1', '--output',
+         tmp_path / 'runs'],
+        stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
+    os.killpg(child.pid, signal.SIGINT)         # as a terminal sends it, to all of them
+    _, told = child.communicate(timeout=60)
+    kept = len(_whole_lines(tmp_path / 'runs/runs.jsonl'))
+    assert child.returncode == 130
+    assert told == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
+                    f'{tmp_path}/runs, and the same call goes on.\n')
