@@ -28,7 +28,7 @@ from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.share import shipped_robots
 
 RATE = 500.0            # of the log                                                        [Hz]
-STEP = 5e-4             # of the truth                                                      [s]
+STEP = 2.5e-4           # of the truth                                                      [s]
 COUNTS = 65536          # of an encoder, in a turn
 CURVATURE_STEP = 2e-4   # of the converter of a gauge                                       [1/m]
 CURVATURE_NOISE = 4e-4  # deviation                                                         [1/m]
@@ -45,8 +45,9 @@ SERVO = {'single_link': ([3.0], [0.35]), 'two_link': ([160.0, 160.0, 40.0], [12.
 def truth(name):
     """Return the arm that is measured, and its numbers by path."""
     text = shipped_robots()[name].read_text(encoding='utf-8')
-    text = text.replace('bending_y="2"', 'bending_y="4"').replace('bending_z="2"', 'bending_z="4"')
-    description = frs.read_description(text.replace('torsion="1"', 'torsion="2"'))
+    # more than a fit ever tries
+    text = text.replace('bending_y="2"', 'bending_y="6"').replace('bending_z="2"', 'bending_z="6"')
+    description = frs.read_description(text.replace('torsion="1"', 'torsion="3"'))
     known = parameters_of(description)
     values = {path: factor if path.endswith('coulomb') else factor * known[path].value
               for path, factor in OFF[name].items()}
@@ -87,8 +88,11 @@ def record(name, seconds, seed=0, has_faults=True, arm=None):
         simulation.hold(place, *SERVO[name], rate)
         rows.append(np.concatenate([simulation.motor_position, simulation.position,
                                     sensors.matrix @ simulation.coordinates,
-                                    simulation.applied_effort]))
+                                    simulation.mean_effort]))
     rows = np.array(rows)
+    # what acted around the sample: the mean of the step before and of that behind
+    rows[0, -joints:] = rest.effort
+    rows[1:-1, -joints:] = 0.5 * (rows[1:-1, -joints:] + rows[2:, -joints:])
     seen = np.vstack([np.repeat(rows[:1], late, axis=0), rows])[:len(rows) - late:every]
     efforts = rows[:len(rows) - late:every, -joints:]
     if has_faults:

@@ -15,6 +15,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
+from flex_robot_sim.identification.refinement import fine_enough
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
@@ -26,6 +27,7 @@ ALIKE = 0.8             # correlation from which efforts are those that a motion
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
+ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
 
 
@@ -105,7 +107,12 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('fitting the beginning')
     z = grown_start(problem, z, slowest or NOTHING_RINGS)
     watch('fitting')
-    fit = solve(problem, z)
+    fit = solve(problem, z, rounds=1, tolerance=ROUGH)
+    watch('looking how fine the model has to be')
+    setup = fine_enough(problem, fit)
+    watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
+    problem = Problem(setup, unknowns, problem.servo, parts, quick=problem)
+    fit = solve(problem, fit.z, fit.deviations)
     spread = _spread(fit, problem)
     lost = [one for one, told in zip(unknowns, _told(fit, spread, unknowns))
             if not told and one.kind != 'offset']
