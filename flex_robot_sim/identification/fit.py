@@ -37,6 +37,7 @@ ROUNDS = 2              # of finding the weights of channels
 MOST_EVALUATIONS = 25
 TOLERANCE = 1e-6        # of the sum of squares; of the step it is less than a deviation
 WITHOUT_SIMULATION = ('gain', 'offset')
+PARTS = 24              # of a log, whose residuals are looked at by themselves
 KEPT = 4                # points whose simulations are kept
 NEAR = 1e-3             # in z, within which slopes are the same
 NEAR_SCALED = 20.0      # times as far for a number that is not found by its logarithm
@@ -218,6 +219,19 @@ def first_deviations(problem: Problem) -> np.ndarray:
         [noise_of(sequence.measured) for sequence in problem.sequences], axis=0)) + 1e-12
 
 
+def left_over(rows: np.ndarray) -> np.ndarray:
+    """
+    Return the deviation (c,) of residuals (r, c), outliers apart.
+
+    It is that of most of each part of a log: so it takes no outlier for noise, and no quiet end of
+    a log for all of it.
+    """
+    parts = [1.4826 * np.median(np.abs(part), axis=0)
+             for part in np.array_split(rows, min(PARTS, len(rows)))]
+    size = np.sqrt(np.mean(np.square(parts), axis=0))
+    return np.where(size > 0, size, rows.std(axis=0))
+
+
 def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
           rounds: int = ROUNDS, most: int = MOST_EVALUATIONS, tolerance: float = TOLERANCE,
           watch: Callable[[int, float], object] | None = None) -> Fit:
@@ -258,9 +272,7 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
                               max_nfev=most)
         z = found.x
         rows = found.fun.reshape(measured.shape) * deviations
-        # of most of it, so that outliers do not make their channel a bad one
-        size = 1.4826 * np.median(np.abs(rows), axis=0)
-        deviations = np.maximum(np.where(size > 0, size, rows.std(axis=0)), LEAST_SHARE * scale)
+        deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]
     weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1
