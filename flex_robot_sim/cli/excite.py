@@ -12,6 +12,7 @@ from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
 
 EMULATOR = 'emulator'
+LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
@@ -31,6 +32,8 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
     parser.add_argument('--pose', type=numbers,
                         help='about which it moves (default: the best of some)')
+    parser.add_argument('--size', type=float, default=1.0,
+                        help='of the motion, over what the limits allow (default: %(default)s)')
     parser.add_argument('--tries', type=int, default=8,
                         help='sets of phases of a fourier (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of these phases')
@@ -52,17 +55,20 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _refuse(arguments)
     from flex_robot_sim.identification.experiment_files import open_loop, write_new
-    from flex_robot_sim.identification.information import designed
+    from flex_robot_sim.identification.information import designed, smaller
 
     arm = read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
         raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
                          f'{len(arguments.pose)}.')
+    free = [word.strip() for word in arguments.free.split(',') if word.strip()]
     period = max(4e-3, arguments.seconds / 1e4)
     with patience('designing the motion'):
-        design = designed(arm, arguments.kind, arguments.seconds, period, [
-            word.strip() for word in arguments.free.split(',') if word.strip()], arguments.pose,
-            arguments.tries, arguments.seed)
+        design = designed(
+            arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
+            arguments.seed)
+        if arguments.size < 1.0:
+            design = smaller(arm, design, arguments.size, free)
         nearest = open_loop(arm, design.trial)
     summary = _summary(arguments, arm, design, nearest)
     if arguments.output:
@@ -73,7 +79,9 @@ def run(arguments: Namespace) -> int:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        write_new(arguments.log, log_text(design.trial.log))
+        from flex_robot_sim.identification.trial import try_out
+        fine = try_out(arm, design.trial.course.sampled(LOGGED), LOGGED)
+        write_new(arguments.log, log_text(fine.log))
     print_result(arguments, summary, _as_text)
     return 0
 
@@ -83,6 +91,8 @@ def _refuse(arguments):
         raise UsageError('--seconds must be from 2 to 600.')
     if not 1 <= arguments.tries <= 10000:
         raise UsageError('--tries must be from 1 to 10000.')
+    if not 0.0 < arguments.size <= 1.0:
+        raise UsageError('--size must be above 0 and at most 1.')
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
     if arguments.play and not arguments.log:

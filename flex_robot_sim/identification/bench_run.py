@@ -16,7 +16,6 @@ import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
@@ -75,11 +74,13 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
         begun = time.monotonic()
         end = run.follow(course)
         while not run.is_over:
+            if not bridge.is_moving:    # often why the controller complains, too
+                said = [line for level, line in bridge.events if level == 'error']
+                raise RigError(f'the motors went off during the run. {said[-1]}. --size makes '
+                               'the motion smaller' if said else
+                               'the motors went off during the run.')
             if run.failure:
                 raise run.failure
-            if not bridge.is_moving:
-                said = [line for level, line in bridge.events if level == 'error']
-                raise RigError(f'the motors went off during the run. {said[-1] if said else ""}')
             if time.monotonic() - begun > 3 * end + PATIENCE:
                 raise RigError('states arrive too slowly: the run was given up.')
             watch(run.share)
@@ -102,7 +103,7 @@ class _Run:
         self.arm, self.controller, self.bridge = arm, controller, None
         self.states, self.time, self.failure = 0, 0.0, None
         self.largest = np.zeros(len(arm.joint_names))
-        self._start, self._end, self._wanted = None, None, None
+        self._start, self._end = None, None
         self._steady = 0
         lower, upper = arm.arrays.lower, arm.arrays.upper
         self._range = np.where(np.isfinite(upper - lower), upper - lower, np.inf)
@@ -126,17 +127,25 @@ class _Run:
         rates = np.array([self.arm.description.joint(name).velocity or 1.0
                           for name in self.arm.joint_names])
         lead = max(LEAST_LEAD, float((np.abs(course.pose - here) / (SPEED * rates)).max()))
-        names = self.arm.joint_names
-        still, first = np.zeros(len(names)), max(1, len(course.time) // 2000)
-        rows = [*range(0, len(course.time) - 1, first), len(course.time) - 1]
-        velocities = course.velocity[rows]
-        velocities[0] = velocities[-1] = still
-        self._wanted = Trajectory(names, lead + course.time[rows], course.position[rows],
-                                  velocities)
-        duration = lead + course.time[-1]
-        while self._end is None and self.failure is None:
-            time.sleep(1e-3)
-        return duration
+        u = np.linspace(0.0, 1.0, 101)[:-1]
+        way, rate = u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u)**2 / lead
+        step = course.pose - here
+        self._times = np.concatenate([lead * u, lead + course.time - course.time[0]])
+        self._places = np.vstack([here + np.outer(way, step), course.position])
+        self._rates = np.vstack([np.outer(rate, step), course.velocity])
+        begin = self.time
+        self._start, self._end = begin, begin + float(self._times[-1])
+        return float(self._times[-1])
+
+    def _lead(self):
+        """Set the target of now."""
+        t = self.time - self._start
+        k = min(max(int(np.searchsorted(self._times, t)), 1), len(self._times) - 1)
+        before, behind = self._times[k - 1], self._times[k]
+        share = min(max((t - before) / (behind - before), 0.0), 1.0)
+        self.controller.set_target(
+            (1 - share) * self._places[k - 1] + share * self._places[k],
+            (1 - share) * self._rates[k - 1] + share * self._rates[k])
 
     def take(self, state):
         """Answer a state; called by the thread that reads."""
@@ -147,12 +156,10 @@ class _Run:
             return
         try:
             position, velocity = np.array(state.position), np.array(state.velocity)
+            if self._end is not None and self.time < self._end:
+                self._lead()
             efforts = self.controller.update(self.time, position, velocity,
                                              leads_arm=self.bridge.is_moving)
-            if self._wanted is not None:
-                self.controller.follow(self._wanted, self.time, self.time)
-                self._start, self._end = self.time, self.time + self._wanted.times[-1]
-                self._wanted = None
             self.bridge.command(self.arm.joint_names, efforts)
             if self._end is not None:
                 off = np.abs(position - self.controller.target)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 REST = 0.15             # share of an experiment at its end, in which links ring down
@@ -21,7 +22,7 @@ RISE = 0.1              # share of the motion over which it grows, and dies away
 PERIODS = 2             # of a series, in an experiment
 LINES = 8               # of a series, for each joint
 MOVES = 4               # of a decay
-QUICK = 0.4             # of a move of a decay, of the first period of the arm
+QUICK = 0.6             # duration of a move of a decay, over the first period of the arm
 
 
 class Course(NamedTuple):
@@ -37,6 +38,13 @@ class Course(NamedTuple):
         """Where it begins, (joints,)."""
         return self.position[0]
 
+    def sampled(self, period: float) -> Course:
+        """Return the course at other samples, by the cubics of its points."""
+        count = round((self.time[-1] - self.time[0]) / period)
+        time = np.linspace(self.time[0], self.time[-1], count + 1)
+        curve = CubicHermiteSpline(self.time, self.position, self.velocity)
+        return self._replace(time=time, position=curve(time), velocity=curve(time, 1))
+
     def scaled(self, factors: np.ndarray | float) -> Course:
         """Return the course with all ways from its pose times factors, (joints,) or one."""
         return self._replace(position=self.pose + factors * (self.position - self.pose),
@@ -51,13 +59,14 @@ def course(kind: str, pose: np.ndarray, seconds: float, band: tuple[float, float
     :param pose: about which it moves, (joints,); band: lowest and highest frequency [Hz].
     :param period: between samples [s].
     :param coefficients: of a fourier, (joints, lines, 2); default: those of a multisine.
-    :param rings: frequencies that its lines are to meet [Hz].
+    :param rings: frequencies of the arm, slowest first [Hz].
     """
     time = period * np.arange(round(seconds / period) + 1)
     joints, length = len(pose), moving(seconds)
     t = time - STILL
     if kind == 'decay':
-        ways, rates = _moves(t, seconds - STILL, band, joints)
+        slowest = min(rings, default=band[1])
+        ways, rates = _moves(t, seconds - STILL, QUICK / slowest, joints)
     else:
         inside = np.clip(t, 0.0, length)
         if kind == 'sweep':
@@ -139,9 +148,8 @@ def _sweep(t, length, band, joints):
     return ways, (rate * size)[:, None] * np.cos(angle) - growth * ways
 
 
-def _moves(t, length, band, joints):
-    """Jumps up and back, by the quintic, with rests behind them; joint after joint."""
-    duration = QUICK / band[1]
+def _moves(t, length, duration, joints):
+    """Moves to and fro, by the quintic, with rests behind them."""
     ways, rates = np.zeros((2, t.size, joints))
     begins = np.arange(MOVES) * length / MOVES
     for k, begin in enumerate(begins):

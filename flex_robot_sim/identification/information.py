@@ -18,7 +18,7 @@ from flex_robot_sim.identification.courses import Course, course, lines, moving,
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.prediction import Setup, fitting_servo
 from flex_robot_sim.identification.sequences import Measured
-from flex_robot_sim.identification.trial import Trial, known_to, within_limits
+from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
 from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
 
 NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4}   # [rad, m; 1/m]
@@ -187,3 +187,9 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
             size = np.hypot(*np.moveaxis(now, -1, 0))
             now = np.stack([size * np.cos(turn), size * np.sin(turn)], axis=-1)
     return best._replace(tried=tried)
+
+
+def smaller(arm: ArmModel, design: Design, size: float, free: Iterable[str] = ()) -> Design:
+    """Return a Design with all ways from its pose times a size."""
+    trial = try_out(arm, design.trial.course.scaled(size))
+    return Design(trial, information(arm, trial, free), design.tried)

@@ -110,13 +110,13 @@ def _of_bench(path):
         if state.reading.message.state not in MOVING or state.is_first:
             runs.append([])
             continue
-        runs[-1].append([time, *state.position, *state.velocity,
+        # velocities of the tracker lag; the fit makes its own of all positions
+        runs[-1].append([time, *state.position,
                          *shapes.curvatures(state.reading.message)])
     rows = np.array(max(runs, key=len))
     if len(rows) < 2:
         raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
-    names = [*(f'position/{name}' for name in joints), *(f'velocity/{name}' for name in joints),
-             *shapes.sensors]
+    names = [*(f'position/{name}' for name in joints), *shapes.sensors]
     return Log(str(path), {name: Column(rows[:, 0], rows[:, k + 1])
                            for k, name in enumerate(names)}, [])
 
