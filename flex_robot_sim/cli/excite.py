@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, add_model, add_robot, numbers, print_result, read_arm
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_model,
+    add_robot,
+    numbers,
+    print_result,
+    read_arm,
+)
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
 

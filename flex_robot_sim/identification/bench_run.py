@@ -18,13 +18,12 @@ from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
-from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
-    from flex_robot_sim.rig.bridge.bridge import RigState
 
 BENCH = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
 """As in config/rig.yaml, for whose reasons see docs/rig_bridge.md."""
@@ -61,8 +60,11 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
     log = ExperimentLog(log_file, arm, calibration)
     bridge = None
     try:
-        bridge = RigBridge(arm, calibration, port, settings, on_state=lambda state: (
-            log.put(state.reading), run.take(state)))
+        def on_state(state: RigState) -> None:
+            log.put(state.reading)
+            run.take(state)
+
+        bridge = RigBridge(arm, calibration, port, settings, on_state=on_state)
         run.bridge = bridge
         _await(lambda: run.states > 10, PATIENCE, 'no states arrive from the board')
         if bridge.unhomed:

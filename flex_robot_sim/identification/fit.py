@@ -78,6 +78,7 @@ class Problem:
                            if one.kind not in WITHOUT_SIMULATION]
         # where the models differ in how a motion may begin, each has slopes of its own
         self._quick = quick if quick is not None and quick.size == self.size else None
+        self._shift: list[np.ndarray] | None = None
         self._tables: dict[bytes, list[np.ndarray]] = {}
         self._slopes: dict[bytes, np.ndarray] = {}
         self._near = np.full(self.size, NEAR)
@@ -109,8 +110,17 @@ class Problem:
 
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
         """Return what the model says, a table (k, c) for each sequence, before gains and zeros."""
+        if self._quick is not None and self._shift is not None:
+            return [table + by for table, by in zip(self._quick.simulated(z), self._shift)]
         return _kept(self._tables, z, lambda: [
             response[0] for response in self._responses(z, range(len(self.sequences)))])
+
+    def shift(self, z: np.ndarray | None) -> None:
+        """Take the coarser model, and what it misses at z, for this one; None: itself again."""
+        self._shift = None
+        if z is not None and self._quick is not None:
+            self._shift = [fine - coarse for fine, coarse in zip(
+                self.simulated(z), self._quick.simulated(z))]
 
     def responses(self, z: np.ndarray) -> list:
         """Return the Response on each sequence."""
@@ -263,6 +273,7 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
 
         margin = 1e-9
         z = np.clip(z, low + margin, high - margin)
+        problem.shift(z)
         if not np.isfinite(residual(z)).all():
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
@@ -273,6 +284,7 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
         z = found.x
         rows = found.fun.reshape(measured.shape) * deviations
         deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
+    problem.shift(None)
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]
     weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1

@@ -1,7 +1,7 @@
 """
 What a motion would tell: the information of Fisher, and the motion that has most of it.
 
-Slopes are those of the fit, of the full nonlinear arm along the trial; what sensors add is assumed.
+Slopes are those of the fit, of the full nonlinear arm along the trial; noise is assumed.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _of_bench(path):
     experiment = read_experiment(path)
     shapes = ShapeTracker(experiment.arm, experiment.calibration)
     joints, time = experiment.arm.joint_names, 0.0
-    runs: list[list[list[float]]] = [[]]
+    runs = [[]]
     for state in states_of(experiment):
         time += state.duration
         if state.reading.message.state not in MOVING or state.is_first:

@@ -2,9 +2,9 @@
 How fine the model has to be for a log: shapes of bending, and the step of time.
 
 A model with too few shapes, or too many, reads other curvatures than the arm and rings elsewhere;
-a step that is too long makes it ring slower. Both end in the numbers. What they do to these is seen
-without another fit: a finer model is simulated once where the fit is, and the difference projected
-on the slopes (I12), (I13).
+a step that is too long makes it ring slower. Both end in the numbers. What they do to these is
+seen without another fit: a finer model is simulated once where the fit is, and the difference
+projected on the slopes (I12), (I13).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fine_enough(problem: Problem, fit: Fit) -> Setup:
     """Return the Setup of a Problem with the shapes and the step that its log asks for."""
     setup = problem.setup
     orders = [k for k in range(MOST_FINER + 1) if setup.finer is None and k != problem.finer]
-    steps = []
+    steps: list[float] = []
     if setup.time_step is None:
         period = min(row.period for row in problem.sequences)
         step = period / np.ceil(period / problem.step - 1e-6)
