@@ -37,6 +37,8 @@ COMMANDS = {
                        'flexsim compare plain.mcap shaped.mcap --output both.html'),
     'export': Command('a recording as tables: CSV, NumPy or Parquet',
                       'flexsim export run.mcap --format numpy'),
+    'excite': Command('the motion that tells most about an arm, as files and on a bench',
+                      'flexsim excite rig --play emulator --log run.csv'),
     'identify': Command('the numbers of an arm from logs of its motions',
                         'flexsim identify run.mcap two_link --output fitted.urdf'),
     'benchmark': Command('how fast, against other engines in the same run',

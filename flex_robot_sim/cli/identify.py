@@ -43,8 +43,8 @@ def add_to(commands: Any, about: str) -> None:
                         help='judge on this log (default: on the last quarter of each)')
     parser.add_argument('--output', metavar='URDF', help='write the robot with the fitted numbers')
     parser.add_argument('--plot', metavar='FILE', help='draw measured against simulated')
-    parser.add_argument('--time-step', type=float, default=2e-3,
-                        help='of the simulation, at most [s] (default: %(default)s)')
+    parser.add_argument('--time-step', type=float,
+                        help='of the simulation, at most [s] (default: as fine as the log asks)')
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
     parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
                         help='[m/s2] (default: 0,0,-9.81)')
@@ -62,7 +62,7 @@ def run(arguments: Namespace) -> int:
 
     if len(arguments.files) < 2:
         raise UsageError('give one log or several, then the URDF.')
-    if not 1e-5 <= arguments.time_step <= 0.1:
+    if arguments.time_step is not None and not 1e-5 <= arguments.time_step <= 0.1:
         raise UsageError('--time-step must be from 1e-5 to 0.1 s.')
     *paths, robot = arguments.files
     if arguments.plot:
@@ -133,6 +133,7 @@ def _summary(found, paths, robot):
     return {
         'robot': robot, 'logs': [str(path) for path in paths],
         'by': 'motion' if found.setup.leads else 'efforts',
+        'finer': found.setup.finer, 'time_step': found.setup.time_step,
         'samples': int(sum(len(row.time) for row in found.setup.data.sequences)),
         'rate': 1 / found.setup.data.sequences[0].period,
         'resonances': [one._asdict() for one in found.resonances],
@@ -147,7 +148,8 @@ def _summary(found, paths, robot):
 
 def _as_text(summary):
     yield (f'{", ".join(summary["logs"])}: {summary["samples"]} samples at '
-           f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}')
+           f'{summary["rate"]:.4g} Hz, driven by {summary["by"]}; {summary["finer"]} shapes of '
+           f'bending beyond those described, steps of {summary["time_step"]:.3g} s')
     for one in summary['resonances']:
         yield (f'  rings at {one["frequency"]:.4g} Hz (+-{one["frequency_deviation"]:.1g}), '
                f'damping {one["ratio"]:.2%} (+-{one["ratio_deviation"]:.1%})')

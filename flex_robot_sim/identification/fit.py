@@ -18,6 +18,8 @@ from scipy.optimize import least_squares
 
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.prediction import (
+    FINER,
+    LONGEST_STEP,
     Servo,
     Setup,
     fitting_servo,
@@ -35,6 +37,10 @@ ROUNDS = 2              # of finding the weights of channels
 MOST_EVALUATIONS = 25
 TOLERANCE = 1e-6        # of the sum of squares; of the step it is less than a deviation
 WITHOUT_SIMULATION = ('gain', 'offset')
+PARTS = 24              # of a log, whose residuals are looked at by themselves
+KEPT = 4                # points whose simulations are kept
+NEAR = 1e-3             # in z, within which slopes are the same
+NEAR_SCALED = 20.0      # times as far for a number that is not found by its logarithm
 
 
 class Fit(NamedTuple):
@@ -53,11 +59,13 @@ class Problem:
     """Unknowns, sequences, and what the one says to the other."""
 
     def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: Servo | None = None,
-                 sequences: Rows[Sequence] | None = None, are_starts_known: bool = False) -> None:
+                 sequences: Rows[Sequence] | None = None, are_starts_known: bool = False,
+                 quick: Problem | None = None) -> None:
         """
         Take a Setup and its Unknowns.
 
         :param sequences: default: all of the setup; are_starts_known: whether all begin at rest.
+        :param quick: the same problem with a coarser model, whose slopes will do.
         """
         self.setup, self.unknowns = setup, list(unknowns)
         self.servo = servo or fitting_servo(setup)
@@ -68,6 +76,28 @@ class Problem:
         self.size = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts)
         self._simulated = [k for k, one in enumerate(self.unknowns)
                            if one.kind not in WITHOUT_SIMULATION]
+        # where the models differ in how a motion may begin, each has slopes of its own
+        self._quick = quick if quick is not None and quick.size == self.size else None
+        self._shift: list[np.ndarray] | None = None
+        self._tables: dict[bytes, list[np.ndarray]] = {}
+        self._slopes: dict[bytes, np.ndarray] = {}
+        self._near = np.full(self.size, NEAR)
+        self._near[:len(self.unknowns)] *= [1.0 if one.scale == 0.0 else NEAR_SCALED
+                                            for one in self.unknowns]
+
+    @property
+    def finer(self) -> int:
+        """Modes of bending that the model has beyond those described."""
+        return FINER if self.setup.finer is None else self.setup.finer
+
+    @property
+    def step(self) -> float:
+        """Longest step of its simulation [s]."""
+        return LONGEST_STEP if self.setup.time_step is None else self.setup.time_step
+
+    def residuals(self, z: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        """Return what the model says less what was logged, over deviations (c,), as (r, c)."""
+        return (self.read(self.simulated(z), z) - self.measured) / deviations
 
     def first(self) -> np.ndarray:
         """Return the z (p,) of the description, with sequences that begin at rest."""
@@ -80,7 +110,17 @@ class Problem:
 
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
         """Return what the model says, a table (k, c) for each sequence, before gains and zeros."""
-        return [response[0] for response in self._responses(z, range(len(self.sequences)))]
+        if self._quick is not None and self._shift is not None:
+            return [table + by for table, by in zip(self._quick.simulated(z), self._shift)]
+        return _kept(self._tables, z, lambda: [
+            response[0] for response in self._responses(z, range(len(self.sequences)))])
+
+    def shift(self, z: np.ndarray | None) -> None:
+        """Take the coarser model, and what it misses at z, for this one; None: itself again."""
+        self._shift = None
+        if z is not None and self._quick is not None:
+            self._shift = [fine - coarse for fine, coarse in zip(
+                self.simulated(z), self._quick.simulated(z))]
 
     def responses(self, z: np.ndarray) -> list:
         """Return the Response on each sequence."""
@@ -117,8 +157,17 @@ class Problem:
         """What was logged, all sequences, (r, c)."""
         return np.concatenate([sequence.measured for sequence in self.sequences])
 
-    def slopes(self, z: np.ndarray, tables: Rows[np.ndarray]) -> np.ndarray:
-        """Return the slopes (r, c, p) of `read` with z, at tables that are simulated there."""
+    def slopes(self, z: np.ndarray) -> np.ndarray:
+        """Return the slopes (r, c, p) of `read` with z."""
+        if self._quick is not None:
+            return self._quick.slopes(z)
+        for known, slopes in self._slopes.items():
+            if (np.abs(z - np.frombuffer(known)) <= self._near).all():
+                return slopes
+        return _kept(self._slopes, z, lambda: self._slopes_at(z))
+
+    def _slopes_at(self, z):
+        tables = self.simulated(z)
         here = np.concatenate(tables)
         out = np.zeros((*here.shape, z.size))
         gain = np.ones(here.shape[1])
@@ -157,6 +206,17 @@ class Problem:
         return low, high
 
 
+def _kept(memory, z, make):
+    """What was made for z before, or is made now."""
+    key = z.tobytes()
+    if key not in memory:
+        made = make()
+        while len(memory) >= KEPT:
+            del memory[next(iter(memory))]
+        memory[key] = made
+    return memory[key]
+
+
 def processors() -> int:
     """Return how many threads are of use."""
     return max(1, len(os.sched_getaffinity(0)))
@@ -169,14 +229,27 @@ def first_deviations(problem: Problem) -> np.ndarray:
         [noise_of(sequence.measured) for sequence in problem.sequences], axis=0)) + 1e-12
 
 
+def left_over(rows: np.ndarray) -> np.ndarray:
+    """
+    Return the deviation (c,) of residuals (r, c), outliers apart.
+
+    It is that of most of each part of a log: so it takes no outlier for noise, and no quiet end of
+    a log for all of it.
+    """
+    parts = [1.4826 * np.median(np.abs(part), axis=0)
+             for part in np.array_split(rows, min(PARTS, len(rows)))]
+    size = np.sqrt(np.mean(np.square(parts), axis=0))
+    return np.where(size > 0, size, rows.std(axis=0))
+
+
 def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
-          rounds: int = ROUNDS, most: int = MOST_EVALUATIONS,
+          rounds: int = ROUNDS, most: int = MOST_EVALUATIONS, tolerance: float = TOLERANCE,
           watch: Callable[[int, float], object] | None = None) -> Fit:
     """
     Return the Fit from a start z.
 
     :param deviations: of the channels (c,), that weigh them at first.
-    :param rounds: of weighing them by what is left.
+    :param rounds: of weighing them by what is left; tolerance: of the sum of squares.
     """
     if deviations is None:
         deviations = first_deviations(problem)
@@ -184,43 +257,35 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
     low, high = low_high
     scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
     for _ in range(max(rounds, 1)):
-        seen: dict[bytes, list[np.ndarray]] = {}
-
-        def residual(z, deviations=deviations, seen=seen):
+        def residual(z, deviations=deviations):
             nonlocal evaluations
             evaluations += 1
             try:
-                tables = problem.simulated(z)
+                out = problem.residuals(z, deviations).ravel()
             except FlexRobotSimError:       # no such arm, or it buckles
                 return np.full(measured.size, np.nan)
-            seen.clear()
-            seen[z.tobytes()] = tables
-            out = ((problem.read(tables, z) - measured) / deviations).ravel()
             if watch is not None:
                 watch(evaluations, float(np.sqrt(np.mean(out**2))))
             return out
 
-        def jacobian(z, deviations=deviations, seen=seen):
-            tables = seen.get(z.tobytes()) or problem.simulated(z)
-            slopes = problem.slopes(z, tables) / deviations[:, None]
-            return slopes.reshape(-1, z.size)
+        def jacobian(z, deviations=deviations):
+            return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
 
         margin = 1e-9
         z = np.clip(z, low + margin, high - margin)
+        problem.shift(z)
         if not np.isfinite(residual(z)).all():
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
         found = least_squares(residual, z, jacobian, (low, high), loss='soft_l1', f_scale=ROBUST,
-                              x_scale=1.0, ftol=TOLERANCE, xtol=TOLERANCE, gtol=1e-10,
+                              x_scale=1.0, ftol=tolerance, xtol=tolerance, gtol=1e-10,
                               max_nfev=most)
         z = found.x
         rows = found.fun.reshape(measured.shape) * deviations
-        # of most of it, so that outliers do not make their channel a bad one
-        size = 1.4826 * np.median(np.abs(rows), axis=0)
-        deviations = np.maximum(np.where(size > 0, size, rows.std(axis=0)), LEAST_SHARE * scale)
-    tables = problem.simulated(z)
-    residuals = (problem.read(tables, z) - measured) / deviations
-    slopes = problem.slopes(z, tables) / deviations[:, None]
+        deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
+    problem.shift(None)
+    residuals = problem.residuals(z, deviations)
+    slopes = problem.slopes(z) / deviations[:, None]
     weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1
     return Fit(z, residuals, slopes, weights, deviations, float(found.cost), evaluations)

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from flex_robot_sim.control.ringing import Resonance
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
+from flex_robot_sim.identification.refinement import fine_enough
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
@@ -26,6 +27,9 @@ ALIKE = 0.8             # correlation from which efforts are those that a motion
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
+ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
+LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
+OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
 
 
@@ -105,7 +109,12 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('fitting the beginning')
     z = grown_start(problem, z, slowest or NOTHING_RINGS)
     watch('fitting')
-    fit = solve(problem, z)
+    fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)
+    watch('looking how fine the model has to be')
+    setup = fine_enough(problem, fit)
+    watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
+    problem = Problem(setup, unknowns, problem.servo, parts, quick=problem)
+    fit = solve(problem, fit.z, fit.deviations, rounds=3)
     spread = _spread(fit, problem)
     lost = [one for one, told in zip(unknowns, _told(fit, spread, unknowns))
             if not told and one.kind != 'offset']
@@ -132,6 +141,32 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
         efforts, rings, notes,
         refit_spread.correlations[:free_count, :free_count], held, tables, times, data.channels,
         refitted, setup)
+
+
+def _elsewhere(problem, fit, watch):
+    """The Fit, or a better one from other stiffnesses, where it explains little."""
+    read = problem.read(problem.simulated(fit.z), fit.z)
+    if answers.explained(problem.measured, read).max() > LITTLE:
+        return fit
+    stiff = [k for k, one in enumerate(problem.unknowns)
+             if one.kind == 'stiffness' and one.scale == 0.0]
+    for factor in OTHERS if stiff else ():
+        watch(f'fitting from {factor:g} of the stiffness')
+        z = problem.first()
+        z[stiff] += np.log(factor)
+        try:
+            other = solve(problem, z, fit.deviations, rounds=1, tolerance=ROUGH)
+        except (FlexRobotSimError, np.linalg.LinAlgError):
+            continue
+        # by the same measure
+        cost = _cost(problem, other.z, fit.deviations)
+        if cost < _cost(problem, fit.z, fit.deviations):
+            fit = other
+    return fit
+
+
+def _cost(problem, z, deviations):
+    return float(np.sum(np.sqrt(1 + problem.residuals(z, deviations)**2)))
 
 
 def _spread(fit, problem):

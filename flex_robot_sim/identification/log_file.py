@@ -22,9 +22,15 @@ from flex_robot_sim.description.parameters import near
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
+from flex_robot_sim.rig.bridge.comparison import states_of
+from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
+from flex_robot_sim.rig.wire.vocabulary import MOVING
 
 MOST_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'
+BENCH = b'# {"format"'      # how the log of a bench begins
 UNITS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
 DRIFT = 1e-3            # by which two clocks of a recording may differ                   [s/s]
 _SIGNAL = re.compile(r'(?P<signal>[^=]+)=(?P<column>.+?)(\*(?P<factor>[^*]+))?')
@@ -57,7 +63,10 @@ def read_log(path: str | Path, signals: Iterable[str] = ()) -> Log:
     except OSError as error:
         raise UsageError(f'{path}: cannot be read: {error.strerror}. Give a CSV or MCAP '
                          'file.') from error
-    log = _of_mcap(path) if is_mcap else _of_csv(path)
+    if is_bench_log(path, is_mcap):
+        log = _of_bench(path)
+    else:
+        log = _of_mcap(path) if is_mcap else _of_csv(path)
     for words in signals:
         _name(log, words)
     return log
@@ -80,6 +89,36 @@ def _name(log, words):
         raise UsageError(f'--signal {words}: the factor must be finite and not 0.')
     time, values = log.columns[column]
     log.columns[match['signal']] = Column(time, scale * values)
+
+
+def is_bench_log(path: Path, is_mcap: bool) -> bool:
+    """Whether a file is what the bridge logs: telemetry, with robot and calibration."""
+    if is_mcap:
+        return path.is_file() and ABOUT in RecordingReader(path).facts
+    with open(path, 'rb') as file:
+        return file.read(len(BENCH)) == BENCH
+
+
+def _of_bench(path):
+    """Return the longest run of a bench with its motors on; its drives are led as measured."""
+    experiment = read_experiment(path)
+    shapes = ShapeTracker(experiment.arm, experiment.calibration)
+    joints, time = experiment.arm.joint_names, 0.0
+    runs = [[]]
+    for state in states_of(experiment):
+        time += state.duration
+        if state.reading.message.state not in MOVING or state.is_first:
+            runs.append([])
+            continue
+        # velocities of the tracker lag; the fit makes its own of all positions
+        runs[-1].append([time, *state.position,
+                         *shapes.curvatures(state.reading.message)])
+    rows = np.array(max(runs, key=len))
+    if len(rows) < 2:
+        raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
+    names = [*(f'position/{name}' for name in joints), *shapes.sensors]
+    return Log(str(path), {name: Column(rows[:, 0], rows[:, k + 1])
+                           for k, name in enumerate(names)}, [])
 
 
 def _of_csv(path):

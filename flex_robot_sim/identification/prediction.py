@@ -31,13 +31,13 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
 from flex_robot_sim.settings import SimulationSettings
 
-LONGEST_STEP = 2e-3     # of the simulation                                                 [s]
+LONGEST_STEP = 2e-3     # of the simulation, where a fit begins                             [s]
 PULL = 1.0              # frequency of the servo along the measured motion                  [Hz]
 PULL_SHARE = 0.3        # of the first mode, which it does not exceed
 PULL_RATIO = 0.7        # its damping
 AT_REST = 0.15          # at the beginning, in which nothing moves                          [s]
 MOST_MODES = 4          # whose initial amplitude may be unknown
-FINER = 1               # modes of bending of each segment, beyond those described
+FINER = 1               # modes of bending of each segment, beyond those described, likewise
 ITERATIONS = SimulationSettings().iterations
 
 
@@ -58,8 +58,8 @@ class Setup:
     gravity: tuple[float, ...] = tuple(GRAVITY)
     filters: Mapping[str, Filter] | None = None     # by channel
     pull: float | None = None                       # [Hz]; None: a fitting one
-    time_step: float = LONGEST_STEP     # of the simulation, at most [s]
-    finer: int = FINER      # modes of bending that are added to those described
+    time_step: float | None = None      # of the simulation, at most [s]; None: what the log asks
+    finer: int | None = None    # modes of bending beyond those described; None: likewise
 
     @property
     def leads(self) -> bool:
@@ -69,7 +69,8 @@ class Setup:
     def arm(self, values: Mapping[str, float] | None = None) -> ArmModel:
         """Return the arm with values of parameters, by path."""
         description = with_parameters(self.description, values or {})
-        return build_arm(with_more_modes(description, self.finer), self.coupling, self.gravity)
+        finer = FINER if self.finer is None else self.finer
+        return build_arm(with_more_modes(description, finer), self.coupling, self.gravity)
 
 
 def with_more_modes(description: RobotDescription, more: int) -> RobotDescription:
@@ -207,7 +208,7 @@ def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay
     seen = np.array([j if side == 'position' and not setup.leads else motors[j]
                      for j, side in enumerate(setup.data.seen)], int)
     led = np.array([int(setup.leads and bool(side)) for side in setup.data.seen])
-    parts = max(1, int(np.ceil(sequence.period / setup.time_step - 1e-6)))
+    parts = max(1, int(np.ceil(sequence.period / (setup.time_step or LONGEST_STEP) - 1e-6)))
     late = 0.0 if setup.leads else delay / sequence.period
     places, rates = shifted(sequence.places, late), shifted(sequence.rates, late)
 

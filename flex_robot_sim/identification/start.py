@@ -21,16 +21,18 @@ from flex_robot_sim.identification.fit import Problem, processors, solve
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.unknowns import is_gauge
 
-FACTORS = np.geomspace(0.3, 3.3, 17)        # of all stiffnesses together
-OWN_FACTORS = np.array([0.6, 0.77, 0.88, 1.0, 1.13, 1.3, 1.7])      # of each
+FACTORS = np.geomspace(0.3, 3.3, 11)        # of all stiffnesses together
+OWN_FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])     # of each
+FINE_FACTORS = np.array([0.92, 0.96, 1.0, 1.04, 1.08])  # of all, at the end
 FLOOR = 1e-5            # of the largest power of a channel, below which it is noise
 SMOOTHED = 5            # lines of a spectrum
-SECONDS = 12.0          # of a log that are enough for it
+SECONDS = 6.0           # of a log that are enough for it
 HORIZONS = 5.0, 25.0    # periods of the slowest resonance that a fit sees first
 ACTIVE = 0.05           # share of what channels do, after which a log counts as moving
-MOST_SHARE = 0.6        # of a log, beyond which a horizon is not worth a fit of its own
+MOST_SHARE = 0.35       # of a log, beyond which a horizon is not worth a fit of its own
 RINGING = 0.7           # of what is measured, in every mode, where a sequence begins in motion
-TRIES = 8               # evaluations on a horizon
+TRIES = 4               # evaluations on a horizon
+ROUGH = 1e-2            # of the sum of squares there
 
 
 def measured_resonances(sequences: Rows[Sequence], channels: Rows[str]) -> list[Resonance]:
@@ -56,7 +58,14 @@ def spectral_start(problem: Problem) -> np.ndarray:
     short = _cut(problem, [SECONDS] * len(problem.sequences))
     target = _spectra(short.sequences, [row.measured for row in short.sequences])
 
+    known = {}
+
     def distance(z):
+        if z.tobytes() not in known:
+            known[z.tobytes()] = distance_at(z)
+        return known[z.tobytes()]
+
+    def distance_at(z):
         try:
             tables = short.simulated(z)
         except FlexRobotSimError:
@@ -77,12 +86,9 @@ def spectral_start(problem: Problem) -> np.ndarray:
 
     z = best([changed(z, stiff, factor) for factor in FACTORS])
     if len(stiff) > 1:
-        for _ in range(2):
-            for k in stiff:
-                z = best([changed(z, [k], factor) for factor in OWN_FACTORS])
-    # finer, by what is a tenth of a line where the lines are fine
-    fine = np.geomspace(0.9, 1.1, 9)
-    z = best([changed(z, stiff, factor) for factor in fine])
+        for k in stiff:
+            z = best([changed(z, [k], factor) for factor in OWN_FACTORS])
+    z = best([changed(z, stiff, factor) for factor in FINE_FACTORS])
     z[len(problem.unknowns):] = 0.0
     return z
 
@@ -128,7 +134,7 @@ def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> np.ndarray:
         if len(short.measured) > MOST_SHARE * len(problem.measured):
             break
         try:
-            z = solve(short, z, rounds=1, most=TRIES).z
+            z = solve(short, z, rounds=1, most=TRIES, tolerance=ROUGH).z
         except np.linalg.LinAlgError:       # nothing can be told of so little
             continue
     return z

@@ -18,6 +18,7 @@ from flex_robot_sim.identification.sequences import Measured
 GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
 DELAY_SCALE = 1e-3      # [s]
 MOST_DELAY = 0.1        # [s]
+LEAST_SCALE = 1e-6      # of the zero of a gauge that stands still                         [1/m]
 FRICTION_SHARE = 0.02   # of the effort, that is a scale of friction
 
 
@@ -99,6 +100,7 @@ def _known(arm, data):
     for k, name in enumerate(data.channels):
         if is_gauge(name):
             size = float(np.std(np.concatenate([row.measured[:, k] for row in data.sequences])))
+            size = size or LEAST_SCALE
             out[f'{name}.gain'] = Unknown(f'{name}.gain', '', 1.0, 0.01, 100.0, 0.0, 'gain', k)
             out[f'{name}.offset'] = Unknown(f'{name}.offset', '1/m', 0.0, -np.inf, np.inf,
                                             size, 'offset', k)

@@ -103,7 +103,7 @@ def test_slopes_are_those_of_central_differences():
     problem = Problem(setup_of(), unknowns_of(setup_of().arm(), setup_of().data, [
         *FREE, 'arm/root.gain']))
     z = np.full(problem.size, 0.01)
-    slopes = problem.slopes(z, problem.simulated(z))
+    slopes = problem.slopes(z)
     for k, one in enumerate(problem.unknowns):
         high, low = (problem.read(problem.simulated(z + sign * 2e-4 * np.eye(z.size)[k]),
                                   z + sign * 2e-4 * np.eye(z.size)[k]) for sign in (1, -1))

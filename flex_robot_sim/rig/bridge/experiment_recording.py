@@ -54,7 +54,8 @@ class ExperimentRecording:
     def write(self, readings: Iterable[Reading]) -> None:
         """Add readings, and let them reach the file."""
         for reading in readings:
-            stamp, arrived, message = reading.stamp, reading.arrived, reading.message
+            stamp, arrived = reading.stamp, reading.arrived
+            message: tuple[Any, ...] = reading.message
             if self._robot:
                 robot = self._writer.topic('/robot_description', TEXT, TEXTS[TEXT], True)
                 self._writer.write(robot, round(arrived * SECOND), self._robot)

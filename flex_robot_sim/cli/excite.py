@@ -1,0 +1,216 @@
+"""`flexsim excite`: the motion that tells most about an arm, as files, and played on a bench."""
+
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_model,
+    add_robot,
+    numbers,
+    print_result,
+    read_arm,
+)
+from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.exceptions import UsageError
+
+EMULATOR = 'emulator'
+LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
+KINDS = ('fourier', 'decay', 'sweep', 'multisine')
+
+
+def add_to(commands: Any, about: str) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        'excite', help=about,
+        description='Design a motion that tells the numbers of an arm, within the limits of '
+                    'position, velocity, effort and deflection, each checked on the nonlinear '
+                    'model. Then flexsim identify takes its log. See docs/identification.md.')
+    add_robot(parser)
+    parser.add_argument('--kind', default='fourier', choices=KINDS,
+                        help='fourier: a series optimised for its information; decay: stops '
+                             'behind which links ring down (default: %(default)s)')
+    parser.add_argument('--free', metavar='PATHS', default='',
+                        help='what it is to tell, as for flexsim identify')
+    parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
+    parser.add_argument('--pose', type=numbers,
+                        help='about which it moves (default: the best of some)')
+    parser.add_argument('--size', type=float, default=1.0,
+                        help='of the motion, over what the limits allow (default: %(default)s)')
+    parser.add_argument('--tries', type=int, default=8,
+                        help='sets of phases of a fourier (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='of these phases')
+    parser.add_argument('--output', metavar='NAME',
+                        help='write NAME.trajectory.yaml for the controller, and '
+                             'NAME.profile.yaml for bridge and board')
+    parser.add_argument('--play', metavar='PORT',
+                        help=f'play it on a bench; {EMULATOR}: on an emulated one')
+    parser.add_argument('--calibration', metavar='YAML', default='', help='of that bench')
+    parser.add_argument('--log', metavar='FILE',
+                        help='log of the bench, or of the simulated arm without --play')
+    parser.add_argument('--plot', metavar='FILE', help='draw the motion')
+    add_model(parser)
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Carry out the command."""
+    _refuse(arguments)
+    from flex_robot_sim.identification.experiment_files import open_loop, write_new
+    from flex_robot_sim.identification.information import designed, smaller
+
+    arm = read_arm(arguments)
+    if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
+        raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
+                         f'{len(arguments.pose)}.')
+    free = [word.strip() for word in arguments.free.split(',') if word.strip()]
+    period = max(4e-3, arguments.seconds / 1e4)
+    with patience('designing the motion'):
+        design = designed(
+            arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
+            arguments.seed)
+        if arguments.size < 1.0:
+            design = smaller(arm, design, arguments.size, free)
+        nearest = open_loop(arm, design.trial)
+    summary = _summary(arguments, arm, design, nearest)
+    if arguments.output:
+        summary['files'] = _write(arguments.output, arm, design, nearest)
+    if arguments.plot:
+        _draw(arguments.plot, arm, design)
+    if arguments.play:
+        summary['run'] = _play(arguments, arm, design)
+    elif arguments.log:
+        from flex_robot_sim.identification.experiment_files import log_text
+        from flex_robot_sim.identification.trial import try_out
+        fine = try_out(arm, design.trial.course.sampled(LOGGED), LOGGED)
+        write_new(arguments.log, log_text(fine.log))
+    print_result(arguments, summary, _as_text)
+    return 0
+
+
+def _refuse(arguments):
+    if not 2.0 <= arguments.seconds <= 600.0:
+        raise UsageError('--seconds must be from 2 to 600.')
+    if not 1 <= arguments.tries <= 10000:
+        raise UsageError('--tries must be from 1 to 10000.')
+    if not 0.0 < arguments.size <= 1.0:
+        raise UsageError('--size must be above 0 and at most 1.')
+    if arguments.seed < 0:
+        raise UsageError('--seed must be 0 or more.')
+    if arguments.play and not arguments.log:
+        raise UsageError('--play needs --log FILE for what is measured.')
+    if arguments.calibration and not arguments.play:
+        raise UsageError('--calibration goes with --play.')
+    if arguments.plot:
+        from flex_robot_sim.plots import check_figure_path
+        check_figure_path(arguments.plot)
+
+
+def _summary(arguments, arm, design, nearest):
+    course = design.trial.course
+    return {
+        'robot': arguments.robot, 'kind': course.kind, 'seconds': float(course.time[-1]),
+        'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
+        'deviations': {one.path: float(size) if math.isfinite(size) else None for one, size in zip(
+            design.information.unknowns, design.information.deviations)},
+        'scales': {one.path: one.scale for one in design.information.unknowns},
+        'units': {one.path: one.unit for one in design.information.unknowns},
+        'information': design.information.size, 'limits': design.trial.peaks,
+        'open_loop': {'limit': nearest[0], 'share': nearest[1] if math.isfinite(
+            nearest[1]) else None}}
+
+
+def _write(name, arm, design, nearest):
+    from flex_robot_sim.identification.experiment_files import (
+        pieces_of,
+        profile_text,
+        trajectory_text,
+        write_new,
+    )
+    files = {'trajectory': f'{name}.trajectory.yaml'}
+    write_new(files['trajectory'], trajectory_text(arm.joint_names, design.trial.course))
+    if nearest[1] <= 1.0:
+        files['profile'] = f'{name}.profile.yaml'
+        write_new(files['profile'], profile_text(arm.joint_names, *pieces_of(design.trial)))
+    return files
+
+
+def _play(arguments, arm, design):
+    from flex_robot_sim.identification.bench_run import play
+    from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
+
+    with ExitStack() as ends:
+        port = arguments.play
+        if port == EMULATOR:
+            with patience('starting the emulated bench'):
+                emulator = EmulatorProcess(robot=arguments.robot)
+            ends.callback(emulator.close)
+            port = emulator.port
+        try:
+            done = play(arm, design.trial.course, port, arguments.log, arguments.calibration,
+                        _progress)
+        except KeyboardInterrupt:
+            _progress(None)
+            print(f'\nflexsim excite: stopped; the motors are off. {arguments.log} has what was '
+                  'measured.', file=sys.stderr)
+            raise
+        finally:
+            _progress(None)
+    return {'log': arguments.log, 'seconds': done.seconds, 'states': done.states,
+            'largest_error': dict(zip(arm.joint_names, done.largest_error.tolist())),
+            'events': done.events}
+
+
+def _progress(share):
+    if sys.stderr.isatty():
+        line = '' if share is None else f'the bench moves: {share:.0%}. Ctrl-C stops it'
+        print(f'\r{line:60.60s}\r', end='', file=sys.stderr, flush=True)
+
+
+def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
+    yield (f'{summary["robot"]}: {summary["kind"]}, {summary["seconds"]:.4g} s, the best of '
+           f'{summary["tried"]}, about ' + ', '.join(
+               f'{name} {value:.3g}' for name, value in summary['pose'].items()))
+    width = max(len(path) for path in summary['deviations'])
+    yield '  what it tells, if nothing but sensors is noisy:'
+    for path, size in summary['deviations'].items():
+        scale = summary['scales'][path]
+        text = '-' if size is None else (
+            f'+-{size:.2%}' if scale == 0.0 else f'+-{size * scale:.2g} {summary["units"][path]}')
+        yield f'  {path:{width}s}  {text}'
+    worst = max(summary['limits'].items(), key=lambda one: one[1])
+    yield (f'  limits, on the nonlinear model: at most {worst[1]:.0%}, of {worst[0]}; all: '
+           + ', '.join(f'{name} {share:.0%}' for name, share in summary['limits'].items()))
+    share = summary['open_loop']['share']
+    if share is None or share > 1.0:
+        yield ('  as efforts without a servo it would leave its limits '
+               f'({summary["open_loop"]["limit"]}): there is no profile of it')
+    for kind, path in summary.get('files', {}).items():
+        yield f'  {kind}: {path}'
+    if 'run' in summary:
+        done = summary['run']
+        yield (f'  {done["log"]}: {done["states"]} states in {done["seconds"]:.1f} s; from its '
+               'targets by up to ' + ', '.join(
+                   f'{name} {value:.2g}' for name, value in done['largest_error'].items()))
+
+
+def _draw(path, arm, design):
+    from flex_robot_sim.plots import Chart, Curve, write_charts
+    course, trial = design.trial.course, design.trial
+    charts = [Chart('joints', 'time [s]', 'way from the pose', tuple(
+        Curve(name, course.time, course.position[:, j] - course.pose[j], j)
+        for j, name in enumerate(arm.joint_names)))]
+    charts.append(Chart('efforts', 'time [s]', 'share of the limit', tuple(
+        Curve(name, course.time, trial.sequence.efforts[:, j] / trial.strongest[j], j)
+        for j, name in enumerate(arm.joint_names))))
+    gauges = [name for name in trial.log.columns if name.split('/')[0] in arm.tips]
+    if gauges:
+        charts.append(Chart('gauges', 'time [s]', 'curvature [1/m]', tuple(
+            Curve(name, course.time, trial.log.columns[name].values, k)
+            for k, name in enumerate(gauges))))
+    write_charts(path, f'{arm.description.name}: {course.kind}', charts)

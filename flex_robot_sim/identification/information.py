@@ -1,0 +1,195 @@
+"""
+What a motion would tell: the information of Fisher, and the motion that has most of it.
+
+Slopes are those of the fit, of the full nonlinear arm along the trial; noise is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.identification.courses import Course, course, lines, moving, multisine
+from flex_robot_sim.identification.fit import Problem
+from flex_robot_sim.identification.prediction import Setup, fitting_servo
+from flex_robot_sim.identification.sequences import Measured
+from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
+from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
+
+NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4}   # [rad, m; 1/m]
+WEAKEST = 1e-10         # least singular value over the largest, that tells anything
+ROUNDS = 300            # of finding the shares of lines
+LOWEST = 0.2            # frequency of a motion [Hz]
+BEYOND = 1.3            # over the second frequency of the arm, to which motions go
+MOST_SHARE = 0.05       # of the rate of samples, likewise
+
+
+class Information(NamedTuple):
+    """What a trial tells of each unknown."""
+
+    unknowns: list[Unknown]
+    deviations: np.ndarray      # (p,)  of z, for white noise; inf: not told
+    matrix: np.ndarray          # (p, p)    the information itself (I16)
+
+    @property
+    def size(self) -> float:
+        """Logarithm of its determinant."""
+        return float(np.log(_lifted(self.matrix)[0]).sum())
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The number that is told least, and its deviation."""
+        k = int(np.argmax(self.deviations))
+        return self.unknowns[k].path, float(self.deviations[k])
+
+
+def information(arm: ArmModel, trial: Trial, free: Iterable[str] = ()) -> Information:
+    """Return the Information of a Trial about what is free, see `unknowns_of`."""
+    channels, seen = known_to(arm)
+    data = Measured([trial.sequence], channels, seen, True, [])
+    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
+                  time_step=2e-3)
+    unknowns = unknowns_of(arm, data, free)
+    problem = Problem(setup, unknowns, fitting_servo(setup), are_starts_known=True)
+    noise = np.array([NOISE.get(name.partition('/')[0], NOISE['gauge']) for name in channels])
+    J = (problem.slopes(problem.first()) / noise[:, None]).reshape(-1, len(unknowns))
+    if not np.isfinite(J).all():
+        raise UsageError('the arm is lost on the way of this motion. Give another --pose.')
+    wanted = [k for k, one in enumerate(unknowns) if one.kind != 'offset']
+    others = [k for k in range(len(unknowns)) if k not in wanted]
+    F = J.T @ J
+    if others:      # zeros of gauges are found along with the rest
+        F = F[np.ix_(wanted, wanted)] - F[np.ix_(wanted, others)] @ np.linalg.pinv(
+            F[np.ix_(others, others)]) @ F[np.ix_(others, wanted)]
+    values, vectors = _lifted(F)
+    variances = (vectors**2 / values).sum(axis=1)
+    return Information([unknowns[k] for k in wanted], np.sqrt(variances), F)
+
+
+def _lifted(F):
+    """Eigenvalues, none of them zero, and vectors."""
+    values, vectors = np.linalg.eigh(F)
+    return np.maximum(values, WEAKEST * max(values.max(initial=0.0), 1e-300)), vectors
+
+
+class Design(NamedTuple):
+    """An experiment."""
+
+    trial: Trial
+    information: Information
+    tried: int                  # motions that were compared
+
+
+def poses_of(arm: ArmModel, pose: np.ndarray | None) -> list[np.ndarray]:
+    """Return poses about which to move: the one that is given, or some all over the range."""
+    if pose is not None:
+        return [np.asarray(pose, float)]
+    lower = np.where(np.isfinite(arm.arrays.lower), arm.arrays.lower, -1.0)
+    upper = np.where(np.isfinite(arm.arrays.upper), arm.arrays.upper, 1.0)
+    middle, half = 0.5 * (lower + upper), np.minimum(0.5 * (upper - lower), 1.0)
+    turns = np.where(np.arange(len(middle)) % 2, -1.0, 1.0)
+    return [middle, middle + 0.5 * half * turns, middle - 0.5 * half]
+
+
+def rings_of(arm: ArmModel, pose: np.ndarray) -> np.ndarray:
+    """Return frequencies of the arm with its drives locked [Hz]."""
+    if arm.size == len(arm.joint_names):
+        return np.zeros(0)
+    found = modes(arm, pose, 'locked').frequencies
+    return found[found > 0.0]
+
+
+def band_of(arm: ArmModel, pose: np.ndarray, period: float) -> tuple[float, float]:
+    """Return the lowest and the highest frequency at which an arm is worth moving [Hz]."""
+    rings = rings_of(arm, pose)
+    high = BEYOND * rings[:2].max(initial=2.0 * LOWEST)
+    return LOWEST, float(min(max(high, 5 * LOWEST), MOST_SHARE / period))
+
+
+def best_shares(matrices: np.ndarray) -> np.ndarray:
+    """
+    Return shares (m,) of one energy for m motions that make the determinant largest (I17).
+
+    :param matrices: their information for the same energy (m, p, p); they add up.
+    """
+    shares, p = np.full(len(matrices), 1 / len(matrices)), matrices.shape[-1]
+    size = np.sqrt(np.maximum(np.einsum('mpp->p', matrices), 1e-300))
+    matrices = matrices / np.outer(size, size)
+    for _ in range(ROUNDS):
+        whole = np.tensordot(shares, matrices, 1) + 1e-12 * np.eye(p)
+        shares = shares * np.einsum('pq,mqp->m', np.linalg.inv(whole), matrices) / p
+        shares /= shares.sum()
+    return shares
+
+
+def designed(arm: ArmModel, kind: str, seconds: float, period: float,
+             free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
+             seed: int = 0, watch: Callable[[int, float], object] = lambda count, size: None
+             ) -> Design:
+    """
+    Return the Design of a kind that tells most of what is free.
+
+    :param tries: sets of phases of a fourier that are compared.
+    """
+    free, tried, best = [*free], 0, None
+    complaint: FlexRobotSimError | None = None
+
+    def take(plan: Course) -> Design | None:
+        nonlocal tried, complaint
+        tried += 1
+        try:
+            trial = within_limits(arm, plan)
+            found = Design(trial, information(arm, trial, free), tried)
+        except FlexRobotSimError as error:
+            complaint = error
+            return None
+        watch(tried, found.information.size)
+        return found
+
+    for place in poses_of(arm, pose):
+        found = take(course(kind, place, seconds, band_of(arm, place, period), period,
+                            rings=rings_of(arm, place)))
+        if found and (best is None or found.information.size > best.information.size):
+            best = found
+    if best is None:
+        raise complaint or UsageError('there is nothing to move.')
+    if kind == 'fourier':
+        place = best.trial.course.pose
+        band, rings = band_of(arm, place, period), rings_of(arm, place)
+        frequencies, joints = lines(moving(seconds), band, rings), len(place)
+
+        def motion(coefficients):
+            return take(course(kind, place, seconds, band, period, coefficients, rings))
+
+        sizes, matrices = np.zeros((joints, len(frequencies))), []
+        for j, k in np.ndindex(sizes.shape):
+            one = np.zeros((*sizes.shape, 2))
+            one[j, k, 0] = 1.0
+            found = motion(one)
+            matrices.append(np.zeros_like(best.information.matrix) if found is None else
+                            found.information.matrix / found.trial.energy)
+            if found:
+                way = np.ptp(found.trial.course.position[:, j]) / 2
+                sizes[j, k] = way * (2 * np.pi * frequencies[k])**2 / np.sqrt(found.trial.energy)
+        shares = best_shares(np.array(matrices)).reshape(sizes.shape)
+        random, now = np.random.default_rng(seed), multisine(frequencies, joints)
+        now = now * (sizes * np.sqrt(shares))[..., None]
+        for _ in range(max(tries, 1)):      # phases: how much fits between the limits
+            found = motion(now)
+            if found and found.information.size > best.information.size:
+                best = found
+            turn = random.uniform(0, 2 * np.pi, sizes.shape)
+            size = np.hypot(*np.moveaxis(now, -1, 0))
+            now = np.stack([size * np.cos(turn), size * np.sin(turn)], axis=-1)
+    return best._replace(tried=tried)
+
+
+def smaller(arm: ArmModel, design: Design, size: float, free: Iterable[str] = ()) -> Design:
+    """Return a Design with all ways from its pose times a size."""
+    trial = try_out(arm, design.trial.course.scaled(size))
+    return Design(trial, information(arm, trial, free), design.tried)

@@ -1,0 +1,196 @@
+"""Designed experiments: their limits, their information, and where they are played."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import yaml
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.identification.courses import course
+from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
+from flex_robot_sim.identification.information import best_shares, information
+from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
+
+FREE = ['arm.stiffness', 'arm.damping', 'delay']
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('single_link')
+
+
+@pytest.fixture(scope='module')
+def trial(arm):
+    return within_limits(arm, course('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3))
+
+
+def test_a_trial_is_what_a_simulation_of_the_same_efforts_does(arm, trial):
+    log = trial.log.columns
+    simulation = frs.Simulation(arm, frs.SimulationSettings(time_step=1e-3))
+    places = [0.0]
+    effort = log['effort/motor']
+    for begin in effort.time[:250]:         # a second: then what is missed has added up
+        for k in range(4):
+            simulation.effort[:] = np.interp(begin + (k + 0.5) * 1e-3, *effort)
+            simulation.step()
+        places.append(simulation.position[0])
+    seen = log['position/motor' if 'position/motor' in log else 'motor/motor'].values[:251]
+    # efforts of the log are means of 8 ms, and ring at up to 17 Hz
+    assert np.abs(seen - places).max() < 0.02 * np.ptp(seen)
+
+
+def test_no_limit_is_passed_and_one_is_nearly_reached(arm, trial):
+    log, joint = trial.log.columns, arm.description.joint('motor')
+    effort = np.abs(log['effort/motor'].values).max()
+    assert effort <= joint.effort and trial.worst[1] <= MARGIN
+    assert trial.peaks['effort/motor'] == pytest.approx(effort / joint.effort)
+    assert trial.worst[1] > 0.5
+
+
+def test_deviations_are_those_that_many_noises_make(arm, trial):
+    found = information(arm, trial, FREE)
+    larger = information(arm, try_out(arm, trial.course.scaled(0.5)), FREE)
+    # a nearly linear arm: half the motion tells half as well
+    assert larger.deviations == pytest.approx(2 * found.deviations, rel=0.1)
+    inverse = np.linalg.inv(found.matrix)
+    assert found.deviations == pytest.approx(np.sqrt(np.diag(inverse)), rel=1e-4)
+
+
+def test_shares_are_those_of_a_design_that_is_known():
+    # a straight line on [-1, 1] is told best by its ends, half each (Atkinson & Donev)
+    x = np.linspace(-1, 1, 21)
+    rows = np.column_stack([np.ones_like(x), x])
+    shares = best_shares(np.einsum('mp,mq->mpq', rows, rows))
+    assert shares[[0, -1]] == pytest.approx([0.5, 0.5], abs=0.01)
+    # and a parabola by ends and middle, a third each
+    rows = np.column_stack([np.ones_like(x), x, x**2])
+    shares = best_shares(np.einsum('mp,mq->mpq', rows, rows))
+    assert shares[[0, 10, -1]] == pytest.approx([1 / 3] * 3, abs=0.02)
+
+
+def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
+    ends, efforts = pieces_of(trial)
+    given = np.trapezoid(trial.sequence.efforts, trial.sequence.time, axis=0) if hasattr(
+        np, 'trapezoid') else np.trapz(trial.sequence.efforts, trial.sequence.time, axis=0)
+    lengths = np.diff(ends, prepend=0.0)
+    assert lengths @ efforts == pytest.approx(given, abs=1e-9)
+    assert len(ends) <= 256
+
+
+def test_a_trajectory_is_taken_by_the_controller(arm, trial):
+    from flex_robot_sim.control.joint_controller import JointController
+    from flex_robot_sim.control.trajectory import Trajectory
+
+    message = yaml.safe_load(trajectory_text(arm.joint_names, trial.course))
+    times = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
+             for point in message['points']]
+    trajectory = Trajectory(message['joint_names'], times,
+                            [point['positions'] for point in message['points']],
+                            [point['velocities'] for point in message['points']])
+    controller = JointController(arm)
+    controller.update(0.0, trial.course.pose, np.zeros(1))
+    controller.follow(trajectory, 0.0)
+    assert controller.is_moving and len(times) <= 1000
+    motion = trajectory.motion(arm.joint_names, np.array([trial.course.pose, [0.0], [0.0]]))
+    at = [motion.sample(t)[0] for t in trial.course.time[::7]]
+    # positions are written to six digits
+    assert np.abs(np.array(at) - trial.course.position[::7]).max() < 1e-5
+
+
+def test_the_log_of_a_decay_tells_what_the_arm_is(tmp_path, capsys):
+    log = tmp_path / 'log.csv'
+    assert main(['excite', 'single_link', '--kind', 'decay', '--seconds', '6', '--pose', '0',
+                 '--log', str(log), '--json', '--output', str(tmp_path / 'ex')]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert max(told['limits'].values()) <= 1.0
+    assert (tmp_path / 'ex.trajectory.yaml').exists()
+    assert main(['identify', str(log), 'single_link', '--free', ','.join(FREE), '--json']) == 0
+    numbers = json.loads(capsys.readouterr().out)['numbers']
+    # without noise; what is left is the line between efforts 1 ms apart
+    assert numbers['arm.stiffness']['value'] == pytest.approx(1.0, abs=1e-3)
+    assert numbers['arm.damping']['value'] == pytest.approx(0.005, rel=0.02)
+
+
+@pytest.mark.parametrize(('words', 'line'), [
+    (['--seconds', '1'], '--seconds must be from 2 to 600.'),
+    (['--tries', '0'], '--tries must be from 1 to 10000.'),
+    (['--size', '2'], '--size must be above 0 and at most 1.'),
+    (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
+    (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),
+    (['--free', 'nothing', '--pose', '0'], 'no parameter "nothing".')])
+def test_what_is_wrong_is_said_in_one_line(words, line, capsys):
+    assert main(['excite', 'single_link', *words]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f'flexsim excite: {line}') and said.count('\n') == 1
+
+
+def test_a_pose_at_the_end_of_the_range_is_refused():
+    arm = frs.load('two_link')
+    pose = arm.arrays.upper.copy()
+    with pytest.raises(UsageError, match='--pose is at the end of the range of'):
+        within_limits(arm, course('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
+
+
+def played(tmp_path, *words):
+    """A process of `flexsim excite` on an emulated bench, and its terminal."""
+    main_end, other = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
+         '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping,delay', '--play',
+         'emulator', '--log', str(tmp_path / 'bench.csv'), *words], stderr=other,
+        stdout=subprocess.PIPE, text=True, start_new_session=True)
+    os.close(other)
+    return process, main_end
+
+
+def read_until(end, pattern, seconds=120.0):
+    """Text of a terminal up to a pattern; '' is what a closed one says."""
+    text, last = '', time.monotonic() + seconds
+    while not re.search(pattern, text):
+        assert time.monotonic() < last, text
+        if not select.select([end], [], [], 1.0)[0]:
+            continue
+        try:
+            text += os.read(end, 4096).decode(errors='replace')
+        except OSError:
+            return text
+    return text
+
+
+def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys):
+    process, end = played(tmp_path, '--seconds', '5', '--json')
+    told = json.loads(process.communicate(timeout=180)[0])
+    os.close(end)
+    assert process.returncode == 0 and told['run']['states'] > 1000
+    assert main(['identify', str(tmp_path / 'bench.csv'), 'rig', '--free',
+                 'strip.stiffness,strip.damping,delay', '--time-step', '1e-3',
+                 '--json']) in (0, 1)
+    numbers = json.loads(capsys.readouterr().out)['numbers']
+    # the emulated strip is as described; its rotor gives on the field of the stepper
+    assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)
+
+
+def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
+    from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+    from flex_robot_sim.rig.wire.vocabulary import MOVING
+
+    process, end = played(tmp_path, '--seconds', '60')
+    read_until(end, r'the bench moves: [1-9]')
+    process.send_signal(signal.SIGINT)
+    said = read_until(end, 'stopped; the motors are off')
+    assert process.wait(30) == 130 and 'Traceback' not in said
+    os.close(end)
+    states = [reading.message.state for reading in read_experiment(
+        tmp_path / 'bench.csv').readings]
+    assert any(state in MOVING for state in states) and len(states) < 40 * 500
