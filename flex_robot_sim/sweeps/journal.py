@@ -8,7 +8,6 @@ The folder of a sweep: what it is, a line for each run that was made, and the ta
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -22,8 +21,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.plan import Done
 from flex_robot_sim.table_files import has_parquet, write_csv, write_parquet
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)    # a disk, a quota, a limit
-WHAT, RUNS, TABLE = 'sweep.json', 'runs.jsonl', 'table'
+WHAT, DRAFT, RUNS, TABLE = 'sweep.json', 'sweep.part', 'runs.jsonl', 'table'
 
 
 class Journal:
@@ -43,12 +41,13 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._claim(dict(identity))
             self._read()
-        except OSError as error:
+        except BlockingIOError as error:
             self._file.close()
-            if error.errno in FULL:
-                raise self._full(error) from error
             raise UsageError(f'{folder}: another program writes runs there. Wait for it, or name '
                              'another folder.') from error
+        except OSError as error:
+            self._file.close()
+            raise self._full(error) from error
         except UsageError:
             self._file.close()
             raise
@@ -91,11 +90,11 @@ class Journal:
         try:
             written = json.loads(path.read_text('utf-8'))
         except FileNotFoundError:
-            others = [one.name for one in self.folder.iterdir() if one.name != RUNS]
+            others = [one.name for one in self.folder.iterdir() if one.name not in (RUNS, DRAFT)]
             if others or self._file.tell():
                 raise UsageError(f'{self.folder}: there is {min(others, default=RUNS)} and no '
                                  f'{WHAT}: it is not of a sweep. Name another folder.') from None
-            draft = path.with_suffix('.part')
+            draft = self.folder / DRAFT
             with open(draft, 'wb', buffering=0) as file:
                 _write_all(file, json.dumps(identity, indent=1).encode())
             os.replace(draft, path)

@@ -157,7 +157,7 @@ def _led(batch, motions, manoeuvre):
 def _figures(batch, k, states, times, arrival, to):
     """What run k of a batch came to, from its states (looks, n)."""
     arm, lost = batch.arms[k], bool(batch.is_lost[k])
-    out: dict[str, float | str] = {}
+    out = {}
     for joint, place, goal in zip(arm.joint_names, batch.position[k], to):
         out[f'{joint}.error'] = np.nan if lost else float(place - goal)
     after = times >= arrival - 1e-9

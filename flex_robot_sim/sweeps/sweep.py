@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from pathlib import Path
 from pickle import PicklingError
 
@@ -117,11 +124,19 @@ def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
                 yield done
     except BrokenExecutor as error:
         raise SweepError('a worker died: it was killed, or there was no memory left.') from error
+    except CancelledError as error:
+        raise SweepError('who makes the runs has given them up: it was stopped, or it is out of '
+                         'reach.') from error
     except (PicklingError, AttributeError) as error:
         if 'pickle' not in str(error).lower():
             raise
         raise UsageError('the function of the runs cannot be sent to other processes: define it '
                          'in a module, not in another function.') from error
+    except Exception as error:
+        # what Dask itself raises, not what a run does: its parts have killed worker after worker
+        if not type(error).__module__.startswith('distributed.'):
+            raise
+        raise SweepError(f'the cluster has given a part up: {error}') from error
     finally:
         for future in pending:
             future.cancel()

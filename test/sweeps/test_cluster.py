@@ -31,14 +31,19 @@ def program(kind, folder, *words):
 
 
 @pytest.fixture
-def address(tmp_path):
-    """Give the address of a scheduler without workers."""
+def scheduler(tmp_path):
+    """Give a scheduler without workers."""
     one = program('scheduler', tmp_path, '--host', '127.0.0.1', '--port', '0', '--no-dashboard',
                   '--no-jupyter')
     try:
-        yield one.wait_for_line('Scheduler at:').split()[-1]
+        yield one
     finally:
         one.close()
+
+
+@pytest.fixture
+def address(scheduler):
+    return scheduler.wait_for_line('Scheduler at:').split()[-1]
 
 
 def begin_workers(address, folder, count):
@@ -104,6 +109,26 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
     assert str(caught.value) == (
         f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
         f'{folder}, and the same call goes on.')
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address, workers,
+                                                             tmp_path, monkeypatch):
+    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.PATIENCE', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 2.0)
+    folder = tmp_path / 'runs'
+
+    def kill(done, total):
+        if done >= 10 and scheduler.process.poll() is None:
+            os.kill(scheduler.process.pid, signal.SIGKILL)
+
+    with pytest.raises(SweepError) as caught, cluster(address) as found:
+        frs.sweep('single_link', folder=folder, executor=found.executor, workers=2,
+                  watch=found.watch, progress=kill, **{**OPTIONS, 'count': 2000})
+    kept = len((folder / 'runs.jsonl').read_text().splitlines())
+    assert str(caught.value) == (
+        'who makes the runs has given them up: it was stopped, or it is out of reach. '
+        f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
 
 
 def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
