@@ -19,7 +19,6 @@ from functools import lru_cache
 from math import cos, cosh, factorial, floor, pi, sin
 
 import numpy as np
-from scipy.optimize import brentq
 
 SMALL = 1.0     # lambda below which the power series is used
 
@@ -111,7 +110,20 @@ def _polish(low, high, mu, sigma, j):
 
     if determinant(low) * determinant(high) >= 0.0:     # two roots in one place
         return high
-    return brentq(determinant, low, high, xtol=1e-15 * high, rtol=1e-15)
+    return _root_between(determinant, low, high)
+
+
+def _root_between(function, low, high):
+    """Where a function changes its sign, to rounding; that of SciPy takes long to import."""
+    rises = function(low) < 0.0
+    middle = 0.5 * (low + high)
+    while low < middle < high:
+        if (function(middle) < 0.0) == rises:
+            low = middle
+        else:
+            high = middle
+        middle = 0.5 * (low + high)
+    return middle
 
 
 @lru_cache(maxsize=256)
@@ -125,7 +137,7 @@ def rod_roots(count: int, mu: float = 0.0) -> np.ndarray:
         low, high = k * pi, (k + 0.5) * pi
         # a body that is lost in the rounding of the cosine leaves the root of the free end
         free = mismatch(low) * mismatch(high) >= 0.0
-        roots[k] = high if free else brentq(mismatch, low, high, xtol=1e-15, rtol=1e-15)
+        roots[k] = high if free else _root_between(mismatch, low, high)
     return roots
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.sparse import issparse, vstack
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from flex_robot_sim.beams.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
 from flex_robot_sim.beams.quadrature import gauss_stations
@@ -85,6 +84,8 @@ def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
     # inertia against stiffness: stiffness is never singular, and low modes come out best
     stiffness, inertia = matrices(shapes, direction)
     if issparse(stiffness):
+        from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
         # a fixed start, so that the same description makes the same arm
         start = np.linspace(1.0, 2.0, shapes.count)
         solve = LinearOperator(stiffness.shape, splu(stiffness.tocsc()).solve)

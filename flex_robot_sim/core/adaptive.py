@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import implicit_dynamics
@@ -40,6 +39,8 @@ def advance_adaptively(arm: ArmArrays, loads: LoadArrays, q: np.ndarray, qd: np.
     :param slopes_by: what stands in for `set_slopes`, if anything does; the other arguments and
         the result are those of `integrators.advance`.
     """
+    from scipy.integrate import DOP853  # late: few need it, and it takes long to import
+
     n, slopes_by = q.size, slopes_by or set_slopes
     slopes = np.empty(2 * n + 2)
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import block_diag, cholesky, eigh, solve_triangular
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from flex_robot_sim.core.compiled import compiled
 
@@ -101,6 +100,8 @@ def _modes(M, blocks, most):
     inside = each(lambda L, rows: solve_triangular(L, rows, lower=True), inside.T)
     size = len(M)
     if most < size > DENSE:
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
         product = LinearOperator((size, size), lambda v: inside @ v)
         squares, y = eigsh(product, most, which='LA', v0=np.linspace(1.0, 2.0, size))
     else:

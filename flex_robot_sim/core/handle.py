@@ -150,9 +150,11 @@ def _type_of(value, _):
 @unbox(HandleRows)
 def _unboxed(_, table, c):
     number = c.pyapi.object_getattr_string(table, '_address')
-    address = c.pyapi.long_as_voidptr(number)
-    c.pyapi.decref(number)
-    return NativeValue(address, is_error=c.pyapi.c_api_error())
+    address = cgutils.alloca_once_value(c.builder, ir.Constant(cgutils.voidptr_t, None))
+    with c.builder.if_then(cgutils.is_not_null(c.builder, number), likely=True):
+        c.builder.store(c.pyapi.long_as_voidptr(number), address)
+        c.pyapi.decref(number)
+    return NativeValue(c.builder.load(address), is_error=c.pyapi.c_api_error())
 
 
 @infer_getattr

@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from flex_robot_sim.exceptions import SettingError
 
@@ -31,6 +30,8 @@ def as_motion(joint: str, motion: GivenMotion,
     if not good:
         raise SettingError(f'the motion of "{joint}" must be a function of time or a pair of '
                            f'arrays of one length: times that rise [s], positions [{unit}]')
+    from scipy.interpolate import CubicSpline  # late: few need it
+
     # it begins and ends at rest, so that there is no jump where it is left
     spline = CubicSpline(times, positions, bc_type='clamped')
     rate = spline.derivative()

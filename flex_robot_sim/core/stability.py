@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
-from scipy.optimize import brentq
 
 from flex_robot_sim.core.mass import mass_matrix
 
@@ -111,6 +110,8 @@ def _longest(scheme, M, D, K):
 
 def _edge_of_rk4(direction):
     """How far |1 + z + z^2/2 + z^3/6 + z^4/24| stays within 1 along a direction of z."""
+    from scipy.optimize import brentq  # late: few need it, and it takes long to import
+
     def excess(size):
         z = size * direction
         return abs(1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))) - 1 - 1e-9
