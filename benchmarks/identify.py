@@ -37,6 +37,7 @@ STEP = 2.5e-4           # of the truth                                          
 COUNTS = 65536          # of an encoder, in a turn
 CURVATURE_STEP = 2e-4   # of the converter of a gauge                                       [1/m]
 CURVATURE_NOISE = 4e-4  # deviation                                                         [1/m]
+ENCODER_NOISE = 1e-4    # of the coverage                                                   [rad]
 DELAY = 4e-3            # of what is measured                                               [s]
 OFF = {'single_link': {'arm.stiffness': 0.87, 'arm.damping': 1.6, 'motor.coulomb': 0.01,
                        'tip_mass.mass': 1.15},
@@ -157,6 +158,10 @@ def coverage(quick, seeds=100):
     clean = record('single_link', 4.0, 0, False, arm)
     for seed in range(seeds):
         random, columns = np.random.default_rng(seed), dict(clean.columns)
+        for name in ('motor/motor', 'position/motor'):
+            column = columns[name]
+            columns[name] = Column(column.time, column.values + random.normal(
+                0, ENCODER_NOISE, column.time.size))
         for name in ('arm/root', 'arm/tip'):
             column = columns[name]
             # what is left is never white: half of it is slow

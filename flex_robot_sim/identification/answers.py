@@ -56,7 +56,7 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
     count = len(blocks)
-    meat = sums.T @ sums * count / (count - 1)
+    meat = sums.T @ sums * count / max(count - p, 1)       # the fit has taken p of them
     size = np.sqrt(np.maximum(np.diag(bread), 1e-300))
     inverse, weak = _inverse(bread / np.outer(size, size))
     inverse = inverse / np.outer(size, size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Rows
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ ALIKE = 0.8             # correlation from which efforts are those that a motion
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
-ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
+ROUGH = 1e-4            # of the sum of squares, as long as the model is coarse
 LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
 OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
@@ -111,7 +111,14 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('fitting')
     fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)
     watch('looking how fine the model has to be')
-    setup = fine_enough(problem, fit)
+    chosen = fine_enough(problem, fit)
+    if chosen.finer != problem.finer:
+        # slopes of another number of shapes lead astray
+        problem = Problem(replace(setup, finer=chosen.finer), unknowns, problem.servo, parts)
+        fit = solve(problem, fit.z if fit.z.size == problem.size else
+                    problem.first(), rounds=1, tolerance=ROUGH)
+        chosen = fine_enough(problem, fit)
+    setup = chosen
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
     problem = Problem(setup, unknowns, problem.servo, parts, quick=problem)
     fit = solve(problem, fit.z, fit.deviations, rounds=3)

@@ -41,6 +41,27 @@ def test_deviations_that_take_coloured_residuals_for_white_would_be_too_small():
     assert np.mean([one.deviations[2] for one in spreads]) == pytest.approx(true[2], rel=0.15)
 
 
+def test_deviations_are_those_of_a_bootstrap_by_blocks():
+    random, ratios = np.random.default_rng(5), []
+    for k, (z, spread) in enumerate(fits(0.9, seed=11)):
+        if k == 12:
+            break
+        t = np.linspace(0, 1, ROWS)
+        J = np.column_stack([np.sin(40 * t), np.cos(40 * t), t - 0.5])
+        # the residuals of this fit, drawn again in blocks that are longer than their memory
+        noise = lfilter([1.0], [1.0, -0.9], np.random.default_rng([11, k]).normal(size=ROWS))
+        left = noise - J @ np.linalg.lstsq(J, noise, rcond=None)[0]
+        found = []
+        for _ in range(150):
+            begins = random.integers(0, ROWS - 150, ROWS // 150)
+            drawn = np.concatenate([left[b:b + 150] for b in begins])
+            found.append(np.linalg.lstsq(J, drawn, rcond=None)[0])
+        ratios.append(np.std(found, axis=0) / spread.deviations)
+    # 24 blocks: a deviation is known to one seventh, twelve of them to 4 %, and the slow column
+    # lies across all blocks, whose sums are not quite independent
+    assert np.mean(ratios, axis=0) == pytest.approx(1.0, abs=0.2)
+
+
 def test_a_number_without_effect_is_not_told_and_the_others_are():
     random = np.random.default_rng(0)
     J = random.normal(size=(500, 1, 3))
