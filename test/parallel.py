@@ -31,6 +31,7 @@ LONGEST = (
     'nodes/test_view_node.py', 'viewer/test_view_in_browser.py', 'project/test_task_pages.py',
     'project/test_site.py', 'reports/test_report.py', 'nodes/test_recorder.py',
     'nodes/test_player.py', 'identification/test_identify.py', 'project/test_shown_blocks.py',
+    'sweeps/test_sweep.py', 'sweeps/test_cluster.py',
 )
 SPLIT = ()
 

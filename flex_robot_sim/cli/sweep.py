@@ -152,6 +152,8 @@ def _add_setting(parser, name, more):
     unit = f' [{item.metadata["unit"]}]' if item.metadata['unit'] else ''
     default = '' if item.default == () else f' (default: {item.default})'
     kind = numbers if isinstance(item.default, tuple) else type(item.default)
+    if item.metadata['choices']:
+        unit += f': {", ".join(item.metadata["choices"])}'
     parser.add_argument(f'--{name}', type=kind, help=item.metadata['help'] + unit + default,
                         **more)
 
@@ -199,6 +201,7 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     for name, row in summary['figures'].items():
         yield f'  {name:{width}} ' + ('          -' if row is None else ' '.join(
             f'{value:11.4g}' for value in row.values()))
+    yield '  error in rad, or m where a joint slides; bent and swing in m; arrival in s'
     if summary['notes']:
         first = summary['first_note']
         yield f'  {summary["notes"]} runs have a note; run {first["run"]}: {first["note"]}'

@@ -125,8 +125,9 @@ class Journal:
         self._file.seek(0, os.SEEK_END)
 
     def _full(self, error):
-        return UsageError(f'{self.folder}: cannot be written: {error.strerror}. {len(self.done)} '
-                          f'of {self._total} runs are kept; make room, and the same call goes on.')
+        return UsageError(f'{self.folder}: cannot be written: {error.strerror or error}. '
+                          f'{len(self.done)} of {self._total} runs are kept; make room, and the '
+                          'same call goes on.')
 
 
 def _write_all(file, data):
