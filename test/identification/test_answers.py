@@ -43,7 +43,7 @@ def test_deviations_that_take_coloured_residuals_for_white_would_be_too_small():
 
 def test_deviations_are_those_of_a_bootstrap_by_blocks():
     random, ratios = np.random.default_rng(5), []
-    for k, (z, spread) in enumerate(fits(0.9, seed=11)):
+    for k, (_, spread) in enumerate(fits(0.9, seed=11)):
         if k == 12:
             break
         t = np.linspace(0, 1, ROWS)
