@@ -212,11 +212,15 @@ def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay
     late = 0.0 if setup.leads else delay / sequence.period
     places, rates = shifted(sequence.places, late), shifted(sequence.rates, late)
 
-    rest = equilibrium(arm, places[0])
+    place, rate = places[0], rates[0]
+    if not setup.leads and starts_at_rest(sequence):    # noise of one sample would linger
+        place = places[:max(4, round(AT_REST / sequence.period))].mean(axis=0)
+        rate = np.zeros(joints)
+    rest = equilibrium(arm, place)
     q = rest.coordinates.copy()
-    q[motors] += places[0] - q[seen]            # where the link side was seen
+    q[motors] += place - q[seen]                # where the link side was seen
     qd, qdd = np.zeros(n), np.zeros(n)
-    qd[:joints] = qd[motors] = rates[0]
+    qd[:joints] = qd[motors] = rate
     if start is not None and start.size:
         q, qd = q + start[:n], qd + start[n:]
     out, out_rates, pull = np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
