@@ -26,7 +26,7 @@ from flex_robot_sim.settings import FIXED_STEP_SCHEMES
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
 NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
-TOLERANCE = 1e-5        # share of the rates, weighed by kinetic energy, that may be left to find
+TOLERANCE = 1e-7        # share of the rates, weighed by kinetic energy, that may be left to find
 STILL = 1e-3            # rate that is added to them, for an arm at rest               [rad/s, m/s]
 ACCURACY = 1e-2         # share of the kinetic energy that a step may miss before it is halved
 ROUNDING = 1e-9         # likewise of the energy in springs and of height

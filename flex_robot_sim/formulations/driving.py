@@ -31,6 +31,7 @@ from flex_robot_sim.core.integrators import (
     MOST_ITERATIONS,
     SHORTEST,
     STILL,
+    TOLERANCE,
 )
 from flex_robot_sim.core.loads import LoadArrays, set_loads
 from flex_robot_sim.core.mass import set_mass_matrix
@@ -39,7 +40,6 @@ from flex_robot_sim.core.stability import spring_matrices
 from flex_robot_sim.core.validity import Watch, note_validity
 from flex_robot_sim.formulations import Formulation
 
-TOLERANCE = 1e-7            # as in the compiled loop (T43), and closer: this is a judge
 LARGEST = 1e60              # sum of coordinates and rates whose products are still numbers
 
 
