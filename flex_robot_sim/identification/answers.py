@@ -20,7 +20,7 @@ SURE = 0.95             # of the interval
 TOLD = 0.25             # deviation of a number that is told, over the number, at most
 TRADES = 0.95           # correlation from which two numbers trade against each other
 STILL = 1e-3            # of the variance of a log, below which nothing much moves
-WEAKEST = 3e-5          # least eigenvalue over the largest: slopes are known to some thousandths
+WEAKEST = 1e-5          # least eigenvalue over the largest: slopes are known to three thousandths
 
 
 class Uncertainty(NamedTuple):
