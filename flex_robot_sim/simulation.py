@@ -5,7 +5,7 @@ Python only keeps the state; the steps between two calls are one compiled call w
 """
 
 from dataclasses import replace
-from math import isfinite
+from math import hypot, isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -274,7 +274,7 @@ class Simulation(LedDrives):
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
         if not isinstance(steps, (int, np.integer)) or steps < 1:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
-        if not isfinite(self._effort.dot(self._effort)):
+        if not isfinite(hypot(*self._effort)):
             checked('effort', self._effort, self.arm.joint_names)
         h, start, steps = float(self.settings.time_step), self.time, int(steps)
         # Ctrl-C stops plain Python anywhere, and time must keep up with the state
