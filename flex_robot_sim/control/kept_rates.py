@@ -13,7 +13,7 @@ CATCHES_UP = 4.0            # parts of the way left, in the duration of a shaper
 SLOWEST = 1e-3              # at which it catches up, over the limit: it does arrive
 ARRIVED = 1e-12             # way left that is none                                    [rad, m]
 SPARE = 8                   # samples for which a leap is remembered beyond the shaper
-FASTER = 1.0 + 1e-9         # than the limit by rounding
+FASTER = 1.0 + 1e-10        # than the limit by rounding
 
 
 class KeptRates:

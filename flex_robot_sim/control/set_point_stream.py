@@ -110,12 +110,8 @@ class SetPointStream:
         self._ticks += 1
         self._points.update(self._time, self._target.move)
         source = self._points if self._points.is_shaped else self._target
-        step = self.rates * self.period
-        # delays that shrink make a motion a little faster than it was
-        change = np.clip(source.position - self.position, -step, step)
         before = self.position.copy()
-        self.position[:] = np.where(np.abs(change) < step, source.position,
-                                    self.position + change)
+        self.position[:] = source.position
         # rounding makes no joint faster than it may be
         self.velocity[:] = np.clip((self.position - before) / self.period, -self.rates, self.rates)
 
