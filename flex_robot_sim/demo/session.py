@@ -131,10 +131,16 @@ class Session:
             watcher.spin(0.02)
 
     def _pass_on(self, is_quiet=False):
-        """Say what the programs have printed, or only the view, while others miss each other."""
+        """
+        Say what the programs have printed.
+
+        Quiet, while others miss each other and tell so: the view, and the word with which a
+        program ends.
+        """
         lines = self._children.lines
         while not lines.empty():
             name, line = lines.get()
-            if name == VIEW or not is_quiet:
-                own = f'{name}: '
-                self._screen.say(line if line.startswith(own) else f'{own}{line}')
+            own = f'{name}: '
+            is_last_word = line.startswith(own)
+            if name == VIEW or is_last_word or not is_quiet:
+                self._screen.say(line if is_last_word else f'{own}{line}')

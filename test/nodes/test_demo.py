@@ -183,10 +183,11 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(demo, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
-def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path):
+@pytest.mark.parametrize('size', ['4k', '256k'], ids=['before it moves', 'while it moves'])
+def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     disk = tmp_path / 'disk'
     disk.mkdir()
-    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk],
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', disk],
                       capture_output=True).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
