@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.beams import SETBACK_POINTS
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.sections import drawn_sections
+from flex_robot_sim.display.turns import quaternions
 from flex_robot_sim.exceptions import SettingError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class BendingShape:
         if full_scale is not None and not 0 < full_scale < np.inf:
             raise SettingError(f'full_scale = {full_scale!r} must be > 0 and finite: surface '
                                'strain that has the last colour')
-        self._posture, self._shortens = Posture(arm), arm.coupling == 'shortening'
+        self.posture, self._shortens = Posture(arm), arm.coupling == 'shortening'
         self._colours = colour_ramp()
         sections = drawn_sections(arm)
         nodes, middles, links = _Rows(arm), _Rows(arm), []
@@ -124,10 +124,10 @@ class BendingShape:
 
         :param in_links: each in the frame of its link, and not in the base frame.
         """
-        q = self._posture.take(coordinates)
+        q = self.posture.take(coordinates)
         if not self.links:
-            vectors, quaternions = np.zeros((0, 3)), np.zeros((0, 4))
-            return Bent(vectors, vectors, quaternions, vectors, quaternions, np.zeros(0))
+            vectors, turns = np.zeros((0, 3)), np.zeros((0, 4))
+            return Bent(vectors, vectors, turns, vectors, turns, np.zeros(0))
         q = np.append(q, 0.0)       # what rows without a coordinate ask for
         base_R, base_p = self._bodies(in_links)
         axis = self._axis(q, base_R, base_p)
@@ -148,11 +148,11 @@ class BendingShape:
         last = len(self._colours) - 1
         rgba = self._colours[np.minimum(load * last, last).astype(int)]
         position = axis[first] + chord / 2 + x * ((behind - before) / 2)[:, None]
-        return Bent(axis, position, Rotation.from_matrix(frame).as_quat(), scale, rgba, load)
+        return Bent(axis, position, quaternions(frame), scale, rgba, load)
 
     def _bodies(self, in_links):
         """Rotations and origins of all bodies in the base, or in the frame of their link."""
-        R, p = self._posture.base_R, self._posture.base_p
+        R, p = self.posture.base_R, self.posture.base_p
         if not in_links:
             return R, p
         to_link = self._axes @ R[self._root].transpose(0, 2, 1)

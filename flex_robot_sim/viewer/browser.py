@@ -276,7 +276,8 @@ class Page:
 
         def change(points: np.ndarray) -> None:
             if len(points) > 1:
-                handle.points = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
+                _send(handle, viser_messages.SceneNodeUpdateMessage(name, {
+                    'points': np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)}))
             if handle.visible != (len(points) > 1):
                 handle.visible = len(points) > 1
         return change

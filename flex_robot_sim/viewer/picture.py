@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.display.bending import BendingShape
-from flex_robot_sim.display.posture import Posture
+from flex_robot_sim.display.turns import quaternions
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import GREY, Seats, Solid
 
@@ -63,13 +63,11 @@ class ArmPicture:
             and those of strain.
         """
         self._page, self._name, self._enlarger = page, name, enlarger
-        self._seats = seats = Seats(enlarger.arm)
+        self._seats = seats = Seats(enlarger.arm, bends=style is None)
         if style:
             # what stands still would only tint what it covers
             drawn = [solid for solid in (*drawn, *straight_links(enlarger.arm))
                      if seats.of(solid.link)[0].body >= 0]
-        self._postures = {is_linear: Posture(arm) for is_linear, arm in (
-            (False, enlarger.arm), (True, enlarger.linear))}
         self._shapes = {is_linear: BendingShape(arm) for is_linear, arm in (
             (False, enlarger.arm), (True, enlarger.linear))}
         page.frame(name)
@@ -96,25 +94,25 @@ class ArmPicture:
             return
         self._last, is_linear = key, factor != 1.0
         drawn = self._enlarger.enlarged(q, factor) if is_linear else np.asarray(q, float)
-        posture, shape = self._postures[is_linear], self._shapes[is_linear]
-        posture.take(drawn)
-        poses = [self._seats.seat(seat, posture) for seat in self._movers]
+        shape = self._shapes[is_linear]
+        if self._pieces:
+            bent = shape.bent(drawn)
+            colours = self._shapes[False].bent(q).rgba if is_linear else bent.rgba
+            for rows, change in self._pieces:
+                change(bent.position[rows], bent.orientation[rows], bent.scale[rows],
+                       colours[rows])
+        else:
+            shape.posture.take(drawn)
+        poses = [self._seats.seat(seat, shape.posture) for seat in self._movers]
         if poses:
-            # all at once: each call takes a tenth of a millisecond
-            turns = Rotation.from_matrix(np.array([R for R, _ in poses])).as_quat()
+            turns = quaternions(np.array([R for R, _ in poses]))
             for move, (_, p), turn in zip(self._movers.values(), poses, turns):
                 move(p, turn)
-        if not self._pieces:
-            return
-        bent = shape.bent(drawn)
-        colours = shape.bent(q).rgba if is_linear else bent.rgba
-        for rows, change in self._pieces:
-            change(bent.position[rows], bent.orientation[rows], bent.scale[rows], colours[rows])
 
     def pose(self, link: str) -> tuple[np.ndarray, np.ndarray]:
         """Rotation (3, 3) and origin (3,) [m] of a link as it was drawn last."""
         is_linear = self._last[-1] != 1.0
-        return self._seats.pose(link, self._postures[is_linear])
+        return self._seats.pose(link, self._shapes[is_linear].posture)
 
     def show(self, is_shown: bool) -> None:
         """Show it, or hide it."""

@@ -10,12 +10,12 @@ from scipy.spatial.transform import Rotation
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
+from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.viewer.geometry import box, cylinder, sphere
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
-    from flex_robot_sim.display.posture import Posture
 
 GREY = (0.62, 0.64, 0.67)
 
@@ -40,13 +40,22 @@ class Seat(NamedTuple):
 class Seats:
     """Where links are, and the places on bent links that carry what is drawn there."""
 
-    def __init__(self, arm: ArmModel) -> None:
-        """Take `arm` (ArmModel)."""
+    def __init__(self, arm: ArmModel, bends: bool = True) -> None:
+        """
+        Take `arm` (ArmModel).
+
+        :param bends: whether links bend; if not, all of a link sits on its body.
+        """
         self._found = {name: (Seat(frame.body), frame.R, frame.p)
                        for name, frame in arm.frames.items()}
         for place in places(arm):
             axes = arm.description.beam(place.link).axes
             self._found[place.name] = Seat(place.body, place.station), axes.T, np.zeros(3)
+        if not bends:
+            straight = Posture(arm)
+            straight.take(np.zeros(arm.size))
+            self._found = {name: _on_body(straight, *seated)
+                           for name, seated in self._found.items()}
 
     def of(self, name: str) -> tuple[Seat, np.ndarray, np.ndarray]:
         """Return the Seat of a link or a place, and its rotation (3, 3) and origin (3,) there."""
@@ -66,6 +75,14 @@ class Seats:
         seat, turn, place = self._found[name]
         R, p = self.seat(seat, posture)
         return R @ turn, R @ place + p
+
+
+def _on_body(straight, seat, R, p):
+    """Return what `Seats.of` returns for a place on a link that stays as it is in a Posture."""
+    if seat.station < 0:
+        return seat, R, p
+    turn, place = straight.station_R[seat.station], straight.station_p[seat.station]
+    return Seat(seat.body), turn @ R, turn @ p + place
 
 
 def solids(arm: ArmModel) -> tuple[list[Solid], list[str]]:

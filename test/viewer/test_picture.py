@@ -55,6 +55,18 @@ def test_solids_sit_where_the_display_description_has_their_links(name):
         assert p == pytest.approx(expected[link][:3, 3], abs=1e-9)
 
 
+@pytest.mark.parametrize('name', ROBOTS)
+def test_an_arm_that_does_not_bend_has_all_of_a_link_on_its_body(name):
+    arm = load(ROBOTS[name])
+    q = Enlarger(arm).rigid(random_state(arm, 8)[0])
+    posture, seats, bent = Posture(arm), Seats(arm, bends=False), Seats(arm)
+    posture.take(q)
+    for place in {*arm.frames, *(solid.link for solid in solids(arm)[0])}:
+        assert seats.of(place)[0].station < 0
+        for found, expected in zip(seats.pose(place, posture), bent.pose(place, posture)):
+            assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_enlarged_deflections_of_the_tip_are_in_proportion():
     arm = load('single_link')
     q = np.zeros(arm.size)
