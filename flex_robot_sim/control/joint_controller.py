@@ -19,6 +19,7 @@ from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.reference import NO_PROFILE, Reference
 from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.set_points import SetPoints
@@ -71,7 +72,7 @@ class JointController:
         self._last, self._is_live, self._is_blind = NEVER, False, False
         self._leads_arm = True              # nobody else does
         self._is_pending = True             # the profile has not begun
-        self._overloaded: tuple[int, ...] = ()
+        self._overload = Overload()
         self._integral = Integral(n)
         self.change(settings or ControllerSettings())
         self._reference.planned(profile or NO_PROFILE)          # refuses what does not fit
@@ -248,16 +249,9 @@ class JointController:
                           self._rate, self.servo.frequency)
         if self.holding.line and not was_loose:
             self.reports.append(self.holding.line)
-        weight = np.zeros(self.effort.size) if self._feed is None else self._feed.effort
-        overloaded = tuple(np.flatnonzero(np.abs(weight) > self._limits).tolist())
-        if overloaded and overloaded != self._overloaded:
-            worst = max(overloaded, key=lambda j: abs(weight[j]) / self._limits[j])
-            self.reports.append(
-                f'the weight of the arm asks {abs(weight[worst]):.3g} '
-                f'{self.arm.effort_units[worst]} of "{self.joint_names[worst]}", whose motor has '
-                f'{self._limits[worst]:.3g}: it sinks. Take another pose or stronger motors, or '
-                'an arm for orbit without gravity')
-        self._overloaded = overloaded
+        if self._feed is not None:
+            sinking = self._overload.look(self.arm, self._feed.effort, self._limits)
+            self.reports += [sinking] if sinking else []
 
     def set_target(self, position: ArrayLike, velocity: ArrayLike | None = None,
                    names: Sequence[str] | None = None) -> None:
