@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import root
 
 from flex_robot_sim.exceptions import SettingError
 
@@ -102,6 +101,8 @@ def extra_insensitive(frequency: float, ratio: float = 0.0, tolerance: float = T
                            f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
     unknown = _undamped(tolerance, humps)
     if ratio > 0.0:
+        from scipy.optimize import root  # a tenth of a start, and rarely needed
+
         for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
             found = root(_lacking, unknown, (step, tolerance, humps), tol=1e-13)
             unknown = found.x

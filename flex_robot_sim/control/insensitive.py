@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog, minimize
 
 from flex_robot_sim.control.impulses import (
     TOLERANCE,
@@ -123,6 +122,8 @@ class _Conditions:
 
     def on_grid(self, duration, fastest):
         """Times and amplitudes of a shaper of that duration [s], or None."""
+        from scipy.optimize import linprog  # a tenth of a start, and rarely needed
+
         count = int(np.clip(PER_PERIOD * duration * fastest, 12, MOST_TIMES))
         times = duration * np.linspace(0.0, 1.0, count + 1)
         columns = self._columns(times)
@@ -141,6 +142,8 @@ class _Conditions:
 
     def refined(self, name, times, amplitudes):
         """Shaper off the grid, as short as can be."""
+        from scipy.optimize import minimize  # as above
+
         on_grid = times[amplitudes > 0.0], amplitudes[amplitudes > 0.0]
         times, amplitudes = _clusters(times, amplitudes)
         k = times.size

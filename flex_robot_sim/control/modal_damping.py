@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import expm
-from scipy.optimize import linear_sum_assignment, minimize
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import checked
@@ -279,6 +278,8 @@ class _Search:
 
     def searched(self, numbers, picked, first, loss):
         """Least cost, and numbers of channels of which those from `first` on are sought."""
+        from scipy.optimize import minimize  # a tenth of a start, and rarely needed
+
         fixed, sought = numbers[:first], numbers[first:]
         ends = np.cumsum([own.size for own in sought])[:-1]
         start = np.concatenate(sought)
@@ -301,6 +302,8 @@ class _Search:
 
     def judged(self, after, picked):
         """Least ratio and decay of what became of the modes, and what each other loses."""
+        from scipy.optimize import linear_sum_assignment  # as above
+
         first = self.mode_rates[picked[0]]
         before = self.before[_ratios(self.before) < OSCILLATING]
         own = {int(np.abs(np.abs(before) - self.mode_rates[k]).argmin()) for k in picked}

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import PchipInterpolator
 
 from flex_robot_sim.analysis.felt_inertia import SLIDE, TURN, poses_within, rigid_moves
 from flex_robot_sim.analysis.jacobians import jacobian
@@ -168,8 +167,7 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
               for part in zip(*rows)]
     axes = tuple(np.linspace(axis[0], axis[-1], FINER * (axis.size - 1) + 1) for axis in coarse)
     for k, (axis, finer) in enumerate(zip(coarse, axes)):
-        # no curve beyond the values that it joins
-        tables = [PchipInterpolator(axis, part, axis=k)(finer) for part in tables]
+        tables = [_finer(axis, part, finer, k) for part in tables]
     return ModeTable(joints, axes, *(part.reshape(-1, count) for part in tables))
 
 
@@ -184,7 +182,14 @@ def path_table(arm: ArmModel, start: np.ndarray, end: np.ndarray, count: int,
     share = np.linspace(0.0, 1.0, ALONG)
     found = modes_along(arm, start + share[:, None] * (end - start), count, gains, payload)
     finer = np.linspace(0.0, 1.0, FINER * (ALONG - 1) + 1)
-    return ModeTable((0,), (finer,), *(PchipInterpolator(share, part)(finer) for part in found))
+    return ModeTable((0,), (finer,), *(_finer(share, part, finer) for part in found))
+
+
+def _finer(places, values, finer, axis=0):
+    """Values at finer places along an axis, on no curve beyond those that it joins."""
+    from scipy.interpolate import PchipInterpolator  # a tenth of a start, and rarely needed
+
+    return PchipInterpolator(places, values, axis=axis)(finer)
 
 
 def modes_along(arm: ArmModel, positions: Iterable[np.ndarray], count: int,

@@ -10,7 +10,6 @@ little as possible, until the response at every mode of the design is exactly th
 import math
 
 import numpy as np
-from scipy.optimize import linprog
 
 from flex_robot_sim.control.impulses import Shaper, check_mode, pole_of
 
@@ -61,6 +60,8 @@ def _shared(places, amplitudes):
 
 def _moved(used, line, turns, wanted):
     """Weights nearest to `line` with the wanted responses, or None."""
+    from scipy.optimize import linprog  # a tenth of a start, and rarely needed
+
     size = used.size
     columns = np.exp(-turns[:, None] * used)
     A = np.vstack([np.ones((1, size)), columns.real, columns.imag])

@@ -59,3 +59,9 @@ def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
 def test_nodes_say_how_many_threads_they_want_before_numpy_is_imported(module):
     code = f'import sys, flex_robot_sim.nodes.{module}; sys.exit("numpy" in sys.modules)'
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
+
+
+@pytest.mark.parametrize('module', ['dynamics', 'controller', 'bridge'])
+def test_a_node_starts_without_what_only_designs_need(module):
+    code = f'import sys, flex_robot_sim.nodes.{module}; sys.exit("scipy.optimize" in sys.modules)'
+    assert subprocess.run([sys.executable, '-c', code]).returncode == 0
