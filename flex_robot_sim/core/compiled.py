@@ -22,9 +22,9 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numba
 import numpy as np
@@ -86,9 +86,14 @@ def bound(function: Any, *arguments: Any) -> Callable:
     """
     if config.DISABLE_JIT:
         return function
+    return function.overloads[compile_for(function, *arguments)].entry_point
+
+
+def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
+    """Compile a function for arguments of the types of these; return the types."""
     types = tuple(map(function.typeof_pyval, arguments))
     function.compile(types)
-    return function.overloads[types].entry_point
+    return types
 
 
 def must_compile() -> bool:
@@ -96,6 +101,21 @@ def must_compile() -> bool:
     folder = _cache_folder(CORE)
     return not config.DISABLE_JIT and not (
         folder and any(folder.rglob(f'{LONGEST}-*.nbi')))
+
+
+@contextlib.contextmanager
+def lock_of_second_process() -> Iterator[IO[str] | None]:
+    """
+    Give a file that is locked as long as this process, or one that is given it, has it open.
+
+    None: another one has it, or there is no cache by which two processes could share the work.
+    """
+    folder = _cache_folder(CORE)
+    if folder is None or sys.platform == 'win32':
+        yield None
+        return
+    with open(folder / 'second_process.lock', 'w') as file:
+        yield file if _is_locked(file) else None
 
 
 def _compile_once(dispatcher, compile_, signature):
@@ -158,7 +178,7 @@ class _PackageCache(FunctionCache):
         with self._open(f'{self._impl.filename_base}.lock') as file:
             deadline = time.monotonic() + PATIENCE
             while not _is_locked(file) and time.monotonic() < deadline:
-                time.sleep(0.05)
+                time.sleep(0.01)
             yield
 
     def _open(self, name):

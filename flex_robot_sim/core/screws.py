@@ -159,7 +159,8 @@ def add_turning_wrench(G, V, out):
     out[5] += V[0] * P4 - V[1] * P3
 
 
-def set_body_inertia(mass, centre, inertia, out):
+def set_body_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray,
+                     out: np.ndarray) -> None:
     """
     Inertia (6, 6) of a rigid body about its frame, moved from the centre of mass; not compiled.
 
