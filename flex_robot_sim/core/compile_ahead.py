@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.core.compiled import compile_for, lock_of_second_process, must_compile
+from flex_robot_sim.core.compiled import compile_part, lock_of_second_process, must_compile
 from flex_robot_sim.interpreter import run_module
 
 
@@ -44,7 +44,6 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
     from flex_robot_sim.core.assembly import load
     from flex_robot_sim.core.damping_together import damp_together
     from flex_robot_sim.core.dynamics import eliminate, set_accelerations
-    from flex_robot_sim.core.energy import set_energies
     from flex_robot_sim.core.forces import add_powers, keep_laws, set_forces
     from flex_robot_sim.core.loads import make_loads, set_loads
     from flex_robot_sim.core.model import make_workspace
@@ -62,8 +61,7 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
             (set_accelerations, (arm, work, q)),
             (eliminate, (arm, work)),
             (set_forces, (arm, q, q, effort, h, q, work)),
-            (set_loads, (arm, loads, q, q, work)),
-            (set_energies, (arm, q, q, work, flow))]
+            (set_loads, (arm, loads, q, q, work))]
 
 
 def _follow():
@@ -75,4 +73,4 @@ def _follow():
 if __name__ == '__main__':
     threading.Thread(target=_follow, daemon=True).start()
     for function, arguments in parts_of_a_step():
-        compile_for(function, *arguments)
+        compile_part(function, *arguments)

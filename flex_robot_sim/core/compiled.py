@@ -31,8 +31,9 @@ import numpy as np
 from numba.core import config as numba_config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.sigutils import normalize_signature
 
-from flex_robot_sim.core.linking import LinkedResults, stand_alone
+from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 
 if sys.platform != 'win32':
     import fcntl
@@ -75,6 +76,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
             result._cache = _PackageCache(function, folder)
     if result is not function:
         result.compile = functools.partial(_compile_once, result, result.compile)
+        result.add_overload = functools.partial(_add, result, result.add_overload)
     return result
 
 
@@ -118,9 +120,32 @@ def lock_of_second_process() -> Iterator[IO[str] | None]:
         yield file if _is_locked(file) else None
 
 
+def compile_part(function: Any, *arguments: Any) -> None:
+    """Compile a function for callers that are compiled, with arguments of the types of these."""
+    with _inside_another():
+        compile_for(function, *arguments)
+
+
+_depth = 0      # functions in hand at this moment, each for the sake of the one before it
+
+
+@contextlib.contextmanager
+def _inside_another() -> Iterator[None]:
+    global _depth
+    with global_compiler_lock:
+        _depth += 1
+        try:
+            yield
+        finally:
+            _depth -= 1
+
+
 def _compile_once(dispatcher, compile_, signature):
     """
     Compile, or load what another process compiles at this moment: wait for it.
+
+    What only compiled code calls gets no door for Python, which takes a tenth of the time, and is
+    compiled again, with one, if Python ever calls it.
 
     Locks of callees are taken inside those of their callers, and nothing calls itself, so two
     processes never wait for each other; and they share the work if they begin with different
@@ -130,10 +155,24 @@ def _compile_once(dispatcher, compile_, signature):
         if isinstance(dispatcher._cache, _PackageCache):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
-        entry = compile_(signature)
+        types = tuple(normalize_signature(signature)[0])
+        made = dispatcher.overloads.get(types)
+        if made is not None and not _depth and not is_for_python(made):
+            del dispatcher.overloads[types]
+        dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
+        with _inside_another():
+            entry = compile_(signature)
         if isinstance(dispatcher._cache, _PackageCache):
             stand_alone(dispatcher)
         return entry
+
+
+def _add(dispatcher, add, result):
+    """Let callers find what was compiled: those in Python only if they can call it."""
+    if is_for_python(result):
+        add(result)
+    else:
+        dispatcher.overloads[tuple(result.signature.args)] = result
 
 
 class _PackageCache(FunctionCache):
@@ -154,7 +193,8 @@ class _PackageCache(FunctionCache):
 
     def load_overload(self, *args):
         try:
-            return super().load_overload(*args)
+            result = super().load_overload(*args)
+            return result if _depth > 1 or result is None or is_for_python(result) else None
         except Exception:       # a damaged file only costs the time to compile
             with contextlib.suppress(OSError), self._lock():
                 self.flush()
