@@ -18,7 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.core.compiled import compile_part, lock_of_second_process, must_compile
+from flex_robot_sim.core.compiled import (
+    compile_for,
+    compile_part,
+    lock_of_second_process,
+    must_compile,
+)
 from flex_robot_sim.interpreter import run_module
 
 
@@ -40,11 +45,12 @@ def start_compiling_ahead() -> None:
 
 
 def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
-    """Return functions with arguments of the types that `advance` has for them, the last first."""
+    """Return what `advance` calls, the last first, and itself, with arguments as they have."""
     from flex_robot_sim.core.assembly import load
     from flex_robot_sim.core.damping_together import damp_together
     from flex_robot_sim.core.dynamics import eliminate, set_accelerations
     from flex_robot_sim.core.forces import add_powers, keep_laws, set_forces
+    from flex_robot_sim.core.integrators import advance
     from flex_robot_sim.core.loads import make_loads, set_loads
     from flex_robot_sim.core.model import make_workspace
     from flex_robot_sim.core.validity import make_watch, note_coarseness, note_validity
@@ -61,7 +67,8 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
             (set_accelerations, (arm, work, q)),
             (eliminate, (arm, work)),
             (set_forces, (arm, q, q, effort, h, q, work)),
-            (set_loads, (arm, loads, q, q, work))]
+            (set_loads, (arm, loads, q, q, work)),
+            (advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None], work))]
 
 
 def _follow():
@@ -72,5 +79,7 @@ def _follow():
 
 if __name__ == '__main__':
     threading.Thread(target=_follow, daemon=True).start()
-    for function, arguments in parts_of_a_step():
-        compile_part(function, *arguments)
+    *parts, (advance, arguments) = parts_of_a_step()
+    for part, its_arguments in parts:
+        compile_part(part, *its_arguments)
+    compile_for(advance, *arguments)
