@@ -152,13 +152,15 @@ def _compile_once(dispatcher, compile_, signature):
     functions. A process that takes too long is not waited for.
     """
     with global_compiler_lock, contextlib.ExitStack() as stack:     # threads before processes
+        types = tuple(normalize_signature(signature)[0])
+        made = dispatcher.overloads.get(types)
+        if made is not None:
+            if _depth or is_for_python(made):
+                return made.entry_point
+            del dispatcher.overloads[types]
         if isinstance(dispatcher._cache, _PackageCache):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
-        types = tuple(normalize_signature(signature)[0])
-        made = dispatcher.overloads.get(types)
-        if made is not None and not _depth and not is_for_python(made):
-            del dispatcher.overloads[types]
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
         with _inside_another():
             entry = compile_(signature)
