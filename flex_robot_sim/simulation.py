@@ -15,6 +15,7 @@ from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.tangent import checked, driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.adaptive import advance_adaptively
+from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
@@ -40,6 +41,7 @@ class Simulation(LedDrives):
         """Start `arm` (ArmModel) at rest in its zero position."""
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
+        start_compiling_ahead()
         refuse_massless(arm)
         self.arm, self.settings = arm, settings or SimulationSettings()
         self.time = 0.0

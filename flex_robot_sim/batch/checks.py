@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
@@ -23,6 +24,7 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     first = arms[0]
     if first.size == 0:
         raise SettingError('the arm has no coordinates: it has nothing to simulate')
+    start_compiling_ahead()
     refused = set()
     for k, arm in enumerate(arms):
         if arm is first and k:

@@ -11,7 +11,7 @@ from flex_robot_sim.share import share_folder
 
 PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
          'start_time', 'work_precision', 'formulations_time')
-APART = ('control', 'identify')       # only if they are named: they take minutes
+APART = ('control', 'identify', 'demo_start')       # only if they are named: they take minutes
 PAGE = 'page'               # who writes tables into pages
 LABEL_WIDTH = 56
 
@@ -25,7 +25,7 @@ def add_to(commands: Any, about: str) -> None:
                     'source tree.')
     parser.add_argument('part', nargs='?', choices=(*PARTS, *APART), metavar='PART',
                         help=f'one of {", ".join((*PARTS, *APART))} '
-                             '(default: all but the last two)')
+                             '(default: all but the last three)')
     parser.add_argument('--quick', action='store_true', help='a look in under a minute')
     parser.add_argument('--page', metavar='FILE',
                         help='write the tables into a page, such as docs/benchmark.md')

@@ -13,6 +13,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_json, no_ros
 from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
+from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
@@ -94,6 +95,7 @@ def _demonstrate(arguments, stop):
         refuse_recording(arguments.record)
     if must_compile():
         patience = COMPILING
+        start_compiling_ahead()     # until the programs that step the arm are there
         screen.say('compiling, once after an installation: about a minute')
     with tempfile.TemporaryDirectory() as folder:
         arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)

@@ -22,17 +22,18 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numba
 import numpy as np
 from numba.core import config as numba_config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.sigutils import normalize_signature
 
-from flex_robot_sim.core.linking import LinkedResults, stand_alone
+from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 
 if sys.platform != 'win32':
     import fcntl
@@ -75,6 +76,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
             result._cache = _PackageCache(function, folder)
     if result is not function:
         result.compile = functools.partial(_compile_once, result, result.compile)
+        result.add_overload = functools.partial(_add, result, result.add_overload)
     return result
 
 
@@ -86,9 +88,14 @@ def bound(function: Any, *arguments: Any) -> Callable:
     """
     if config.DISABLE_JIT:
         return function
+    return function.overloads[compile_for(function, *arguments)].entry_point
+
+
+def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
+    """Compile a function for arguments of the types of these; return the types."""
     types = tuple(map(function.typeof_pyval, arguments))
     function.compile(types)
-    return function.overloads[types].entry_point
+    return types
 
 
 def must_compile() -> bool:
@@ -98,22 +105,76 @@ def must_compile() -> bool:
         folder and any(folder.rglob(f'{LONGEST}-*.nbi')))
 
 
+@contextlib.contextmanager
+def lock_of_second_process() -> Iterator[IO[str] | None]:
+    """
+    Give a file that is locked as long as this process, or one that is given it, has it open.
+
+    None: another one has it, or there is no cache by which two processes could share the work.
+    """
+    folder = _cache_folder(CORE)
+    if folder is None or sys.platform == 'win32':
+        yield None
+        return
+    with open(folder / 'second_process.lock', 'w') as file:
+        yield file if _is_locked(file) else None
+
+
+def compile_part(function: Any, *arguments: Any) -> None:
+    """Compile a function for callers that are compiled, with arguments of the types of these."""
+    with _inside_another():
+        compile_for(function, *arguments)
+
+
+_depth = 0      # functions in hand at this moment, each for the sake of the one before it
+
+
+@contextlib.contextmanager
+def _inside_another() -> Iterator[None]:
+    global _depth
+    with global_compiler_lock:
+        _depth += 1
+        try:
+            yield
+        finally:
+            _depth -= 1
+
+
 def _compile_once(dispatcher, compile_, signature):
     """
     Compile, or load what another process compiles at this moment: wait for it.
+
+    What only compiled code calls gets no door for Python, which takes a tenth of the time, and is
+    compiled again, with one, if Python ever calls it.
 
     Locks of callees are taken inside those of their callers, and nothing calls itself, so two
     processes never wait for each other; and they share the work if they begin with different
     functions. A process that takes too long is not waited for.
     """
     with global_compiler_lock, contextlib.ExitStack() as stack:     # threads before processes
+        types = tuple(normalize_signature(signature)[0])
+        made = dispatcher.overloads.get(types)
+        if made is not None:
+            if _depth or is_for_python(made):
+                return made.entry_point
+            del dispatcher.overloads[types]
         if isinstance(dispatcher._cache, _PackageCache):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
-        entry = compile_(signature)
+        dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
+        with _inside_another():
+            entry = compile_(signature)
         if isinstance(dispatcher._cache, _PackageCache):
             stand_alone(dispatcher)
         return entry
+
+
+def _add(dispatcher, add, result):
+    """Let callers find what was compiled: those in Python only if they can call it."""
+    if is_for_python(result):
+        add(result)
+    else:
+        dispatcher.overloads[tuple(result.signature.args)] = result
 
 
 class _PackageCache(FunctionCache):
@@ -134,7 +195,8 @@ class _PackageCache(FunctionCache):
 
     def load_overload(self, *args):
         try:
-            return super().load_overload(*args)
+            result = super().load_overload(*args)
+            return result if _depth > 1 or result is None or is_for_python(result) else None
         except Exception:       # a damaged file only costs the time to compile
             with contextlib.suppress(OSError), self._lock():
                 self.flush()
@@ -158,7 +220,7 @@ class _PackageCache(FunctionCache):
         with self._open(f'{self._impl.filename_base}.lock') as file:
             deadline = time.monotonic() + PATIENCE
             while not _is_locked(file) and time.monotonic() < deadline:
-                time.sleep(0.05)
+                time.sleep(0.01)
             yield
 
     def _open(self, name):

@@ -29,6 +29,12 @@ class _Symbol(NamedTuple):
 
 
 _known: dict[str, _Symbol] = {}
+_standing: dict[str, Any] = {}      # symbol -> result for which it was made known
+
+
+def is_for_python(result: Any) -> bool:
+    """Whether what was compiled can be called from Python, and not by compiled code alone."""
+    return result.library.get_pointer_to_function(result.fndesc.llvm_cpython_wrapper_name) != 0
 
 
 def stand_alone(dispatcher: Any) -> None:
@@ -40,11 +46,13 @@ def stand_alone(dispatcher: Any) -> None:
         symbol = _Symbol(function.__module__, function.__qualname__, types)
         digest = hashlib.sha256(repr(symbol).encode()).hexdigest()[:16]
         name = f'{function.__module__}.{function.__qualname__}.{digest}'
-        if name in _known or not any(isinstance(type_, Handle) for type_ in types):
+        if _standing.get(name) is result or not any(
+                isinstance(type_, Handle) for type_ in types):
             continue
-        _known[name] = symbol
-        binding.add_symbol(name, result.library.get_pointer_to_function(
-            result.fndesc.llvm_func_name))
+        if name not in _known:
+            binding.add_symbol(name, result.library.get_pointer_to_function(
+                result.fndesc.llvm_func_name))
+        _known[name], _standing[name] = symbol, result
         description = copy.copy(result.fndesc)
         description.mangled_name = name
         result.target_context.insert_user_function(result.entry_point, description, [])

@@ -8,6 +8,7 @@ it; nothing is allocated, and an output must not be an input too. Arguments are 
 (3, 3) or (6, 6). Equation and section numbers: Lynch & Park, Modern Robotics (2017).
 """
 
+import numpy as np
 from numpy import cos, sin  # where those of math raise, uncompiled, these return nan
 
 from flex_robot_sim.core.compiled import compiled
@@ -158,29 +159,20 @@ def add_turning_wrench(G, V, out):
     out[5] += V[0] * P4 - V[1] * P3
 
 
-@compiled
-def set_body_inertia(mass, centre, inertia, out):
+def set_body_inertia(mass: float, centre: np.ndarray, inertia: np.ndarray,
+                     out: np.ndarray) -> None:
     """
-    Inertia (6, 6) of a rigid body about its frame, moved from the centre of mass.
+    Inertia (6, 6) of a rigid body about its frame, moved from the centre of mass; not compiled.
 
     :param mass: [kg]
     :param centre: centre of mass in the frame, (3,) [m].
     :param inertia: about the centre of mass, in the axes of the frame, (3, 3) [kg m2].
     """
-    cc = dot(centre, centre)
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = inertia[i, j] - mass * centre[i] * centre[j]
-            out[3 + i, 3 + j] = 0.0
-        out[i, i] += mass * cc
-        out[3 + i, 3 + i] = mass
-    x, y, z = mass * centre[0], mass * centre[1], mass * centre[2]
-    out[0, 3], out[0, 4], out[0, 5] = 0.0, -z, y
-    out[1, 3], out[1, 4], out[1, 5] = z, 0.0, -x
-    out[2, 3], out[2, 4], out[2, 5] = -y, x, 0.0
-    for i in range(3):
-        for j in range(3):
-            out[3 + i, j] = out[j, 3 + i]
+    x, y, z = mass * centre
+    out[:3, :3] = inertia + mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    out[:3, 3:] = [[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]
+    out[3:, :3] = out[:3, 3:].T
+    out[3:, 3:] = mass * np.eye(3)
 
 
 @compiled

@@ -34,7 +34,7 @@ from flex_robot_sim.core.integrators import (
     TOLERANCE,
 )
 from flex_robot_sim.core.loads import LoadArrays, set_loads
-from flex_robot_sim.core.mass import set_mass_matrix
+from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmArrays, Workspace, make_workspace
 from flex_robot_sim.core.stability import spring_matrices
 from flex_robot_sim.core.validity import Watch, note_validity
@@ -126,9 +126,7 @@ class Drive:
         # dry friction damps a drive that stands
         D[driven, driven] += (arm.coulomb / arm.coulomb_rate
                               * (1.0 - np.tanh(qd[driven] / arm.coulomb_rate)**2))
-        M = np.zeros_like(D)
-        set_mass_matrix(arm, q, np.zeros(q.size), self._unloaded, M)
-        return np.eye(q.size) + np.linalg.solve(M, h / 2 * D + h * h / 4 * K)
+        return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 
 def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):

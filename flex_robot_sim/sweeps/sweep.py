@@ -136,7 +136,8 @@ def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
         # what Dask itself raises, not what a run does: its parts have killed worker after worker
         if not type(error).__module__.startswith('distributed.'):
             raise
-        raise SweepError(f'the cluster has given a part up: {error}') from error
+        reason = str(error).split('. ')[0]      # what follows is advice of Dask's, in four lines
+        raise SweepError(f'the cluster has given a part up: {reason}.') from error
     finally:
         for future in pending:
             future.cancel()

@@ -114,6 +114,19 @@ def test_a_second_start_compiles_nothing(first_call, called):
 
 
 @needs_numba
+@pytest.mark.parametrize('first', ['caller', 'callee'])
+def test_what_only_compiled_code_has_called_can_be_called_from_python(called, first):
+    program = f"""
+from small.core.caller import callee, caller
+print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.values()))
+"""
+    value = {'caller': '30.0', 'callee': '3.0'}[first]
+    for misses in (1, 0):       # it gets a door for Python, which is kept
+        out, err = start(called, program).communicate(timeout=120)
+        assert (out.split(), err) == ([value, '30.0', '3.0', str(misses)], '')
+
+
+@needs_numba
 def test_installations_with_the_same_sources_compile_once(called, tmp_path):
     copy = tmp_path / 'elsewhere' / 'small'
     shutil.copytree(called, copy)

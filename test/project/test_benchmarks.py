@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -11,9 +12,10 @@ import pytest
 from project_files import ROOT
 
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
+from flex_robot_sim.interpreter import run_module
 
 ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
-           'bridge_load': 'rclpy', 'view_load': 'viser'}
+           'bridge_load': 'rclpy', 'demo_start': 'rclpy', 'view_load': 'viser'}
 HELPERS = ('chopped', 'precision', 'swing', 'timing')       # run by others that are run here
 # what is run by a test of its own, and where
 ELSEWHERE = {
@@ -83,6 +85,19 @@ def test_start_time(benchmark):
     assert found['start_warm_s'] > 0.0
     assert found['start_cold_s'] is None
     lines_of(module, found)
+
+
+def test_demo_start(benchmark, tmp_path):
+    module = benchmark('demo_start')
+    demo = [*run_module('flex_robot_sim'), *module.DEMO[1:], str(tmp_path / 'demo.png')]
+    # what is compiled already, as the clone of nothing takes minutes
+    cache = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
+    found = module.first_demo(demo, ROOT, cache)
+    assert 0.0 < found['demo_install_s'] <= found['demo_first_s']
+    lines_of(module, found)
+    with pytest.raises(RuntimeError, match=re.escape('--seconds must be above 0.')):
+        module.first_demo([*demo, '--seconds', '0'], ROOT, cache)
+    assert dict.fromkeys(found) == module.measure(quick=True)
 
 
 def test_formulations_time(benchmark, monkeypatch):

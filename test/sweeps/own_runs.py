@@ -20,6 +20,13 @@ def told(case):
     return drawn(case)
 
 
+def always_deadly(case):
+    """Kill the process that makes run 30, whichever it is."""
+    if case.run == 30:
+        os.kill(os.getpid(), 9)
+    return drawn(case)
+
+
 def deadly(case):
     """Kill the process that makes run 5, once."""
     mark = Path(os.environ['TOLD_IN'])

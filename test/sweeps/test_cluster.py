@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -109,6 +110,29 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
     assert str(caught.value) == (
         f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
         f'{folder}, and the same call goes on.')
+
+
+@pytest.fixture
+def _impatient(monkeypatch):
+    """Let schedulers give a part up with the first worker that it kills, and not the fourth."""
+    monkeypatch.setenv('DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES', '0')
+
+
+@pytest.mark.slow
+def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, address, workers,
+                                                                    tmp_path):
+    folder = tmp_path / 'runs'
+    with pytest.raises(SweepError) as caught, cluster(address) as found:
+        frs.sweep('single_link', folder=folder, executor=found.executor, workers=found.workers,
+                  watch=found.watch, **{**OPTIONS, 'run': own_runs.always_deadly})
+    kept = [json.loads(line)['run'] for line in (folder / 'runs.jsonl').read_text().splitlines()]
+    assert 30 not in kept
+    told = re.sub("'run_part-.*?'", 'PART', str(caught.value))      # Dask names parts at random
+    assert told == (
+        'the cluster has given a part up: Attempted to run task PART on 1 different workers, but '
+        f'all those workers died while running it. {len(kept)} of 150 runs are kept in {folder}, '
+        'and the same call goes on.')
+    assert sum(one.process.poll() is None for one in workers) == 1
 
 
 @pytest.mark.slow

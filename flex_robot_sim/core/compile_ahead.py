@@ -1,0 +1,85 @@
+"""
+A second process that compiles what a step needs last, while this one begins with what comes first.
+
+Compiling is work for one processor, because Python and Numba have one lock each. The two share
+the cache and meet in the middle: `_compile_once` of compiled.py lets them wait for a function
+that the other has in hand. The second one ends when it is through, or when the first is gone.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.core.compiled import (
+    compile_for,
+    compile_part,
+    lock_of_second_process,
+    must_compile,
+)
+from flex_robot_sim.interpreter import run_module
+
+
+@functools.cache
+def start_compiling_ahead() -> None:
+    """Start the second process, unless there is nothing to do for it, or another one is there."""
+    if not must_compile() or (os.cpu_count() or 1) < 2 or not sys.executable:
+        return
+    with lock_of_second_process() as lock:
+        if lock is None:
+            return
+        try:
+            process = subprocess.Popen(
+                run_module(__name__), pass_fds=[lock.fileno()], stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except OSError:         # this one can do it alone
+            return
+    threading.Thread(target=process.wait, daemon=True).start()
+
+
+def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
+    """Return what `advance` calls, the last first, and itself, with arguments as they have."""
+    from flex_robot_sim.core.assembly import load
+    from flex_robot_sim.core.damping_together import damp_together
+    from flex_robot_sim.core.dynamics import eliminate, set_accelerations
+    from flex_robot_sim.core.forces import add_powers, keep_laws, set_forces
+    from flex_robot_sim.core.integrators import advance
+    from flex_robot_sim.core.loads import make_loads, set_loads
+    from flex_robot_sim.core.model import make_workspace
+    from flex_robot_sim.core.validity import make_watch, note_coarseness, note_validity
+    from flex_robot_sim.settings import SimulationSettings
+    model = load('two_link')        # the types are those of any arm
+    arm, h, (q, effort, flow) = model.arrays, 1e-3, np.zeros((3, model.size))
+    work, loads, watch = (make_workspace(arm), make_loads(model),
+                          make_watch(model, SimulationSettings()))
+    return [(note_coarseness, (arm, q, q, q, h, watch)),
+            (note_validity, (arm, q, 0, watch, work)),
+            (add_powers, (arm, q, q, q, effort, h, h, work, flow)),
+            (keep_laws, (arm, q, work)),
+            (damp_together, (arm, h, q, work, q)),
+            (set_accelerations, (arm, work, q)),
+            (eliminate, (arm, work)),
+            (set_forces, (arm, q, q, effort, h, q, work)),
+            (set_loads, (arm, loads, q, q, work)),
+            (advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None], work))]
+
+
+def _follow():
+    """End when the process that started this one has ended, whatever ended it."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == '__main__':
+    threading.Thread(target=_follow, daemon=True).start()
+    *parts, (advance, arguments) = parts_of_a_step()
+    for part, its_arguments in parts:
+        compile_part(part, *its_arguments)
+    compile_for(advance, *arguments)
