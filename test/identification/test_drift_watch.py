@@ -6,11 +6,14 @@ import math
 import numpy as np
 import pytest
 from project_files import ROOT
+from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
@@ -20,6 +23,11 @@ from flex_robot_sim.identification.ringing_at_rest import (
     ringing_at_rest,
     ringing_model,
 )
+from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
+from flex_robot_sim.rig.bridge.comparison import states_of
+from flex_robot_sim.rig.bridge.experiment_log import Experiment
+from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
+from flex_robot_sim.rig.wire.profile import segment
 
 BAND = 25.0             # of the noise of samples at 50 Hz                                  [Hz]
 TIME = np.arange(0.0, 4.0, 0.02)
@@ -120,6 +128,27 @@ def test_softer_link_is_found_within_some_stops(watched, robot, carries):
     share = np.median([stop.share for _, stop, _ in found.stops])
     # all links are softer alike, so that frequencies go with the root
     assert share == pytest.approx(math.sqrt(0.9), abs=0.01)
+
+
+@pytest.mark.parametrize('soft', [1.0, 0.9])
+def test_strip_of_the_emulated_bench_is_told_by_counts_and_gauges(soft):
+    """Encoders with counts of 2.6 mrad, gauges with their converter, a rotor in a field."""
+    arm = frs.load('rig')
+    lab = Lab(build_arm(with_parameters(arm.description, {'strip.stiffness': soft})))
+    turns = [segment(duration, 0.0, rate) for sign in (1, -1, 1) for duration, rate in (
+        (0.25, sign * 500.0), (2.5, 0.0))]
+    lab.play(turns, 8300)
+    run = Experiment(arm, calibration_of(BridgeSettings(), arm), lab.readings)
+    shapes, time = ShapeTracker(arm, run.calibration), 0.0
+    watch = DriftWatch(arm, DriftSettings(drift_stops=3))
+    for state in states_of(run):
+        time += state.duration
+        watch.take(time, np.array(state.position),
+                   np.array(shapes.curvatures(state.reading.message)))
+        watch.look()
+    # where it rings little, friction holds the rotor; where much, it gives by some per mille
+    assert [stop.share for stop in watch.stops] == pytest.approx(3 * [math.sqrt(soft)], abs=0.012)
+    assert watch.verdict()[0] == ('ok' if soft == 1.0 else 'warning')
 
 
 def test_samples_at_1_khz_take_little_of_a_core(watched):

@@ -2,6 +2,7 @@
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from sensor_msgs.msg import JointState
 
 from flex_robot_sim.share import shipped_robots
 
@@ -54,3 +55,14 @@ def test_arm_without_gauges_is_refused_in_one_line(start, tmp_path):
     assert process.wait() == 2
     assert process.lines[-1] == ('drift: two_link: has no flex sensor to watch it by. Give its '
                                  'links a <flex_sensor>')
+
+
+def test_what_is_of_another_robot_is_refused_in_one_line(start, observer):
+    watch = start('drift', robot='two_link')
+    watch.wait_for_line('two_link: slowest mode')
+    strain = observer.publisher(JointState, 'strain')
+
+    def is_told():
+        strain.publish(JointState(name=['boom/root'], position=[0.1]))
+        return watch.count('refused: strain lacks the flex sensor "upper_arm/root"') > 0
+    observer.spin_until(is_told)
