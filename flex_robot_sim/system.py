@@ -24,7 +24,7 @@ from flex_robot_sim.share import NAME, share_folder
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
-SHAPER, VIEW, RECORDER = 'shaper', 'view', 'recorder'
+SHAPER, VIEW, RECORDER, DRIFT = 'shaper', 'view', 'recorder', 'drift'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
@@ -33,6 +33,7 @@ EXECUTABLES = {
     SHAPER: f'{NAME}.nodes.shaper',
     RECORDER: f'{NAME}.nodes.recorder',
     VIEW: f'{NAME}.nodes.view',
+    DRIFT: f'{NAME}.nodes.drift',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -65,6 +66,8 @@ class SimulationArguments(Settings):
                                         'simulation.rviz, fitted to the robot')
     view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
                                 'log names')
+    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
+                                 'which /diagnostics tells')
     use_sim_time: bool = setting(
         False, 'whether the dynamics send /clock, and all other nodes live by it')
     record: bool = setting(False, 'whether all that is sent is written into a file')
@@ -80,7 +83,7 @@ class SimulationArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
             self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
-            view=self.view, record=_record(self))
+            view=self.view, record=_record(self), drift=self.drift)
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class HilArguments(Settings):
                                    'the current folder')
     view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
                                 'log names')
+    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
+                                 'which /diagnostics tells')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '
                                    'sockets are bound to this one')
     log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
@@ -116,7 +121,7 @@ class HilArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=_record(self))
+            record=_record(self), drift=self.drift)
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       params_file: str = '', log_level: str = 'info', display: bool = True,
                       rviz: bool = False, rviz_config_file: str = '',
                       settings: Mapping[str, Mapping[str, Any]] | None = None,
-                      view: bool = False, record: str | None = None) -> list[Program]:
+                      view: bool = False, record: str | None = None,
+                      drift: bool = False) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -213,6 +219,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param settings: {executable: {parameter: value}} beyond those.
     :param view: whether a browser shows it.
     :param record: file that all that is sent is written into; '' names it by the time.
+    :param drift: whether it is watched that it rings as its model says.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
@@ -221,7 +228,9 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     known, settings = _robot_parameters(robot, xacro_arguments), settings or {}
     programs = _own_programs(known, controller, use_sim_time, settings, shared)
     if view:
-        programs.append(_view({**known, 'use_sim_time': use_sim_time}, settings, shared))
+        programs.append(_beside(VIEW, {**known, 'use_sim_time': use_sim_time}, settings, shared))
+    if drift:
+        programs.append(_beside(DRIFT, {**known, 'use_sim_time': use_sim_time}, settings, shared))
     programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         use_sim_time, shared) + _recorder(record, shared)
@@ -231,7 +240,8 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
                controller: bool = True, params_file: str = '', log_level: str = 'info',
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
                settings: Mapping[str, Mapping[str, Any]] | None = None,
-               view: bool = False, record: str | None = None) -> list[Program]:
+               view: bool = False, record: str | None = None,
+               drift: bool = False) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
@@ -244,7 +254,9 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
     if view:
-        programs.append(_view(known, settings, shared))
+        programs.append(_beside(VIEW, known, settings, shared))
+    if drift:
+        programs.append(_beside(DRIFT, known, settings, shared))
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         False, shared) + _recorder(record, shared)
@@ -312,10 +324,10 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     return programs
 
 
-def _view(robot, settings, shared):
+def _beside(name, robot, settings, shared):
     # who looks on goes before nobody: of dynamics and controller, the threads go first
-    parameters = {**robot, 'thread_priority': 0, **settings.get(VIEW, {})}
-    return Program(VIEW, parameters, is_needed=False, **shared)
+    parameters = {**robot, 'thread_priority': 0, **settings.get(name, {})}
+    return Program(name, parameters, is_needed=False, **shared)
 
 
 def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared):

@@ -30,7 +30,8 @@ LONGEST = (
     'cli/test_wild_numbers.py', 'rig/test_firmware.py', 'core/test_hard_steps.py',
     'nodes/test_view_node.py', 'viewer/test_view_in_browser.py', 'project/test_task_pages.py',
     'project/test_site.py', 'reports/test_report.py', 'nodes/test_recorder.py',
-    'nodes/test_player.py', 'identification/test_identify.py', 'project/test_shown_blocks.py',
+    'nodes/test_player.py', 'identification/test_calibrated.py',
+    'identification/test_identify.py', 'project/test_shown_blocks.py',
     'sweeps/test_sweep.py', 'sweeps/test_cluster.py',
 )
 SPLIT = ()

@@ -39,6 +39,9 @@ def add_to(commands: Any, about: str) -> None:
                         help='what drives the model: efforts, or the measured motion of the '
                              'drives, whose own numbers then fall out (default: efforts where '
                              'they are logged)')
+    parser.add_argument('--calibration', metavar='YAML',
+                        help='of flexsim rig calibrate: what counts of a bench mean, and where '
+                             'its numbers begin')
     parser.add_argument('--validate', action='append', default=[], metavar='LOG',
                         help='judge on this log (default: on the last quarter of each)')
     parser.add_argument('--output', metavar='URDF', help='write the robot with the fitted numbers')
@@ -55,10 +58,18 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     import flex_robot_sim as frs
+    from flex_robot_sim.core.assembly import build_arm
+    from flex_robot_sim.identification.calibrated import (
+        gauge_notes,
+        known_numbers,
+        with_known,
+        with_stepper,
+    )
     from flex_robot_sim.identification.identify import identify
-    from flex_robot_sim.identification.log_file import read_log
-    from flex_robot_sim.identification.prediction import Setup
+    from flex_robot_sim.identification.log_file import GAUGES, read_log
+    from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import measured
+    from flex_robot_sim.rig.calibration.file import read_calibration
 
     if len(arguments.files) < 2:
         raise UsageError('give one log or several, then the URDF.')
@@ -71,25 +82,41 @@ def run(arguments: Namespace) -> int:
     if arguments.output and Path(arguments.output).exists():
         raise UsageError(f'{arguments.output}: is there already. Name a new file by --output.')
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
+    bench, known, model = None, [], arm
+    if arguments.calibration:
+        bench = read_calibration(arguments.calibration)
+        known = known_numbers(arm, bench)
     with patience('reading'):
-        logs = [read_log(path, arguments.signal) for path in paths]
-        judges = [read_log(path, arguments.signal) for path in arguments.validate]
-    data = measured(logs, arm, arguments.by == 'motion')
+        logs = [read_log(path, arguments.signal, bench) for path in paths]
+        judges = [read_log(path, arguments.signal, bench) for path in arguments.validate]
+    field = f'field/{arm.joint_names[-1]}'
+    if bench is not None and all(field in log.columns for log in [*logs, *judges]):
+        model = build_arm(with_stepper(arm.description, bench), arguments.coupling,
+                          arguments.gravity)
+    data = measured(logs, model, arguments.by == 'motion')
     if arguments.by == 'efforts' and not data.has_efforts:
         raise UsageError(f'{paths[0]}: has no efforts of all joints. Name them by --signal '
                          'effort/JOINT=COLUMN, or take --by motion.')
-    held = measured(judges, arm, not data.has_efforts) if judges else None
+    held = measured(judges, model, not data.has_efforts) if judges else None
     if held is not None and held.channels != data.channels:
         raise UsageError(f'{judges[0].path}: has other signals than {paths[0]}: '
                          f'{", ".join(held.channels)}. Record the same.')
-    setup = Setup(arm.description, data, arguments.coupling, tuple(arguments.gravity),
-                  _filters(arguments.filter, data), time_step=arguments.time_step)
-    found = identify(setup, [word.strip() for word in arguments.free.split(',') if word.strip()],
-                     held.sequences if held else (), _progress)
+    gauges = {}
+    if bench is not None and model is not arm:
+        gauges = {name: Filter(GAUGES) for name in bench.sensors}
+    free = [word.strip() for word in arguments.free.split(',') if word.strip()]
+    if bench is not None and not free:      # what forces say of gauges depends on the stiffness
+        free = ['stiffness', 'damping', 'sensors', *(['friction'] if data.has_efforts else [])]
+    setup = Setup(with_known(model.description, known), data, arguments.coupling,
+                  tuple(arguments.gravity), {**gauges, **_filters(arguments.filter, data)},
+                  time_step=arguments.time_step)
+    found = identify(setup, free, held.sequences if held else (), _progress, known)
     _progress('')
-    summary = _summary(found, paths, robot)
+    if bench is not None:
+        found.notes.extend(gauge_notes(found, bench))
+    summary = _summary(found, paths, robot, known)
     if arguments.output:
-        _write(arguments.output, found, paths)
+        _write(arguments.output, found, paths, arm.description, known, arguments.calibration)
     if arguments.plot:
         _draw(arguments.plot, found)
     print_result(arguments, summary, _as_text)
@@ -129,7 +156,7 @@ def _plain(value):
     return float(value) if math.isfinite(value) else None
 
 
-def _summary(found, paths, robot):
+def _summary(found, paths, robot, known):
     return {
         'robot': robot, 'logs': [str(path) for path in paths],
         'by': 'motion' if found.setup.leads else 'efforts',
@@ -142,6 +169,8 @@ def _summary(found, paths, robot):
             'deviation': _plain(one.deviation), 'interval': [_plain(end) for end in one.interval],
             'told': one.is_told, 'trades_with': one.trades_with, 'hint': one.hint}
             for one in found.numbers},
+        'calibrated': {one.path: {'unit': one.unit, 'before': one.before, 'value': one.value,
+                                  'deviation': one.deviation} for one in known},
         'explained': found.explained, 'held_out': found.held_out,
         'effort_held_out': found.effort_explained, 'good': found.is_good, 'notes': found.notes}
 
@@ -153,7 +182,7 @@ def _as_text(summary):
     for one in summary['resonances']:
         yield (f'  rings at {one["frequency"]:.4g} Hz (+-{one["frequency_deviation"]:.1g}), '
                f'damping {one["ratio"]:.2%} (+-{one["ratio_deviation"]:.1%})')
-    width = max([len(path) for path in summary['numbers']] + [6])
+    width = max([len(path) for path in [*summary['numbers'], *summary['calibrated']]] + [6])
     yield f'  {"number":{width}s}      before       value         +-'
     for path, one in summary['numbers'].items():
         size = one['deviation']
@@ -165,6 +194,10 @@ def _as_text(summary):
         if one['trades_with']:
             row += f'; trades with {one["trades_with"]}'
         yield row.rstrip()
+    for path, one in summary['calibrated'].items():
+        if path not in summary['numbers']:
+            yield (f'  {path:{width}s}  {one["before"]:10.4g}  {one["value"]:10.5g}  '
+                   f'{one["deviation"]:9.2g}  {one["unit"]}, by the calibration')
     yield '  +-: standard deviation, from the residuals of blocks of time'
     for name, share in summary['held_out'].items():
         yield (f'  {name}: {summary["explained"][name]:.1%} of the variance explained, '
@@ -175,21 +208,24 @@ def _as_text(summary):
         yield f'  note: {note}'
 
 
-def _write(path, found, logs):
-    """Write the URDF, numbers in place."""
+def _write(path, found, logs, before, measured, calibration):
+    """Write the URDF, numbers in place, those of a calibration included."""
     from flex_robot_sim.description.parameters import parameters_of, with_parameters
     from flex_robot_sim.description.rewriting import edits_of, rewritten
 
-    before = found.setup.description
     known = parameters_of(before)
     told = [one for one in found.numbers if one.is_told and one.path in known]
-    after = with_parameters(before, {one.path: one.value for one in told})
+    names = ', '.join(Path(log).name for log in logs)
+    rows = [(one, names) for one in told]
+    rows += [(one, Path(calibration).name) for one in measured
+             if one.path not in [own.path for own in told]]
+    after = with_parameters(before, {one.path: one.value for one, _ in rows})
     edits, comments = [], {}
-    for one in told:
+    for one, source in rows:
         own = edits_of(before, after, one.path)
         edits += own
-        line = (f'{one.path}: {one.before:.6g} before, {one.value:.6g} +- {one.deviation:.2g}, '
-                f'{date.today().isoformat()}, {", ".join(Path(log).name for log in logs)}')
+        line = (f'{one.path}: {known[one.path].value:.6g} before, {one.value:.6g} +- '
+                f'{one.deviation:.2g}, {date.today().isoformat()}, {source}')
         place = own[0].place
         comments[place] = '; '.join(filter(None, [comments.get(place), line]))
     try:

@@ -2,6 +2,7 @@
 
 import os
 from argparse import Namespace
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ def add_to(commands: Any, about: str) -> None:
                     'the end of the arm, let both motors run a little, and write what follows as '
                     'YAML. Needs a ruler, a protractor, a voltmeter, a clamp, a pulley and some '
                     'weights. What is measured is kept in YAML.part until all is done: whatever '
-                    'ends the command, the same command goes on from there.')
+                    'ends the command, the same command goes on from there. What the motors move '
+                    'meanwhile is a log that flexsim identify LOG URDF --calibration YAML takes.')
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
     parser.add_argument('--output', metavar='YAML', required=True, help='file to write')
+    parser.add_argument('--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
+                        '(default: beside YAML, with its name and .mcap)')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
     parser.add_argument('--force', action='store_true', help='write over a file that is there')
     parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
@@ -32,23 +36,29 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.cli.terminal import key_watch
     from flex_robot_sim.core.assembly import load  # it loads the dynamics: not for --help
     from flex_robot_sim.rig.bridge.bridge import parameter_values
+    from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
     from flex_robot_sim.rig.calibration.file import write_calibration
     from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
     from flex_robot_sim.rig.host.link import RigLink
 
     path = Path(arguments.output)
-    _refuse_unusable(path, arguments.force)
+    log_path = Path(arguments.log or path.with_suffix('.mcap'))
+    if log_path == path:
+        raise UsageError(f'{path} cannot be both --output and --log. Give another --log.')
+    _refuse_unusable(path, arguments.force, '--output')
+    _refuse_unusable(log_path, arguments.force, '--log')
     parameters = parameter_values(arguments.board_parameter)
     part = Path(f'{path}.part')
     arm = load(arguments.robot)
-    with RigLink(arguments.port) as link:
+    motions = CalibrationLog(log_path, arm)
+    with closing(motions), RigLink(arguments.port, on_reading=motions.take) as link:
         for parameter, value in parameters.items():
             link.write_parameter(parameter, value)
         board = link.board.uid.hex()
         readings = _begun(part, board)
         session = CalibrationSession(
             link, arm, input, _say, readings=readings, watch=key_watch,
-            keep=lambda readings: _keep(part, board, readings))
+            keep=lambda readings: _keep(part, board, readings), record=motions.record)
         try:
             calibration = session.run()
         except (Quit, KeyboardInterrupt) as end:
@@ -61,19 +71,22 @@ def run(arguments: Namespace) -> int:
     write_calibration(path, calibration, session.readings)
     part.unlink()
     _say(f'{path} is written.')
+    if motions.finish(calibration) > 1:
+        _say(f'{log_path} has what the motors have moved: flexsim identify {log_path} '
+             f'{arguments.robot} --calibration {path}')
     return 0
 
 
-def _refuse_unusable(path, is_forced):
+def _refuse_unusable(path, is_forced, option):
     """Raise UsageError if the file could not be written at the end."""
     if path.is_dir() or path.exists() and not is_forced:
-        raise UsageError(f'{path} is there. Give another --output'
+        raise UsageError(f'{path} is there. Give another {option}'
                          f'{"" if path.is_dir() else ", or --force"}.')
     if not path.parent.is_dir():
-        raise UsageError(f'{path.parent} is no folder. Make it, or give another --output.')
+        raise UsageError(f'{path.parent} is no folder. Make it, or give another {option}.')
     if not os.access(path.parent, os.W_OK | os.X_OK) or (
             path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(f'{path} cannot be written: no permission. Give another --output.')
+        raise UsageError(f'{path} cannot be written: no permission. Give another {option}.')
 
 
 def _begun(part, board):

@@ -20,7 +20,7 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.exceptions import DescriptionError
 from flex_robot_sim.share import shipped_robots
 
-__all__ = ['RobotDescription', 'read_description', 'read_text']
+__all__ = ['RobotDescription', 'read_description', 'read_text', 'read_urdf']
 
 
 def read_description(source: str | Path,
@@ -46,6 +46,16 @@ def read_description(source: str | Path,
     if xacro_arguments:
         raise DescriptionError(path, None, 'this is no xacro file and takes no arguments',
                                f'Leave out {", ".join(xacro_arguments)}')
+    return _read(document)
+
+
+def read_urdf(source: str | Path) -> RobotDescription:
+    """Read a robot from a URDF file, or a shipped one, that somebody else may name: no xacro."""
+    path = _find(source)
+    document = Document(str(path), read_file(path))
+    if path.suffix == '.xacro' or _holds_xacro(document):
+        raise DescriptionError(path, 1, 'the file holds xacro, which would be run',
+                               'Give the expanded URDF')
     return _read(document)
 
 

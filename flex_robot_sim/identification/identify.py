@@ -13,6 +13,7 @@ from scipy.ndimage import uniform_filter1d
 from flex_robot_sim.control.ringing import Resonance
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification import answers
+from flex_robot_sim.identification.calibrated import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import fine_enough
@@ -78,16 +79,17 @@ class Identification:
 
 
 def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] = (),
-             watch: Callable[[str], object] = lambda line: None) -> Identification:
+             watch: Callable[[str], object] = lambda line: None,
+             known: Rows[KnownNumber] = ()) -> Identification:
     """
     Fit a Setup to its logs.
 
     :param free: paths, patterns or groups; none: what the logs may tell.
     :param validation: sequences of other motions; none: the end of each log is held out.
-    :param watch: is told what goes on.
+    :param watch: is told what goes on; known: of a calibration, near which numbers stay.
     """
     arm, data = setup.arm(), setup.data
-    unknowns = unknowns_of(arm, data, free)
+    unknowns = [near_known(one, known) for one in unknowns_of(arm, data, free)]
     refuse_twice(unknowns)
     whole = data.sequences
     if not validation:

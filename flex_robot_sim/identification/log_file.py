@@ -17,14 +17,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import butter, sosfilt
 
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
+from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
+from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 
@@ -32,6 +35,11 @@ MOST_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'
 BENCH = b'# {"format"'      # how the log of a bench begins
 UNITS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
+GAUGES = 40.0           # low-pass of the gauges of a bench, second order                 [Hz]
+SHORTEST_REST = 1.0     # of the stepper, that counts                                       [s]
+LEAST_REST = 3.0        # in all, or the whole log is taken                                 [s]
+MOST_RESTS = 2          # the longest; how each begins is found with the numbers
+LOST = 2.0              # full steps by which a rotor leaves its field
 DRIFT = 1e-3            # by which two clocks of a recording may differ                   [s/s]
 _SIGNAL = re.compile(r'(?P<signal>[^=]+)=(?P<column>.+?)(\*(?P<factor>[^*]+))?')
 
@@ -51,11 +59,14 @@ class Log(NamedTuple):
     notes: list[str]                # lines about the file
 
 
-def read_log(path: str | Path, signals: Iterable[str] = ()) -> Log:
+def read_log(path: str | Path, signals: Iterable[str] = (),
+             calibration: Calibration | None = None) -> Log:
     """
     Return the Log in a file; UsageError says what is wrong with it.
 
     :param signals: `SIGNAL=COLUMN`, or `SIGNAL=COLUMN*FACTOR`, a number or one of UNITS.
+    :param calibration: of the bench, in place of the one in its log; of the log, those times are
+        taken then in which its stepper stands, and it has a column `field/JOINT`.
     """
     path = Path(path)
     try:
@@ -63,8 +74,8 @@ def read_log(path: str | Path, signals: Iterable[str] = ()) -> Log:
     except OSError as error:
         raise UsageError(f'{path}: cannot be read: {error.strerror}. Give a CSV or MCAP '
                          'file.') from error
-    if is_bench_log(path, is_mcap):
-        log = _of_bench(path)
+    if _is_bench_log(path):
+        log = _of_bench(path, calibration)
     else:
         log = _of_mcap(path) if is_mcap else _of_csv(path)
     for words in signals:
@@ -91,17 +102,22 @@ def _name(log, words):
     log.columns[match['signal']] = Column(time, scale * values)
 
 
-def is_bench_log(path: Path, is_mcap: bool) -> bool:
+def _is_bench_log(path: Path) -> bool:
     """Whether a file is what the bridge logs: telemetry, with robot and calibration."""
-    if is_mcap:
-        return path.is_file() and ABOUT in RecordingReader(path).facts
+    if not path.is_file():
+        return False
     with open(path, 'rb') as file:
-        return file.read(len(BENCH)) == BENCH
+        start = file.read(max(len(BENCH), len(MCAP)))
+    if start.startswith(MCAP):
+        reader = RecordingReader(path)
+        next(iter(reader), None)        # what the file says of itself stands before
+        return ABOUT in reader.facts
+    return start.startswith(BENCH)
 
 
-def _of_bench(path):
+def _of_bench(path, calibration):
     """Return the longest run of a bench with its motors on; its drives are led as measured."""
-    experiment = read_experiment(path)
+    experiment = read_experiment(path, calibration=calibration)
     shapes = ShapeTracker(experiment.arm, experiment.calibration)
     joints, time = experiment.arm.joint_names, 0.0
     runs = [[]]
@@ -111,14 +127,51 @@ def _of_bench(path):
             runs.append([])
             continue
         # velocities of the tracker lag; the fit makes its own of all positions
-        runs[-1].append([time, *state.position,
-                         *shapes.curvatures(state.reading.message)])
+        message = state.reading.message
+        runs[-1].append([time, *state.position, *shapes.curvatures(message),
+                         message.step_position / experiment.calibration.steps_per_radian,
+                         message.step_rate])
     rows = np.array(max(runs, key=len))
     if len(rows) < 2:
         raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
     names = [*(f'position/{name}' for name in joints), *shapes.sensors]
+    rests = None if calibration is None else _at_rest(path, rows[:, :-1], rows[:, -1], calibration)
+    if rests is not None:
+        rows, names = rests, [*names, f'field/{joints[TURN]}']
     return Log(str(path), {name: Column(rows[:, 0], rows[:, k + 1])
                            for k, name in enumerate(names)}, [])
+
+
+def _at_rest(path, rows, rates, calibration):
+    """
+    Rows in which the stepper stands, its field where pulses have put it; None if there are few.
+
+    The rotor rings in its field by less than a count; pulses, which come one by one, shake it.
+    """
+    turn, pulses = rows[:, 1 + TURN], rows[:, -1]
+    behind = turn - pulses
+    if np.ptp(behind) > LOST * 2 * math.pi / calibration.parts.full_steps:
+        raise UsageError(f'{path}: pulses and encoder of the stepper drift apart by '
+                         f'{np.ptp(behind):.3g} rad: steps were lost. Move less fast.')
+    rate = (len(rows) - 1) / (rows[-1, 0] - rows[0, 0])
+    if rate < 4 * GAUGES:
+        return None
+    rows = rows.copy()
+    rows[:, 1 + TURN] = pulses + np.median(behind)
+    by = butter(2, GAUGES, fs=rate, output='sos')
+    start = rows[:max(1, round(0.02 * rate)), 3:-1].mean(axis=0)
+    rows[:, 3:-1] = start + sosfilt(by, rows[:, 3:-1] - start, axis=0)
+    edges = np.flatnonzero(np.diff(np.concatenate([[1], rates != 0, [1]])))
+    # as it stops before each of them, and what is left of the pulses is gone soon
+    found = [slice(begin + round(2 / GAUGES * rate), end) for begin, end in zip(
+        edges[::2], edges[1::2]) if begin > 0]
+    size = [one.stop - one.start if one.stop - one.start > SHORTEST_REST * rate else 0
+            for one in found]
+    longest = sorted(np.argsort(size)[::-1][:MOST_RESTS])
+    if sum(size[k] for k in longest) < LEAST_REST * rate:
+        return None
+    every = max(1, round(rate / (5 * GAUGES)))
+    return np.concatenate([rows[found[k]][::every] for k in longest if size[k]])
 
 
 def _of_csv(path):

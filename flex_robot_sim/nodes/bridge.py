@@ -7,7 +7,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.compiled import must_compile
+from flex_robot_sim.description import read_urdf
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
@@ -66,6 +68,8 @@ class BridgeNode(Node):
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
         self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings])
         self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
+        if parameters[TwinSettings].twin_robot:
+            self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
         self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
         self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
@@ -99,6 +103,16 @@ class BridgeNode(Node):
     def _on_change(self, kind, settings):
         if kind is BridgeOutputSettings:
             self._outputs.change(settings)
+        elif kind is TwinSettings:
+            self._change_twin(settings.twin_robot)
+
+    def _change_twin(self, name):
+        robot = self.parameters[RobotSettings]
+        # a file that a caller names is read as the text of a URDF: xacro would be a program
+        arm = self._bridge.arm if not name else build_arm(
+            read_urdf(name), robot.coupling, robot.gravity)
+        self._outputs.change_twin(arm)
+        self.get_logger().info(f'the twin takes the numbers of {name or "the robot"}')
 
     def close(self) -> None:
         """Disarm, and end what was started."""

@@ -20,6 +20,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import (
@@ -67,6 +68,12 @@ class BridgeOutputs:
     def change(self, settings: BridgeOutputSettings) -> None:
         """Take over BridgeOutputSettings whose live ones have changed."""
         self._display.change(settings)
+
+    def change_twin(self, arm: ArmModel) -> None:
+        """Let the twin go on with the numbers of another ArmModel; SettingError if it cannot."""
+        if self.twin is None:
+            raise SettingError('twin_robot: no twin runs. Start the bridge with twin:=true')
+        self.twin.offer(arm)
 
     def send(self, state: RigState) -> None:
         """Send a RigState; called by the thread that reads."""

@@ -30,7 +30,7 @@ NOT_LED = 'not_led'        # frame of the state of an arm that commands do not m
 STAMP = struct.Struct('=iI')
 STAMP_MARK = 1_618_033_988_749_894_848
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
-          'error': DiagnosticStatus.ERROR}
+          'error': DiagnosticStatus.ERROR, 'stale': DiagnosticStatus.STALE}
 
 
 class JointStateBuffer:

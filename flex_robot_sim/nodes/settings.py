@@ -10,6 +10,7 @@ from flex_robot_sim.control.settings import (
 )
 from flex_robot_sim.control.shaper_parts import CHOICES as SHAPERS
 from flex_robot_sim.core.assembly import COUPLINGS, GRAVITY
+from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
@@ -117,9 +118,10 @@ CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, Shapi
 SHAPER_SETTINGS = (RobotSettings, ShaperSettings, NodeSettings)
 RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
 VIEW_SETTINGS = (RobotSettings, ViewSettings, NodeSettings)
+DRIFT_SETTINGS = (RobotSettings, DriftSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS,
-                                                   *VIEW_SETTINGS)
+                                                   *VIEW_SETTINGS, *DRIFT_SETTINGS)
                     for item in fields(kind)}
 """Of the nodes that share simulation.yaml: each takes what it knows."""

@@ -10,6 +10,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from node_processes import NodeProcess
 from project_files import ROOT
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rcl_interfaces.srv import SetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
@@ -194,3 +197,39 @@ def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start)
     for state in later:
         assert (np.abs(np.array(state.position) - end.position) < bound).all()
     assert enable(observer, False).success
+
+
+def set_twin(observer, name):
+    """Result of `ros2 param set /bridge twin_robot NAME`."""
+    answers = observer.call(SetParameters, '/bridge/set_parameters', SetParameters.Request(
+        parameters=[ParameterMessage(name='twin_robot', value=ParameterValue(
+            type=ParameterType.PARAMETER_STRING, string_value=str(name)))]))
+    return answers.results[0]
+
+
+def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, observer, tmp_path):
+    text = shipped_robots()['rig'].read_text('utf-8')
+    fitted, other, program = (tmp_path / name for name in ('fitted.urdf', 'other.urdf', 'a.xacro'))
+    fitted.write_text(text.replace('E="206e9"', 'E="170e9"'), 'utf-8')
+    other.write_text(text.replace('bending_y="3"', 'bending_y="2"'), 'utf-8')
+    program.write_text(text, 'utf-8')
+    heard = observer.listen(JointState, 'twin/joint_states')
+    observer.spin_until(lambda: len(heard) > 5)
+    assert set_twin(observer, fitted).successful
+    node.wait_for_line(f'the twin takes the numbers of {fitted}')
+    count = len(heard)
+    observer.spin_until(lambda: len(heard) > count + 20)
+    places = np.array([message.position for message in heard])
+    # the bench stands, and so does its twin, to a count of its encoders
+    assert (np.abs(np.diff(places, axis=0)).max(axis=0) < [1e-5, 3e-3]).all()
+    for file, said in (
+            (other, f'{other}: is of another structure: of its shapes, "strip/bending_y_3" is '
+                    'missing. Give the same robot with other numbers'),
+            (program, f'{program}:1: the file holds xacro, which would be run. Give the expanded '
+                      'URDF.'),
+            (tmp_path / 'none.urdf', f'{tmp_path / "none.urdf"}: the file cannot be read: No such '
+                                     'file or directory. Give the path of a URDF or xacro file.')):
+        answer = set_twin(observer, file)
+        assert not answer.successful and answer.reason == said
+    assert set_twin(observer, '').successful
+    node.wait_for_line('the twin takes the numbers of the robot')

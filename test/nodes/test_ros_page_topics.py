@@ -16,7 +16,7 @@ from flex_robot_sim.share import shipped_robots
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
 PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
               'controller': {}, 'shaper': {'stream': 'commands'},
-              'view': {'view_browser': 'false'}}
+              'view': {'view_browser': 'false'}, 'drift': {}}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
 SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
             'ResetSimulation')

@@ -251,7 +251,7 @@ def test_file_gives_back_what_was_written(arm, tmp_path):
 
 @pytest.mark.parametrize('old, new, message', [
     ('slide:', 'slides:', '{path}: no heading "slides". Known: slide, turn, steps_per_radian, '
-                          'sensors, parts, constant_deviations, readings'),
+                          'sensors, parts, constant_deviations, friction, readings'),
     ('steps_per_radian: ', 'steps_per_radian: x', "{path}: steps_per_radian = 'x509.29"),
     ('zero: 0.0', 'zero: [', '{path}:9: is no YAML'),
     ('zero: 0.0', 'zero: much', "{path}: slide: zero = 'much' must be a number"),

@@ -9,6 +9,7 @@ from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
+from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibration_of
 from flex_robot_sim.rig.bridge.comparison import Quantity, compare, states_of, summary
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
@@ -230,3 +231,56 @@ def test_what_moves_between_two_runs_is_no_part_of_the_range():
     figures = Quantity('slide', 'm', bench, bench - 1e-3).figures((slice(0, 2), slice(2, 4)))
     assert figures['range'] == pytest.approx(0.02)
     assert figures['rms_percent'] == pytest.approx(100 * 1e-3 / 0.02)
+
+
+@pytest.mark.parametrize('change', [
+    ('E="206e9"', 'E="170e9"'), ('<damping ratio="0.01"/>', '<damping ratio="0.05"/>'),
+    ('<link name="tool"/>', '<link name="tool"><inertial><mass value="0.03"/><inertia ixx="1e-6" '
+     'iyy="1e-6" izz="1e-6" ixy="0" ixz="0" iyz="0"/></inertial></link>')])
+def test_twin_takes_other_numbers_in_motion_without_a_jump(same, change):
+    """With 30 g at the tip shapes are others, so that coordinates alone would lead astray."""
+    other = frs.load(RIG.replace(*change))
+    shapes = ShapeTracker(same.arm, same.calibration)
+    twin = Twin(same.arm, same.calibration, shapes.link,
+                TwinSettings(twin=True, twin_time_constant=0.0))
+    states = list(states_of(same))[:450]
+    tips, places = [], []
+    for k, state in enumerate(states):
+        shapes.take(state)
+        if k == 300:
+            twin.offer(other)
+        residual = twin.take(state, shapes.link_state)
+        tips.append(residual.twin_tip)
+        places.append(residual.twin_position)
+    assert states[300].reading.message.state in MOVING and twin.restarts <= 2
+    # from one reading to the next it moves no further than it does without the change
+    for values, scale in ((np.array(tips)[:, None], 1e-6), (np.array(places), 1e-9)):
+        steps = np.abs(np.diff(values, axis=0))
+        assert np.ptp(values) > 1e-3
+        assert (steps[299] <= 1.5 * steps[290:299].max(axis=0) + scale).all()
+    assert twin._bench.arm is other and twin._bench.time > 0.5
+
+
+def test_twin_that_takes_the_same_numbers_goes_the_same_way(same):
+    ways = []
+    for offers in (False, True):
+        shapes = ShapeTracker(same.arm, same.calibration)
+        twin = Twin(same.arm, same.calibration, shapes.link)
+        for k, state in enumerate(states_of(same._replace(readings=same.readings[:300]))):
+            shapes.take(state)
+            if offers and k == 200:
+                twin.offer(frs.load(RIG))
+            twin.take(state, shapes.link_state, False)
+        ways.append(twin.coordinates)
+    # it is drawn towards the bench at every reading, which begins the step anew as well
+    assert ways[1] == pytest.approx(ways[0], abs=1e-9)
+
+
+def test_twin_of_another_structure_is_refused_and_the_old_one_goes_on(same):
+    twin = Twin(same.arm, same.calibration, 'strip')
+    with pytest.raises(SettingError) as caught:
+        twin.offer(frs.load(RIG.replace('bending_y="3"', 'bending_y="2"')))
+    assert str(caught.value) == (
+        '<text>: is of another structure: of its shapes, "strip/bending_y_3" is missing. Give '
+        'the same robot with other numbers')
+    assert twin._next is None

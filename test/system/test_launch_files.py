@@ -20,7 +20,12 @@ from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS, VIEW_SETTINGS
+from flex_robot_sim.nodes.settings import (
+    CONTROLLER_SETTINGS,
+    DRIFT_SETTINGS,
+    DYNAMICS_SETTINGS,
+    VIEW_SETTINGS,
+)
 from flex_robot_sim.system import EXECUTABLES, HilArguments, ShaperArguments, SimulationArguments
 
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
@@ -28,7 +33,7 @@ HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'
                            for name in ('hil', 'shaper', 'simulation'))
 PACKAGES = {'flex_robot_sim': list(EXECUTABLES), 'rviz2': ['rviz2'],
             'robot_state_publisher': ['robot_state_publisher']}
-KINDS = *DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS
+KINDS = *DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS, *DRIFT_SETTINGS
 SETTINGS = {item.name: item for kind in KINDS
             for item in fields(kind)}
 
@@ -135,7 +140,7 @@ def test_each_argument_has_a_default_a_description_and_the_right_choices(
     {}, {'use_controller': 'inside'}, {'use_controller': 'false', 'use_rviz': 'False'},
     {'namespace': 'left', 'use_sim_time': 'true'}, {'robot': 'robot_description'},
     {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro'), 'view': 'true'},
-    {'robot': 'robot_description', 'view': 'True'},
+    {'robot': 'robot_description', 'view': 'True', 'drift': 'true'},
 ], ids=str)
 def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
     _, actions = launch_file(SIMULATION, PACKAGES, **given)
@@ -148,7 +153,7 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
         assert all(Path(file).is_file() for file in files)
         if node.package == 'flex_robot_sim':
             assert set(parameters) <= {*SETTINGS, 'use_sim_time'}
-            assert (node.on_exit is None) is (node.executable == 'view')
+            assert (node.on_exit is None) is (node.executable in ('view', 'drift'))
         for word in node.arguments:
             assert not word.startswith('/') or Path(word).is_file()
 

@@ -9,6 +9,7 @@ from project_files import ROOT
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
+    DriftSettings,
     ShaperSettings,
     ViewSettings,
 )
@@ -22,6 +23,7 @@ GROUPS = {
     '`controller`': [kind for kind in CONTROLLER_SETTINGS if kind not in BOTH],
     '`shaper`': [ShaperSettings],
     '`view`': [ViewSettings],
+    '`drift`': [DriftSettings],
 }
 KINDS = {bool: 'true or false', int: 'whole number', float: 'number', str: 'text'}
 

@@ -43,6 +43,8 @@ def test_a_system_has_the_programs_that_are_asked_for():
         'simulation', 'robot_state_publisher', 'rviz2']
     assert executables('two_link', view=True) == [
         'dynamics', 'controller', 'view', 'robot_state_publisher']
+    assert executables('two_link', drift=True) == [
+        'dynamics', 'controller', 'drift', 'robot_state_publisher']
     # who sends robot_description also says what is shown
     assert executables('', rviz=True) == ['dynamics', 'controller']
 
@@ -103,9 +105,11 @@ def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():
 
 
 def test_the_view_goes_before_nobody_and_nothing_ends_with_it():
-    for programs in (simulation_system('two_link', view=True), hil_system('rig', view=True)):
-        view, = (program for program in programs if program.executable == 'view')
-        assert view.parameters['thread_priority'] == 0 and not view.is_needed
+    for name in ('view', 'drift'):
+        for programs in (simulation_system('two_link', **{name: True}),
+                         hil_system('rig', **{name: True})):
+            one, = (program for program in programs if program.executable == name)
+            assert one.parameters['thread_priority'] == 0 and not one.is_needed
 
 
 def test_settings_of_one_program_reach_it_and_no_other():

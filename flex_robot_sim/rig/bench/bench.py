@@ -153,6 +153,14 @@ class Bench:
         self._zero_angle = (self.simulation.position[TURN]
                             - steps * 2 * np.pi / self.parts.steps_per_turn)
 
+    def go_on_from(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
+        """Take the place of another bench, in its state as coordinates (n,) of this one say it."""
+        self.simulation.set_state(coordinates=coordinates, rates=rates)
+        self.simulation.time = other.simulation.time
+        self._steps, self._zero_angle = other._steps, other._zero_angle
+        self._start, self._held = other._start, list(other._held)
+        self.current, self.faults, self.hands = other.current, other.faults, other.hands
+
     def mend(self) -> None:
         """Take all faults away; counts that have jumped stay where they are."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)

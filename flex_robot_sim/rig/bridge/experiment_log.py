@@ -79,6 +79,10 @@ class ExperimentLog:
         """Add a Reading; it is written soon, by another thread."""
         self._batches.put(reading)
 
+    def put_all(self, readings: Sequence[Reading]) -> None:
+        """Write Readings of another log, however many, while nobody puts any."""
+        self._write(readings) if self._recording is None else self._record(readings)
+
     def close(self) -> None:
         """Write what is left; may be called twice."""
         self._batches.close()

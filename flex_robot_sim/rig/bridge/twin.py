@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.carried_state import refuse_other_structure, state_map
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive
+from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive, refuse_other
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.settings import Settings, setting
@@ -40,6 +41,8 @@ class TwinSettings(Settings):
     twin_time_constant: float = setting(
         1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
         'on', 's', at_least=0.0)
+    twin_robot: str = setting('', 'URDF whose numbers the twin takes while it runs, as flexsim '
+                                  'identify writes them; empty: the robot', live=True)
     twin_rate: float = setting(50.0, 'rate of the residual', 'Hz', above=0.0)
 
 
@@ -75,6 +78,20 @@ class Twin:
         self._drive, self._rest = Drive(), 0.0
         self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
         self._place = 0.5                       # on the ramp of the board: whole steps are pulses
+        self._parts, self._formulation = calibration.parts, formulation
+        self._from_bench = np.eye(arm.size)     # coordinates that the bench is told in -> own
+        self._estimated_by = arm
+        self._next: Bench | None = None
+
+    def offer(self, arm: ArmModel) -> None:
+        """
+        Take the numbers of another ArmModel before the next state; SettingError if it differs.
+
+        Nothing jumps: joints and tip stay where they are and as fast. Any thread may call this.
+        """
+        refuse_other(arm)
+        refuse_other_structure(self._estimated_by, arm)
+        self._next = Bench(arm, self._parts, formulation=self._formulation)
 
     def take(self, state: RigState, shape: BentLink, is_asked: bool = True) -> Residual | None:
         """
@@ -83,6 +100,8 @@ class Twin:
         None where the bench is not known well enough, because a sensor is broken, and where
         nobody asks, because to find it takes longer than to go on.
         """
+        if self._next is not None:
+            self._change_over()
         message = state.reading.message
         is_on, was_on = message.state in MOVING, self._drive.bridge
         if state.is_first or is_on and not was_on or not shape.is_known:
@@ -110,14 +129,27 @@ class Twin:
         """Rates of the coordinates of the twin, (n,)."""
         return self._bench.simulation.rates
 
+    def _change_over(self):
+        """Go on with the numbers that were offered."""
+        old, new, self._next = self._bench, self._next, None
+        to_new = state_map(self._arm, new.arm)
+        new.go_on_from(old, to_new @ self.coordinates, to_new @ self.rates)
+        self._bench, self._arm = new, new.arm
+        self._curvature = flex_sensors(new.arm).matrix
+        self._from_bench = state_map(self._estimated_by, new.arm)
+
+    def _of_bench(self, joints, elastic):
+        """What is known of the bench, by coordinates of the twin."""
+        return self._from_bench @ np.concatenate([joints, elastic])
+
     def _restart(self, state, shape):
         self.restarts += 1
         message = state.reading.message
         elastic = shape.elastic if shape.is_known else np.zeros(self._elastic)
         rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic)
         self._bench.simulation.set_state(
-            coordinates=np.concatenate([state.position, elastic]),
-            rates=np.concatenate([state.velocity, rates]))
+            coordinates=self._of_bench(state.position, elastic),
+            rates=self._of_bench(state.velocity, rates))
         self._bench.take_hold(message.step_position * self._scale)
         self._rest, self._place = 0.0, message.step_position + 0.5
 
@@ -157,8 +189,8 @@ class Twin:
             # the field holds the rotor, and how it shakes there is left out of the velocity
             velocity[TURN] = simulation.velocity[TURN]
         simulation.set_state(
-            coordinates=q + share * (np.concatenate([state.position, shape.elastic]) - q),
-            rates=qd + share * (np.concatenate([velocity, shape.elastic_rate]) - qd))
+            coordinates=q + share * (self._of_bench(state.position, shape.elastic) - q),
+            rates=qd + share * (self._of_bench(velocity, shape.elastic_rate) - qd))
         if not self._drive.stepper:
             # the field takes hold where the bench is when it is switched on
             self._bench.take_hold(self._drive.steps)

@@ -64,16 +64,20 @@ class CalibrationBench:
 
     def __init__(
             self, link: RigLink, parts: BenchParts,
-            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None) -> None:
+            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
+            record: Callable[[np.ndarray | None], object] | None = None) -> None:
         """
         Prepare.
 
         :param watch: makes a context that gives a function: whether a key was pressed.
+        :param record: called with the origin (2,) of the counts when the motors go on and move
+            the arm alone, and with None when that ends.
         """
         self.link, self.origin = link, np.zeros(2)
         self.noise = parts.adc_noise / (1 << parts.adc_bits) / math.sqrt(CONVERSIONS)  # of a share
         self._full = CONVERSIONS * ((1 << parts.adc_bits) - 1)
         self._watch = watch or (lambda: contextlib.nullcontext(lambda: False))
+        self._record = record or (lambda origin: None)
         self._is_pressed = lambda: False
         self._is_armed = False
         self._boot: int | None = None
@@ -122,8 +126,12 @@ class CalibrationBench:
                 return
 
     @contextlib.contextmanager
-    def armed(self, is_watched: bool = True) -> Iterator[None]:
-        """Motors on; they stand but for `step_to` and `run`. A key ends it if watched."""
+    def armed(self, is_watched: bool = True, is_free: bool = False) -> Iterator[None]:
+        """
+        Motors on; they stand but for `step_to` and `run`. A key ends it if watched.
+
+        :param is_free: whether no hand, weight or clamp is at the arm.
+        """
         link, over = self.link, threading.Event()
 
         def hold():
@@ -139,8 +147,10 @@ class CalibrationBench:
             try:
                 link.wait_until(lambda: not self.message().faults, 0.5)
                 self._is_armed, self._is_pressed = True, pressed
+                self._record(self.origin.copy() if is_free else None)
                 yield
             finally:
+                self._record(None)
                 self._duty = self._rate = 0.0
                 self._is_armed, self._is_pressed = False, lambda: False
                 over.set()

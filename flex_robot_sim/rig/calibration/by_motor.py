@@ -4,8 +4,16 @@ import math
 from dataclasses import replace
 
 from flex_robot_sim.exceptions import CalibrationError
+from flex_robot_sim.rig.bench.motors import dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
-from flex_robot_sim.rig.calibration.fits import UNITS, fit_dc_motor, fit_steps
+from flex_robot_sim.rig.calibration.calibration import SlideFriction
+from flex_robot_sim.rig.calibration.fits import (
+    CURRENT_STEP,
+    UNITS,
+    fit_dc_motor,
+    fit_friction,
+    fit_steps,
+)
 from flex_robot_sim.rig.calibration.step import Desk, Step, known
 
 SWING = 0.35                # of the arm to each side while its steps are counted       [rad]
@@ -45,7 +53,7 @@ class StepperStep(Step):
         window = travel(desk, 'turn', bench.average().turn, SWING, SWING_MARGIN)
         steps = desk.parts.steps_per_turn / (2 * math.pi)
         self.rows.clear()
-        with bench.armed(), bench.within(TURN, window):
+        with bench.armed(is_free=True), bench.within(TURN, window):
             for share in TURNS:
                 bench.step_to(share * SWING * steps)
                 self.add(steps=float(bench.message().step_position),
@@ -118,7 +126,7 @@ class MotorStep(Step):
         reach = 0.0 if is_held else self._fastest() * (SPIN_UP + RUN)
         window = travel(desk, 'slide', bench.average().slide, reach, RUN_MARGIN)
         self.rows[:] = [row for row in self.rows if row['is_held'] != is_held]
-        with bench.armed(), bench.within(SLIDE, window):
+        with bench.armed(is_free=not is_held), bench.within(SLIDE, window):
             for share in RUNS:
                 duty = round(share * _voltage(supply) / supply, 4)
                 start = bench.average().slide
@@ -157,8 +165,8 @@ class MotorStep(Step):
         return (f'{duty * supply:.2f} V, {current:.3f} A, '
                 f'{"held" if is_held else f"{speed * 1e3:.1f} mm/s"}')
 
-    def fit(self) -> tuple[tuple[BenchParts, float, float], str]:
-        """Return the BenchParts with the motor as measured, its deviations, and a line."""
+    def fit(self) -> tuple[tuple[BenchParts, float, float, SlideFriction], str]:
+        """Return the BenchParts with the motor as measured, deviations, friction, and a line."""
         parts, scale = self.desk.parts, abs(self.desk.found['slide'].scale)
         motor = fit_dc_motor([row['supply'] * row['duty'] for row in self.rows],
                              self.column('current'), [row['rate'] / scale for row in self.rows])
@@ -167,10 +175,28 @@ class MotorStep(Step):
                                emf * self.desk.found['slide'].scale_deviation / scale)
         found = replace(parts, supply=self.rows[0]['supply'], resistance=motor.resistance,
                         back_emf=emf)
-        return (found, motor.resistance_deviation, deviation), (
+        friction = self._friction(found, deviation, scale)
+        return (found, motor.resistance_deviation, deviation, friction), (
             f'{known(motor.resistance, motor.resistance_deviation)} ohm and '
             f'{known(emf, deviation)} V s/rad; the data sheets say {parts.resistance:g} ohm and '
-            f'{parts.back_emf:g} V s/rad')
+            f'{parts.back_emf:g} V s/rad\n  friction of '
+            f'{known(friction.coulomb, friction.coulomb_deviation)} N and '
+            f'{known(friction.viscous, friction.viscous_deviation)} N s/m, if {parts.efficiency:g}'
+            ' of the force arrive')
+
+    def _friction(self, parts, emf_deviation, scale):
+        """Friction by the currents of the free runs and the efficiency of the data sheets."""
+        free = [row for row in self.rows if not row['is_held']]
+        speeds = [row['rate'] / scale for row in free]
+        forces = [dc_force(parts, row['current'], speed) for row, speed in zip(free, speeds)]
+        own = self.desk.arm.description.joint(self.desk.arm.joint_names[SLIDE])
+        step = abs(dc_force(parts, CURRENT_STEP, 1.0)) / math.sqrt(12)
+        found = fit_friction(forces, speeds, own.viscous_friction, step)
+        # forces are those of the torque constant
+        share = emf_deviation / parts.back_emf
+        return SlideFriction(found.coulomb, found.viscous,
+                             math.hypot(found.coulomb_deviation, share * found.coulomb),
+                             found.viscous_deviation)
 
 
 def travel(desk: Desk, name: str, now: float, reach: float, margin: float) -> tuple[float, float]:

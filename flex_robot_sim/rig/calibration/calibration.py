@@ -105,6 +105,21 @@ class ConstantDeviations(Settings):
 
 
 @dataclass(frozen=True)
+class SlideFriction(Settings):
+    """Friction of the slide at steady speeds; without a deviation, nobody has measured it."""
+
+    coulomb: float = setting(0.0, 'at whatever speed', 'N', at_least=0.0)
+    viscous: float = setting(0.0, 'beyond that, over the speed', 'N s/m', at_least=0.0)
+    coulomb_deviation: float = setting(0.0, 'of coulomb', 'N', at_least=0.0)
+    viscous_deviation: float = setting(0.0, 'of viscous; 0: taken from the robot', 'N s/m',
+                                       at_least=0.0)
+
+    def __post_init__(self):
+        super().__post_init__()
+        _refuse_wild(self)
+
+
+@dataclass(frozen=True)
 class Calibration:
     """All constants of one bench."""
 
@@ -114,6 +129,7 @@ class Calibration:
     sensors: dict[str, SensorCalibration]   # by '<link>/<sensor>', in order of channels
     parts: BenchParts = field(default_factory=BenchParts)
     constant_deviations: ConstantDeviations = field(default_factory=ConstantDeviations)
+    friction: SlideFriction = field(default_factory=SlideFriction)
 
     def __post_init__(self):
         steps = self.steps_per_radian

@@ -12,11 +12,12 @@ from flex_robot_sim.rig.calibration.calibration import (
     ConstantDeviations,
     EncoderCalibration,
     SensorCalibration,
+    SlideFriction,
 )
 from flex_robot_sim.settings import read_yaml, settings_from, write_yaml
 
 HEADINGS = ('slide', 'turn', 'steps_per_radian', 'sensors', 'parts', 'constant_deviations',
-            'readings')
+            'friction', 'readings')
 
 
 def read_calibration(path: str | Path) -> Calibration:
@@ -47,9 +48,11 @@ def calibration_of_tree(tree: Mapping[str, Any], where: str | Path) -> Calibrati
                for name, values in sensors.items()}
     deviations = settings_from(ConstantDeviations, tree.get('constant_deviations', {}),
                                f'{where}: constant_deviations')
+    friction = settings_from(SlideFriction, tree.get('friction', {}), f'{where}: friction')
     parts = _parts_of(tree, where)
     try:
-        return Calibration(slide, turn, tree['steps_per_radian'], sensors, parts, deviations)
+        return Calibration(slide, turn, tree['steps_per_radian'], sensors, parts, deviations,
+                           friction)
     except SettingError as error:
         raise SettingError(f'{where}: {error}') from error
 
@@ -77,10 +80,11 @@ def write_calibration(path: str | Path, calibration: Calibration,
         'parts': {item.name: getattr(calibration.parts, item.name) for item in fields(BenchParts)
                   if getattr(calibration.parts, item.name) != getattr(usual, item.name)},
         'constant_deviations': asdict(calibration.constant_deviations),
+        'friction': asdict(calibration.friction),
         'readings': readings or {}}
     write_yaml(path, tree, [
         'Calibration of a bench, written by flexsim rig calibrate.',
-        'Counts per metre and radian; ohm; V s/rad; curvatures in 1/m; deviations are standard',
+        'Counts per metre and radian; ohm; V s/rad; N; curvatures in 1/m; deviations are standard',
         'deviations. readings: raw counts, for whoever wants to do it again, in m, rad, V, A, N,',
         'counts/s and shares of the range of the converter.'])
 

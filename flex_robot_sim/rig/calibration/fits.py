@@ -25,6 +25,7 @@ SCALE_TOLERANCE = 0.005     # standard deviation of a scale over the scale
 GAIN_TOLERANCE = 0.02       # likewise of a flex sensor's gain
 LINE_TOLERANCE = 0.05       # scatter about the curve of a flex sensor, over the range of the data
 MOTOR_TOLERANCE = 0.05      # likewise of resistance and back-EMF
+FRICTION_TOLERANCE = 0.25   # likewise of viscous friction, beyond which it is that of the robot
 NOISE_MARGIN = 20           # range of the readings over their noise
 CURRENT_STEP = 1e-3         # of the current in telemetry                           [A]
 SLOWEST = 1e-3              # speed at which the slide counts as running            [m/s]
@@ -39,6 +40,15 @@ class DcMotor(NamedTuple):
     back_emf: float             # voltage over the speed of the slide               [V s/m]
     resistance_deviation: float     # standard deviations, in the same units
     back_emf_deviation: float
+
+
+class Friction(NamedTuple):
+    """Friction of the slide."""
+
+    coulomb: float              # [N]
+    viscous: float              # [N s/m]
+    coulomb_deviation: float    # standard deviations, in the same units
+    viscous_deviation: float    # 0: taken as it was given
 
 
 def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: float,
@@ -216,6 +226,32 @@ def fit_dc_motor(voltages: Readings, currents: Readings, speeds: Readings) -> Dc
                 f'{MOTOR_TOLERANCE:.0%} is needed. The screw runs unevenly, the clamp gave way, '
                 'or the current monitor is wrong. Measure again.')
     return DcMotor(float(factors[0]), float(factors[1]), float(spread[0]), float(spread[1]))
+
+
+def fit_friction(forces: Readings, speeds: Readings, viscous: float, scatter: float) -> Friction:
+    """
+    Return the Friction at steady speeds, where it is all that the motor has to overcome.
+
+    :param forces: of the motor on the slide, (k,) [N]; speeds: (k,) [m/s].
+    :param viscous: taken where the speeds are too close to each other to tell it [N s/m].
+    :param scatter: least standard deviation of a force [N].
+    """
+    forces, speeds = _columns('motor', forces, speeds, 2)
+    columns = np.column_stack([np.sign(speeds), speeds])
+    for given in (False, True):
+        used = columns[:, :1] if given else columns
+        wanted = forces - given * viscous * speeds
+        factors, *_ = np.linalg.lstsq(used, wanted, rcond=None)
+        left = max(_scatter(wanted - used @ factors, used.shape[1]), scatter)
+        # currents are told in steps, so that both ways of one speed are wrong alike
+        spread = left * np.sqrt(2.0 * np.diag(np.linalg.pinv(used.T @ used)))
+        if not given and factors[1] > 0 and spread[1] < FRICTION_TOLERANCE * factors[1]:
+            break
+    if not factors[0] > 0:
+        raise CalibrationError('motor: the slide runs without friction. Check the signs of duty, '
+                               'current and encoder.')
+    own = (viscous, 0.0) if given else (float(factors[1]), float(spread[1]))
+    return Friction(float(factors[0]), own[0], float(spread[0]), own[1])
 
 
 def cantilever_curvature(beam: ElasticBeam, sensor: FlexSensor, force: float | None = None,

@@ -13,11 +13,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.bench.bench import refuse_other
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench, OriginLost
-from flex_robot_sim.rig.calibration.calibration import Calibration, ConstantDeviations
+from flex_robot_sim.rig.calibration.calibration import (
+    Calibration,
+    ConstantDeviations,
+    SlideFriction,
+)
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
 from flex_robot_sim.rig.calibration.sequence import steps_of
 from flex_robot_sim.rig.calibration.step import Desk
@@ -40,7 +46,8 @@ class CalibrationSession:
             say: Callable[[str], object], parts: BenchParts | None = None,
             readings: dict[str, Any] | None = None,
             keep: Callable[[dict[str, Any]], object] | None = None,
-            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None) -> None:
+            watch: Callable[[], AbstractContextManager[Callable[[], bool]]] | None = None,
+            record: Callable[[np.ndarray | None], object] | None = None) -> None:
         """
         Prepare.
 
@@ -48,12 +55,12 @@ class CalibrationSession:
         :param ask: function(question) -> answer; say: function(line).
         :param readings: of an earlier session, which this one fills; keep: function(readings),
             called when there are new ones.
-        :param watch: see CalibrationBench.
+        :param watch: see CalibrationBench; likewise record.
         """
         refuse_other(arm)
         parts = parts or BenchParts()
         self.readings = {} if readings is None else readings
-        self._bench = CalibrationBench(link, parts, watch)
+        self._bench = CalibrationBench(link, parts, watch, record)
         self._keep = keep or (lambda readings: None)
         self._talk = Dialogue(ask, say)
         self.readings.setdefault('zero', [])
@@ -76,9 +83,9 @@ class CalibrationSession:
                 self._zero_pose(keeps_frame=False)
         found = self._desk.found
         steps, steps_deviation = found['stepper']
-        parts, *motor = found.get('motor', (self._desk.parts, 0.0, 0.0))
+        parts, *motor, friction = found.get('motor', (self._desk.parts, 0.0, 0.0, SlideFriction()))
         return Calibration(found['slide'], found['turn'], steps, found['sensors'], parts,
-                           ConstantDeviations(steps_deviation, *motor))
+                           ConstantDeviations(steps_deviation, *motor), friction)
 
     def _zero_pose(self, keeps_frame):
         """

@@ -1,0 +1,198 @@
+"""A calibration of the emulated bench, whose truth is known, and a fit that goes on from there."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from project_files import ROOT
+from rig_lockstep import Lab
+from rig_person import KEEP, PARTS, START, ZERO, Person, copied
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.cli import main
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.identification import log_file
+from flex_robot_sim.identification.calibrated import known_numbers, near_known, with_stepper
+from flex_robot_sim.identification.log_file import _at_rest
+from flex_robot_sim.identification.unknowns import Unknown
+from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.board import emulated_board
+from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
+from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
+from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+from flex_robot_sim.rig.calibration import bench as calibration_bench
+from flex_robot_sim.rig.calibration.calibration import SlideFriction, nominal
+from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
+from flex_robot_sim.rig.calibration.fits import fit_friction
+from flex_robot_sim.rig.calibration.readings import write_readings
+from flex_robot_sim.rig.wire.profile import segment
+
+RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
+SOFT, COULOMB = 0.94, 11.0
+# softer steel and a drier screw than described
+TRUTH = RIG.replace('E="206e9"', f'E="{SOFT * 206e9}"').replace('friction="8"',
+                                                                f'friction="{COULOMB}"')
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    """What `flexsim rig calibrate` leaves behind, hands and weights played by a program."""
+    folder = tmp_path_factory.mktemp('bench')
+    with pytest.MonkeyPatch.context() as patch:
+        # the emulator shares this process, which waits for a busy computer longer than a board
+        patch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
+        patch.setattr(calibration_bench, 'SETTLE', 4.0)
+        patch.setattr(calibration_bench, 'AVERAGE', 0.5)
+        bench = Bench(frs.load(TRUTH), PARTS, seed=2, start=(START, 0.0))
+        with Emulator(folder / 'rig', EmulatedRig(bench)) as emulator:
+            person = Person(emulator, **{KEEP: 2 * [(None, '')], ZERO: [(f'slide={START}', '')]})
+            patch.setattr('builtins.input', person.ask)
+            # places by a ruler take a minute, and are judged elsewhere
+            write_readings(folder / 'bench.yaml.part', UID.hex(), copied('zero', 'slide', 'turn'))
+            assert main(['rig', 'calibrate', emulator.link,
+                         '--output', str(folder / 'bench.yaml')]) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder):
+    friction = read_calibration(folder / 'bench.yaml').friction
+    # currents are told to 1 mA, of which 0.3 A overcome the friction
+    assert friction.coulomb == pytest.approx(COULOMB, abs=4 * friction.coulomb_deviation + 0.1)
+    assert 0 < friction.coulomb_deviation < 0.1 * COULOMB
+    assert not (folder / 'bench.part.mcap').exists()
+    run = read_experiment(folder / 'bench.mcap')
+    assert run.calibration == read_calibration(folder / 'bench.yaml')
+    places = [run.calibration.turn.position(one.message.turn_counts) for one in run.readings]
+    # the swings of the stepper, and no pull of a hand
+    assert min(places) == pytest.approx(-0.35, abs=0.06) and max(places) == pytest.approx(
+        0.35, abs=0.06)
+
+
+@pytest.mark.slow
+def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys, monkeypatch):
+    monkeypatch.setattr(log_file, 'MOST_RESTS', 1)      # half the time; it has 17 periods
+    main(['identify', str(folder / 'bench.mcap'), 'rig', '--calibration',
+          str(folder / 'bench.yaml'), '--output', str(folder / 'fitted.urdf'), '--json',
+          # a coarse step is enough for 5 Hz and takes a tenth of the time
+          '--time-step', '0.002', '--free', 'stiffness,damping,strip/root.gain'])
+    found = json.loads(capsys.readouterr().out)
+    numbers = found['numbers']
+    assert numbers['strip.stiffness']['value'] == pytest.approx(SOFT, rel=0.01)
+    # 0.4 N m times 50, which is the slope of the sine that the field of the emulator is
+    assert numbers['turn_gives.spring_stiffness']['value'] == pytest.approx(20.0, rel=0.05)
+    assert numbers['strip.damping']['value'] == pytest.approx(0.01, rel=0.1)
+    # forces on a beam that is softer than described make a gauge read that much less; the arm
+    # was not quite still while they were read
+    assert numbers['strip/root.gain']['value'] == pytest.approx(SOFT, rel=0.04)
+    assert any(note.startswith('strip/root: reads 0.9') and 'times as stiff make it' in note
+               for note in found['notes'])
+    assert found['calibrated']['slide.coulomb']['value'] == pytest.approx(COULOMB, rel=0.05)
+    fitted, truth = frs.load(folder / 'fitted.urdf').description, frs.load(TRUTH).description
+    assert fitted.joint('slide').coulomb_friction == pytest.approx(COULOMB, rel=0.05)
+    assert fitted.beam('strip').EIz == pytest.approx(truth.beam('strip').EIz, rel=0.01)
+
+
+def arm_and_calibration(**parts):
+    arm = frs.load('rig')
+    return arm, nominal(BenchParts(**parts), dict.fromkeys(flex_sensors(arm).names, 0.09525))
+
+
+def test_friction_at_two_speeds_is_told_by_the_closed_form():
+    speeds = np.array([0.01, -0.01, 0.02, -0.02])
+    forces = np.sign(speeds) * 11.0 + 40.0 * speeds
+    found = fit_friction(forces, speeds, 99.0, 0.01)
+    assert found[:2] == pytest.approx((11.0, 40.0))
+    # two speeds tell two numbers: 10 mN on either side of 10 mm/s
+    assert found.viscous_deviation == pytest.approx(math.sqrt(2) * 0.01 / 0.01, rel=0.01)
+    close = fit_friction(forces, speeds, 40.0, 1.0)
+    assert close.viscous_deviation == 0.0 and close[:2] == pytest.approx((11.0, 40.0))
+
+
+def test_numbers_without_a_measurement_stay_those_of_the_description():
+    arm, calibration = arm_and_calibration()
+    assert known_numbers(arm, calibration) == []
+    measured = replace(calibration, friction=SlideFriction(9.0, 41.0, 0.1, 0.0))
+    known, = known_numbers(arm, measured)
+    assert known == ('slide.coulomb', 'N', 8.0, 9.0, 0.1)
+    unknown = Unknown('slide.coulomb', 'N', 9.0, 0.09, 900.0, 0.0, 'friction')
+    near = near_known(unknown, [known])
+    assert (near.lower, near.upper) == pytest.approx((8.5, 9.5))
+    assert near_known(unknown._replace(path='turn.coulomb'), [known]).upper == 900.0
+
+
+def test_field_of_the_stepper_is_a_spring_that_changes_the_frequency_as_in_series():
+    arm, calibration = arm_and_calibration()
+    given = build_arm(with_stepper(arm.description, calibration))
+    assert given.joint_names == ('slide', 'turn', 'turn_gives')
+    locked = frs.frequencies(arm, joints='locked')[0]
+    soft = frs.modes(given, joints=['slide', 'turn']).frequencies[0]
+    # Rayleigh with the tip's deflection: L^3/3EI against L^2/k beside it, by which the lever of
+    # the mass is another, too: a fifth of the difference
+    EI, length, k = 206e9 * 0.02 * 0.001**3 / 12, 0.4, 20.0
+    share = 1 + 3 * EI / (k * length)
+    assert (locked / soft)**2 == pytest.approx(share, abs=0.2 * (share - 1))
+
+
+@pytest.mark.parametrize('words, said', [
+    (['--calibration', '{folder}/none.yaml'], '{folder}/none.yaml: '),
+    (['--calibration', '{folder}/other.yaml'],
+     'the calibration is of the sensors beam/a, beam/b, and the robot has strip/root, strip/tip'),
+])
+def test_calibration_that_cannot_be_is_one_line(tmp_path, capsys, words, said):
+    _, calibration = arm_and_calibration()
+    sensors = dict(zip(('beam/a', 'beam/b'), calibration.sensors.values()))
+    write_calibration(tmp_path / 'other.yaml', replace(calibration, sensors=sensors))
+    (tmp_path / 'log.csv').write_text('time,position/slide\n0,0\n1,1\n')
+    words = [word.format(folder=tmp_path) for word in words]
+    assert main(['identify', str(tmp_path / 'log.csv'), 'rig', *words]) == 2
+    err = capsys.readouterr().err
+    assert said.format(folder=tmp_path) in err and err.count('\n') == 1
+
+
+def test_log_of_a_stepper_that_lost_steps_is_refused():
+    _, calibration = arm_and_calibration()
+    time = np.arange(0, 5, 2e-3)
+    rows = np.column_stack([time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time,
+                            0.1 + 0 * time])
+    with pytest.raises(UsageError) as caught:
+        _at_rest('a.csv', rows, 0 * time, calibration)
+    assert str(caught.value) == ('a.csv: pulses and encoder of the stepper drift apart by 0.2 '
+                                 'rad: steps were lost. Move less fast.')
+
+
+def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
+    arm, calibration = arm_and_calibration()
+    lab = Lab(arm)
+    lab.play([segment(0.3, 0.3, 300.0)], 400)
+    half = len(lab.readings) // 2
+    for part in (lab.readings[:half], lab.readings[half:]):
+        log = CalibrationLog(tmp_path / 'bench.mcap', arm)
+        log.record(np.array([100.0, 0.0]))
+        for reading in part:
+            log.take(reading)
+        log.record(None)
+        log.take(part[0])           # a hand is at the arm: this is left out
+        log.close()
+    assert not (tmp_path / 'bench.mcap').exists()
+    log = CalibrationLog(tmp_path / 'bench.mcap', arm)
+    own = replace(calibration, steps_per_radian=-500.0)
+    assert log.finish(own) == len(lab.readings)
+    found = read_experiment(tmp_path / 'bench.mcap')
+    assert found.calibration == own and not (tmp_path / 'bench.part.mcap').exists()
+    assert [one.message.slide_counts for one in found.readings] == [
+        one.message.slide_counts - 100 for one in lab.readings]
+
+
+def test_log_that_cannot_be_gone_on_with_is_one_line(tmp_path):
+    (tmp_path / 'bench.part.csv').write_text('time\n1\n')
+    with pytest.raises(UsageError) as caught:
+        CalibrationLog(tmp_path / 'bench.csv', frs.load('rig'))
+    assert str(caught.value) == (f'{tmp_path}/bench.part.csv:1: this is no log of an experiment '
+                                 'of this version. Delete it, or give another --log.')
