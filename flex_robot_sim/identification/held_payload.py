@@ -42,6 +42,8 @@ def held_payload(arm: ArmModel, position: np.ndarray, efforts: np.ndarray, strai
     :param zeros: deviation of the zeros of the gauges [1/m].
     :param link: that carries it; centre: of mass in its frame (3,) [m].
     """
+    if not np.any(efforts):     # drivers that know none send zeros
+        efforts = np.full(len(efforts), np.nan)
     mass = PROBE * float(arm.arrays.inertia[:, 3, 3].sum() + arm.arrays.point_mass.sum())
     gauges = flex_sensors(arm).matrix
     empty, laden = (equilibrium(one, position) for one in (

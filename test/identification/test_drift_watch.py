@@ -97,7 +97,8 @@ def test_payload_is_told_by_efforts_and_else_by_gauges():
     gauges.set_state(coordinates=rest.coordinates)
     strains = np.array(list(gauges.curvature.values()))
     nothing = np.full(3, np.nan), np.full(len(strains), np.nan)
-    for efforts, seen in ((rest.effort, nothing[1]), (nothing[0], strains)):
+    for efforts, seen in ((rest.effort, nothing[1]), (nothing[0], strains), (0 * rest.effort,
+                                                                            strains)):
         found = held_payload(arm, pose, efforts, seen, 1e-4, 'tool', np.zeros(3))
         # weight bends the links by more than in proportion
         assert found.mass == pytest.approx(0.3, rel=0.03) and found.deviation < 0.1
