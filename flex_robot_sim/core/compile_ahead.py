@@ -41,7 +41,13 @@ def start_compiling_ahead() -> None:
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         except OSError:         # this one can do it alone
             return
-    threading.Thread(target=process.wait, daemon=True).start()
+    threading.Thread(target=_bury, args=(process,), daemon=True).start()
+
+
+def _bury(process):
+    """Leave neither a dead process nor an open pipe behind."""
+    with process:
+        process.wait()
 
 
 def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:

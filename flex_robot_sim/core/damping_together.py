@@ -83,7 +83,7 @@ def set_answer(arm, force, work, qdd):
             total = force[first + k] - work.b[i, k]
             for m in range(k):
                 total -= E[k, m] * z[m]
-            z[k] = total / E[k, k]
+            z[k] = total * E[k, k]
             for r in range(6):
                 F0[r] += work.Z[i, k, r] * z[k]
         if j >= 0:
@@ -120,4 +120,4 @@ def set_answer(arm, force, work, qdd):
             total = work.z[i, k] - dot(work.Z[i, k], dV)
             for m in range(k + 1, arm.modes[i]):
                 total -= E[m, k] * qdd[first + m]
-            qdd[first + k] = total / E[k, k]
+            qdd[first + k] = total * E[k, k]

@@ -143,9 +143,9 @@ def eliminate(arm, work):
     """
     Tip to base: eliminate modes and joint of every body, and add what is left to its parent.
 
-    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place,
-    Z = L^-1 B^T, z = L^-1 (force - b), IA = I A, the inertia d about the joint, and its force
-    tau.
+    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place, but
+    its diagonal inverted, as divisions take long; Z = L^-1 B^T, z = L^-1 (force - b), IA = I A,
+    the inertia d about the joint, and its force tau.
     """
     for i in range(arm.parent.size - 1, -1, -1):
         parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
@@ -172,8 +172,9 @@ def eliminate(arm, work):
                 add_scaled(work.given_rate[j], IA, F0)
             else:
                 for r in range(6):
+                    share = IA[r] / d
                     for s in range(6):
-                        I[r, s] -= IA[r] * IA[s] / d
+                        I[r, s] -= share * IA[s]
                 add_scaled(tau / d, IA, F0)
         if parent >= 0:
             if station < 0:
@@ -193,16 +194,16 @@ def eliminate_modes(arm, i, n, work):
             total = E[k, m] + work.implicit[i, k, m]
             for l in range(m):
                 total -= E[k, l] * E[m, l]
-            E[k, m] = sqrt(total) if k == m else total / E[m, m]
+            E[k, m] = 1.0 / sqrt(total) if k == m else total * E[m, m]
         for r in range(6):
             total = B[r, k]
             for l in range(k):
                 total -= E[k, l] * Z[l, r]
-            Z[k, r] = total / E[k, k]
+            Z[k, r] = total * E[k, k]
         total = work.force[first + k] - work.b[i, k]
         for l in range(k):
             total -= E[k, l] * z[l]
-        z[k] = total / E[k, k]
+        z[k] = total * E[k, k]
     for k in range(n):
         for r in range(6):
             F0[r] += Z[k, r] * z[k]
@@ -270,7 +271,7 @@ def set_accelerations(arm, work, qdd):
                 total -= work.Z[i, k, r] * dV[r]
             for m in range(k + 1, n):
                 total -= work.E[i, m, k] * qdd[first + m]
-            qdd[first + k] = total / work.E[i, k, k]
+            qdd[first + k] = total * work.E[i, k, k]
 
 
 @compiled
