@@ -55,7 +55,8 @@ def information(arm: ArmModel, trial: Trial, free: Iterable[str] = ()) -> Inform
     setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
                   time_step=2e-3)
     unknowns = unknowns_of(arm, data, free)
-    problem = Problem(setup, unknowns, fitting_servo(setup), are_starts_known=True)
+    problem = Problem(setup, unknowns, fitting_servo(setup),
+                      starts=[np.zeros((2 * arm.size, 0))])
     noise = np.array([NOISE.get(name.partition('/')[0], NOISE['gauge']) for name in channels])
     J = (problem.slopes(problem.first()) / noise[:, None]).reshape(-1, len(unknowns))
     if not np.isfinite(J).all():

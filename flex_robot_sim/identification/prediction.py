@@ -95,8 +95,17 @@ class Servo(NamedTuple):
     damping: np.ndarray     # (joints,)
 
 
+class Motion(NamedTuple):
+    """What an arm does on a sequence."""
+
+    coordinates: np.ndarray     # (k, n)
+    rates: np.ndarray           # (k, n)
+    pull: np.ndarray            # (k, joints)   of the servo                            [N m, N]
+    count: int                  # samples that it reached before its state was lost
+
+
 class Response(NamedTuple):
-    """What a model does on a sequence."""
+    """What is seen of it."""
 
     channels: np.ndarray    # (k, c)        nan from where the state is lost
     pull: np.ndarray        # (k, joints)   of the servo                                [N m, N]
@@ -197,10 +206,17 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
 
 def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
             start: np.ndarray | None = None) -> Response:
+    """Return the Response of an arm along a sequence; see `move` and `seen_of`."""
+    motion = move(setup, servo, arm, sequence, delay, start)
+    return Response(seen_of(setup, arm, sequence, motion, delay), motion.pull, motion.coordinates)
+
+
+def move(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
+         start: np.ndarray | None = None) -> Motion:
     """
     Simulate an arm along a sequence.
 
-    :param delay: of what was measured, after the efforts, or after the motion that leads [s].
+    :param delay: of what was measured, after the efforts: the servo pulls where the arm was [s].
     :param start: what is added to coordinates and rates at the beginning, (2 n,).
     """
     n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
@@ -233,14 +249,20 @@ def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay
         sequence.period / parts, parts, np.zeros(3), watch, np.zeros((9, n)), work, motors, seen,
         led, np.ascontiguousarray(sequence.efforts), np.ascontiguousarray(places),
         np.ascontiguousarray(rates), *servo, out, out_rates, pull)
+    return Motion(out, out_rates, pull, done + 1)
+
+
+def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
+            delay: float = 0.0) -> np.ndarray:
+    """Return the channels (k, c) of a Motion, seen with a delay [s]; nan where it was lost."""
     rows = channel_rows(arm, setup.data.channels)
-    channels = _delayed(out @ rows.T, out_rates @ rows.T, delay / sequence.period,
-                        sequence.period)
+    channels = _delayed(motion.coordinates @ rows.T, motion.rates @ rows.T,
+                        delay / sequence.period, sequence.period)
     for k, name in enumerate(setup.data.channels):
         if setup.filters and name in setup.filters:
             channels[:, k] = _filtered(channels[:, k], setup.filters[name], sequence.period)
-    channels[done + 1:] = np.nan
-    return Response(channels, pull, out)
+    channels[motion.count:] = np.nan
+    return channels
 
 
 def _delayed(values, rates, late, period):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import savgol_filter
+from scipy.signal import savgol_coeffs, savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.model import ArmModel
@@ -227,7 +227,7 @@ def _placed(log, arm, seen, time):
     """Places and rates (k, joints) of the drives."""
     places, rates = np.zeros((2, time.size, len(seen)))
     period = time[1] - time[0]
-    window = max(5, 2 * round(SMOOTHED / period / 2) + 1)
+    window = _window(period)
     for j, (name, side) in enumerate(zip(arm.joint_names, seen)):
         if not side:
             continue
@@ -237,6 +237,18 @@ def _placed(log, arm, seen, time):
         rates[:, j] = (np.interp(time, *own) if own is not None else
                        savgol_filter(values, window, 3, deriv=1, delta=period))
     return places, rates
+
+
+def _window(period):
+    """Samples over which places are smoothed."""
+    return max(5, 2 * round(SMOOTHED / period / 2) + 1)
+
+
+def savgol_noise(period: float) -> tuple[float, float]:
+    """Return what white noise of places with variance 1 leaves in places and rates."""
+    window = _window(period)
+    return (float(np.sum(savgol_coeffs(window, 3)**2)),
+            float(np.sum(savgol_coeffs(window, 3, deriv=1, delta=period)**2)))
 
 
 def noise_of(values: np.ndarray) -> np.ndarray:
