@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ PULL_RATIO = 0.7        # its damping
 AT_REST = 0.15          # at the beginning, in which nothing moves                          [s]
 MOST_MODES = 4          # whose initial amplitude may be unknown
 FINER = 1               # modes of bending of each segment, beyond those described, likewise
+MOST_ARMS = 64          # that are kept
 ITERATIONS = SimulationSettings().iterations
 
 
@@ -68,9 +70,16 @@ class Setup:
 
     def arm(self, values: Mapping[str, float] | None = None) -> ArmModel:
         """Return the arm with values of parameters, by path."""
-        description = with_parameters(self.description, values or {})
         finer = FINER if self.finer is None else self.finer
-        return build_arm(with_more_modes(description, finer), self.coupling, self.gravity)
+        return _built(self.description, finer, self.coupling, tuple(self.gravity),
+                      tuple((values or {}).items()))
+
+
+@lru_cache(maxsize=MOST_ARMS)
+def _built(description, finer, coupling, gravity, values):
+    """The arm with values; the one of before, where there was the same."""
+    description = with_parameters(description, dict(values))
+    return build_arm(with_more_modes(description, finer), coupling, gravity)
 
 
 def with_more_modes(description: RobotDescription, more: int) -> RobotDescription:
@@ -101,7 +110,7 @@ class Motion(NamedTuple):
     coordinates: np.ndarray     # (k, n)
     rates: np.ndarray           # (k, n)
     pull: np.ndarray            # (k, joints)   of the servo                            [N m, N]
-    count: int                  # samples that it reached before its state was lost
+    reached: int                # samples, before its state was lost
 
 
 class Response(NamedTuple):
@@ -261,7 +270,7 @@ def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
     for k, name in enumerate(setup.data.channels):
         if setup.filters and name in setup.filters:
             channels[:, k] = _filtered(channels[:, k], setup.filters[name], sequence.period)
-    channels[motion.count:] = np.nan
+    channels[motion.reached:] = np.nan
     return channels
 
 
