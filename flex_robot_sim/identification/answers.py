@@ -18,6 +18,7 @@ from scipy.stats import t as student
 from flex_robot_sim.identification.fit import Fit
 
 BLOCKS = 24             # of time, whose scores are taken as independent
+KERNEL = 1.5            # by which neighbours that count take degrees of freedom
 SURE = 0.95             # of the interval
 TOLD = 0.25             # deviation of a number that is told, over the number, at most
 TRADES = 0.95           # correlation from which two numbers trade against each other
@@ -33,7 +34,7 @@ class Uncertainty(NamedTuple):
     """Of all that was fitted."""
 
     covariance: np.ndarray      # (p, p)    of z
-    factor: float               # from a deviation to half the interval of SURE
+    factor: np.ndarray          # (p,)      from a deviation to half the interval of SURE
     blocks: int
 
     @property
@@ -62,13 +63,21 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
     count = len(blocks)
-    meat = sums.T @ sums * count / max(count - p, 1)       # the fit has taken p of them
+    # neighbours are not quite independent; half of what they share keeps all squares above zero
+    shared = sums[1:].T @ sums[:-1]
+    meat = sums.T @ sums + 0.5 * (shared + shared.T)
+    meat *= count / max(count - p, 1)       # the fit has taken p of them
     size = np.sqrt(np.maximum(np.diag(bread), 1e-300))
     inverse, weak = _inverse(bread / np.outer(size, size))
     inverse = inverse / np.outer(size, size)
     covariance = inverse @ meat @ inverse
     covariance[weak, weak] = np.inf
-    return Uncertainty(covariance, float(student.ppf(0.5 + SURE / 2, count - 1)), count)
+    # a number that few blocks tell is as uncertain as these few
+    told = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
+                     for a, b in blocks])
+    several = told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300)
+    freedom = np.maximum((several - 1) / KERNEL, 1.0)
+    return Uncertainty(covariance, student.ppf(0.5 + SURE / 2, freedom), count)
 
 
 def _inverse(matrix):

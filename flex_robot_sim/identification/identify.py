@@ -221,7 +221,7 @@ def _numbers(unknowns, lost, first, last):
         among = problem.unknowns if told else unknowns
         which = (refit_spread if told else spread).correlations
         other = answers.trading(which, row, len(among))
-        half = (refit_spread if told else spread).factor * deviation
+        half = (refit_spread if told else spread).factor[row] * deviation
         with np.errstate(over='ignore'):
             interval = one.value(z - half), one.value(z + half)
         value = one.value(z)
