@@ -216,6 +216,6 @@ def test_what_a_line_tells_by_itself_comes_out_of_a_trial_of_all_lines():
     alone[:, k] = all_of_them[:, k]
     trial = trial_of(alone)
     right = information(arm, trial, free).matrix / trial.energy
-    # neighbouring lines are four widths of the window apart at least, and a line rings as it begins
+    # lines are some widths of the window apart, and one alone rings as it begins
     assert np.diag(matrices[k]) == pytest.approx(np.diag(right), rel=0.5)
     assert np.argmax(np.diag(matrices[k])) == np.argmax(np.diag(right))
