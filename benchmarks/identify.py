@@ -151,7 +151,7 @@ def synthetic_errors(quick):
     return out
 
 
-def coverage(quick, seeds=100):
+def coverage(quick, seeds=500):
     """Share of intervals that hold the truth: the arm as described, noisy gauges."""
     seeds, held = 2 if quick else seeds, []
     description = frs.read_description('single_link')
