@@ -202,7 +202,8 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
 def _draw(path, arm, design):
     from flex_robot_sim.plots import Chart, Curve, write_charts
     course, trial = design.trial.course, design.trial
-    charts = [Chart('joints', 'time [s]', 'way from the pose', tuple(
+    unit = f' [{arm.units[0]}]' if len({*arm.units}) == 1 else ''
+    charts = [Chart('joints', 'time [s]', f'way from the pose{unit}', tuple(
         Curve(name, course.time, course.position[:, j] - course.pose[j], j)
         for j, name in enumerate(arm.joint_names)))]
     charts.append(Chart('efforts', 'time [s]', 'share of the limit', tuple(

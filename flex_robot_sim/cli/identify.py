@@ -120,7 +120,11 @@ def run(arguments: Namespace) -> int:
     if arguments.plot:
         _draw(arguments.plot, found)
     print_result(arguments, summary, _as_text)
-    if not found.is_good:
+    if not found.held_out:
+        print('flexsim identify: there is nothing but noise where the fit has not looked, so that '
+              'the model cannot be judged. Record more motion, or give --validate.',
+              file=sys.stderr)
+    elif not found.is_good:
         worst = min({**found.held_out, **found.effort_explained}.items(), key=lambda one: one[1])
         print(f'flexsim identify: the model explains only {worst[1]:.0%} of {worst[0]} where the '
               'fit has not looked. Free more numbers, or describe what is missing.',
@@ -172,7 +176,8 @@ def _summary(found, paths, robot, known):
         'calibrated': {one.path: {'unit': one.unit, 'before': one.before, 'value': one.value,
                                   'deviation': one.deviation} for one in known},
         'explained': found.explained, 'held_out': found.held_out,
-        'effort_held_out': found.effort_explained, 'good': found.is_good, 'notes': found.notes}
+        'effort_held_out': found.effort_explained, 'not_judged': list(found.silent),
+        'good': found.is_good, 'notes': found.notes}
 
 
 def _as_text(summary):
@@ -201,7 +206,7 @@ def _as_text(summary):
     yield '  +-: standard deviation, from the residuals of blocks of time'
     for name, share in summary['held_out'].items():
         yield (f'  {name}: {summary["explained"][name]:.1%} of the variance explained, '
-               f'{share:.1%} where the fit has not looked')
+               f'{share:.1%} of what is no noise where the fit has not looked')
     for name, share in summary['effort_held_out'].items():
         yield f'  effort/{name}: {share:.1%} explained where the fit has not looked'
     for note in summary['notes']:

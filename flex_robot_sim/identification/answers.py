@@ -11,14 +11,21 @@ from collections.abc import Sequence as Rows
 from typing import NamedTuple
 
 import numpy as np
+from scipy.signal import welch
+from scipy.stats import gamma
 from scipy.stats import t as student
 
 from flex_robot_sim.identification.fit import Fit
 
 BLOCKS = 24             # of time, whose scores are taken as independent
+KERNEL = 1.5            # by which neighbours that count take degrees of freedom
 SURE = 0.95             # of the interval
 TOLD = 0.25             # deviation of a number that is told, over the number, at most
 TRADES = 0.95           # correlation from which two numbers trade against each other
+SEGMENT = 256           # samples of a spectrum
+OVERLAP = 1.6           # spectra that are independent, over segments side by side
+SEEN = 1.0              # variance of a signal that is seen, over that of its noise
+CHANCE = 4.0            # deviations of a variance that are put down to chance
 STILL = 1e-3            # of the variance of a log, below which nothing much moves
 WEAKEST = 1e-5          # least eigenvalue over the largest: slopes are known to three thousandths
 
@@ -27,7 +34,7 @@ class Uncertainty(NamedTuple):
     """Of all that was fitted."""
 
     covariance: np.ndarray      # (p, p)    of z
-    factor: float               # from a deviation to half the interval of SURE
+    factor: np.ndarray          # (p,)      from a deviation to half the interval of SURE
     blocks: int
 
     @property
@@ -56,13 +63,21 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
     count = len(blocks)
-    meat = sums.T @ sums * count / max(count - p, 1)       # the fit has taken p of them
+    # neighbours are not quite independent; half of what they share keeps all squares above zero
+    shared = sums[1:].T @ sums[:-1]
+    meat = sums.T @ sums + 0.5 * (shared + shared.T)
+    meat *= count / max(count - p, 1)       # the fit has taken p of them
     size = np.sqrt(np.maximum(np.diag(bread), 1e-300))
     inverse, weak = _inverse(bread / np.outer(size, size))
     inverse = inverse / np.outer(size, size)
     covariance = inverse @ meat @ inverse
     covariance[weak, weak] = np.inf
-    return Uncertainty(covariance, float(student.ppf(0.5 + SURE / 2, count - 1)), count)
+    # a number that few blocks tell is as uncertain as these few
+    told = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
+                     for a, b in blocks])
+    several = told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300)
+    freedom = np.maximum((several - 1) / KERNEL, 1.0)
+    return Uncertainty(covariance, student.ppf(0.5 + SURE / 2, freedom), count)
 
 
 def _inverse(matrix):
@@ -86,19 +101,55 @@ def block_edges(lengths: Rows[int], wanted: int) -> list[tuple[int, int]]:
     return edges
 
 
-def explained(measured: np.ndarray, predicted: np.ndarray,
-              whole: np.ndarray | None = None) -> np.ndarray:
-    """
-    Return the share (c,) of the variance of channels (k, c) that is explained.
-
-    :param whole: variance of the channels in all of a log (c,): where little is left of a motion,
-        STILL of it counts instead.
-    """
-    off = measured - predicted
+def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the share (c,) of the variance of channels (k, c) that is explained."""
     total = measured.var(axis=0)
-    if whole is not None:
-        total = np.maximum(total, STILL * whole)
-    return 1 - off.var(axis=0) / np.where(total > 0, total, np.inf)
+    return 1 - (measured - predicted).var(axis=0) / np.where(total > 0, total, np.inf)
+
+
+def noise_floor(tables: Rows[np.ndarray]) -> np.ndarray:
+    """
+    Return the variance (c,) of the white noise in even samples, tables (k, c) of one rate (I18).
+
+    It is the median of the spectrum above a quarter of its band: what rings there is narrow.
+    """
+    levels, weights = [], []
+    for table in tables:
+        length = min(SEGMENT, len(table))
+        power = welch(table, 1.0, nperseg=length, axis=0)[1] / 2     # one side of two
+        count = max(1.0, OVERLAP * len(table) / length)
+        # of so few spectra the median is less than the mean
+        levels.append(np.median(power[len(power) // 4:-1], axis=0) / (
+            gamma.ppf(0.5, count) / count))
+        weights.append(len(table))
+    return np.average(levels, axis=0, weights=weights)
+
+
+class Share(NamedTuple):
+    """What a model explains of channels where it has not looked."""
+
+    explained: np.ndarray       # (c,)  of the variance that is not noise
+    is_seen: np.ndarray         # (c,)  whether there is any
+
+
+def explainable(off: np.ndarray, total: np.ndarray, predicted: np.ndarray, noise: np.ndarray,
+                whole: np.ndarray, count: int) -> Share:
+    """
+    Return the Share of variances (c,) (I19).
+
+    :param off: of what is left; total: of what was measured; predicted: of what was expected.
+    :param noise: of the noise in what was measured.
+    :param whole: of all of a log: where little is left of a motion, STILL of it counts instead.
+    :param count: samples that these were found of.
+    """
+    # noise is taken for as much as so many samples may have of it
+    chance = CHANCE * np.sqrt(2 / max(count, 1))
+    signal = np.maximum(total - noise, 0.0)
+    # what is expected, and does not come, can be seen as well
+    is_seen = np.maximum(signal, predicted) > np.maximum((SEEN + chance) * noise, 1e-300)
+    signal = np.maximum(signal, STILL * whole)
+    left = np.maximum(off - (1 + chance) * noise, 0.0)
+    return Share(1 - left / np.where(signal > 0, signal, np.inf), is_seen)
 
 
 def trading(correlations: np.ndarray, row: int, count: int) -> int | None:

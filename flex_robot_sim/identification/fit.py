@@ -14,17 +14,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares
 
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.identification.descent import descend
 from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
+    Motion,
     Servo,
     Setup,
     fitting_servo,
     initial_shapes,
-    respond,
+    move,
+    seen_of,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.unknowns import Unknown
@@ -35,12 +38,14 @@ FIRST_SHARE = 0.02      # of what a channel moves, that its residual is taken fo
 LEAST_SHARE = 1e-6      # likewise, that it is at least
 ROUNDS = 2              # of finding the weights of channels
 MOST_EVALUATIONS = 25
-TOLERANCE = 1e-6        # of the sum of squares; of the step it is less than a deviation
+TOLERANCE = 1e-7        # of the sum of squares, that a last step would save
+LOOSE = 1e-3            # likewise, where weights change afterwards
+FAR = 20.0              # times the scale of a number, that a step goes at first
 WITHOUT_SIMULATION = ('gain', 'offset')
 PARTS = 24              # of a log, whose residuals are looked at by themselves
 KEPT = 4                # points whose simulations are kept
-NEAR = 1e-3             # in z, within which slopes are the same
-NEAR_SCALED = 20.0      # times as far for a number that is not found by its logarithm
+KEPT_SLOPES = 2         # likewise, whose slopes
+NEAR = 0.01             # of what channels do, by which the model may change and slopes stay
 
 
 class Fit(NamedTuple):
@@ -59,31 +64,39 @@ class Problem:
     """Unknowns, sequences, and what the one says to the other."""
 
     def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: Servo | None = None,
-                 sequences: Rows[Sequence] | None = None, are_starts_known: bool = False,
-                 quick: Problem | None = None) -> None:
+                 sequences: Rows[Sequence] | None = None,
+                 starts: Rows[np.ndarray] | None = None, quick: Problem | None = None) -> None:
         """
         Take a Setup and its Unknowns.
 
-        :param sequences: default: all of the setup; are_starts_known: whether all begin at rest.
+        :param sequences: default: all of the setup.
+        :param starts: shapes in which each may begin, see `initial_shapes`; default: those.
         :param quick: the same problem with a coarser model, whose slopes will do.
         """
         self.setup, self.unknowns = setup, list(unknowns)
         self.servo = servo or fitting_servo(setup)
         self.sequences = list(setup.data.sequences if sequences is None else sequences)
-        arm = setup.arm()
-        self.starts = [np.zeros((2 * arm.size, 0)) if are_starts_known else
-                       initial_shapes(setup, sequence) for sequence in self.sequences]
+        self.starts = [initial_shapes(setup, sequence) for sequence in self.sequences
+                       ] if starts is None else list(starts)
         self.size = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts)
         self._simulated = [k for k, one in enumerate(self.unknowns)
                            if one.kind not in WITHOUT_SIMULATION]
         # where the models differ in how a motion may begin, each has slopes of its own
         self._quick = quick if quick is not None and quick.size == self.size else None
-        self._shift: list[np.ndarray] | None = None
-        self._tables: dict[bytes, list[np.ndarray]] = {}
-        self._slopes: dict[bytes, np.ndarray] = {}
-        self._near = np.full(self.size, NEAR)
-        self._near[:len(self.unknowns)] *= [1.0 if one.scale == 0.0 else NEAR_SCALED
-                                            for one in self.unknowns]
+        # a servo pulls along what was measured, and so late
+        seen_only = (*WITHOUT_SIMULATION, 'delay') if setup.leads else WITHOUT_SIMULATION
+        self._is_seen_only = np.array([one.kind in seen_only for one in self.unknowns]
+                                      + [False] * (self.size - len(self.unknowns)))
+        self._motions: dict[bytes, tuple[ArmModel, list[Motion]]] = {}
+        self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # where, and what
+        self._is_linear = np.array([one.kind == 'offset' for one in self.unknowns]
+                                   + [False] * (self.size - len(self.unknowns)))
+
+    @property
+    def units(self) -> np.ndarray:
+        """Return the changes of z (p,) within which a model may be taken for linear at first."""
+        return np.array([1.0 if one.scale == 0.0 else FAR for one in self.unknowns]
+                        + [FAR] * (self.size - len(self.unknowns)))
 
     @property
     def finer(self) -> int:
@@ -110,31 +123,30 @@ class Problem:
 
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
         """Return what the model says, a table (k, c) for each sequence, before gains and zeros."""
-        if self._quick is not None and self._shift is not None:
-            return [table + by for table, by in zip(self._quick.simulated(z), self._shift)]
-        return _kept(self._tables, z, lambda: [
-            response[0] for response in self._responses(z, range(len(self.sequences)))])
+        arm, motions = self._moved(z)
+        return [seen_of(self.setup, arm, sequence, motion, self._delay(z))
+                for sequence, motion in zip(self.sequences, motions)]
 
-    def shift(self, z: np.ndarray | None) -> None:
-        """Take the coarser model, and what it misses at z, for this one; None: itself again."""
-        self._shift = None
-        if z is not None and self._quick is not None:
-            self._shift = [fine - coarse for fine, coarse in zip(
-                self.simulated(z), self._quick.simulated(z))]
+    def _moved(self, z):
+        """The arm that z means, and its Motion on each sequence."""
+        moving = z.copy()
+        moving[self._is_seen_only] = 0.0        # the motion is the same
+        return _kept(self._motions, moving, lambda: self._move(z))
 
-    def responses(self, z: np.ndarray) -> list:
-        """Return the Response on each sequence."""
-        return list(self._responses(z, range(len(self.sequences))))
+    def _move(self, z):
+        arm = self._arm(z)
+        return arm, [self._motion(arm, z, row) for row in range(len(self.sequences))]
 
-    def _responses(self, z, rows):
-        values = {one.path: one.value(x) for one, x in zip(self.unknowns, z)
-                  if one.kind not in (*WITHOUT_SIMULATION, 'delay')}
-        delay = next((one.value(x) for one, x in zip(self.unknowns, z) if one.kind == 'delay'),
-                     0.0)
-        arm = self.setup.arm(values)
-        for row in rows:
-            yield respond(self.setup, self.servo, arm, self.sequences[row], delay,
-                          self._start(z, row))
+    def _motion(self, arm, z, row):
+        return move(self.setup, self.servo, arm, self.sequences[row], self._delay(z),
+                    self._start(z, row))
+
+    def _arm(self, z):
+        return self.setup.arm({one.path: one.value(x) for one, x in zip(self.unknowns, z)
+                               if one.kind not in (*WITHOUT_SIMULATION, 'delay')})
+
+    def _delay(self, z):
+        return next((one.value(x) for one, x in zip(self.unknowns, z) if one.kind == 'delay'), 0.0)
 
     def _start(self, z, row):
         first = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts[:row])
@@ -157,16 +169,28 @@ class Problem:
         """What was logged, all sequences, (r, c)."""
         return np.concatenate([sequence.measured for sequence in self.sequences])
 
-    def slopes(self, z: np.ndarray) -> np.ndarray:
-        """Return the slopes (r, c, p) of `read` with z."""
+    def slopes(self, z: np.ndarray, here: bool = False) -> np.ndarray:
+        """
+        Return the slopes (r, c, p) of `read` with z.
+
+        :param here: whether they are wanted at z, and none from near it will do.
+        """
         if self._quick is not None:
-            return self._quick.slopes(z)
-        for known, slopes in self._slopes.items():
-            if (np.abs(z - np.frombuffer(known)) <= self._near).all():
+            return self._quick.slopes(z, here)
+        for place, slopes in self._slopes:
+            if (z == place).all() or not here and self._is_near(slopes, z - place):
                 return slopes
-        return _kept(self._slopes, z, lambda: self._slopes_at(z))
+        self._slopes = [(z.copy(), self._slopes_at(z)), *self._slopes][:KEPT_SLOPES]
+        return self._slopes[0][1]
+
+    def _is_near(self, slopes, step):
+        """Whether a step changes what is simulated by little of what channels do."""
+        step = np.where(self._is_linear, 0.0, step)
+        change = slopes @ step
+        return bool((change.std(axis=0) <= NEAR * self.measured.std(axis=0)).all())
 
     def _slopes_at(self, z):
+        base, motions = self._moved(z)
         tables = self.simulated(z)
         here = np.concatenate(tables)
         out = np.zeros((*here.shape, z.size))
@@ -190,9 +214,13 @@ class Problem:
             step = STEP if z[k] + STEP <= high else -STEP
             near = z.copy()
             near[k] += step
-            for row, response in zip(rows, self._responses(near, rows)):
+            is_arm = k < len(self.unknowns) and self.unknowns[k].kind != 'delay'
+            arm = self._arm(near) if is_arm else base
+            for row in rows:
                 place = slice(starts[row], starts[row + 1])
-                out[place, :, k] = (response[0] - here[place]) / step * gain
+                motion = motions[row] if self._is_seen_only[k] else self._motion(arm, near, row)
+                seen = seen_of(self.setup, arm, self.sequences[row], motion, self._delay(near))
+                out[place, :, k] = (seen - here[place]) / step * gain
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))
@@ -253,10 +281,9 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
     """
     if deviations is None:
         deviations = first_deviations(problem)
-    measured, low_high = problem.measured, problem.bounds()
-    low, high = low_high
+    measured = problem.measured
     scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
-    for _ in range(max(rounds, 1)):
+    for round_ in range(rounds):
         def residual(z, deviations=deviations):
             nonlocal evaluations
             evaluations += 1
@@ -268,23 +295,24 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
                 watch(evaluations, float(np.sqrt(np.mean(out**2))))
             return out
 
-        def jacobian(z, deviations=deviations):
-            return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
+        last: list[tuple[np.ndarray, np.ndarray]] = []
 
-        margin = 1e-9
-        z = np.clip(z, low + margin, high - margin)
-        problem.shift(z)
+        def slopes_of(z, here, deviations=deviations, last=last):
+            found = problem.slopes(z, here)
+            if not last or found is not last[0][0]:
+                last[:] = [(found, (found / deviations[:, None]).reshape(-1, z.size))]
+            return last[0][1]
+
+        z = np.clip(z, *problem.bounds())
         if not np.isfinite(residual(z)).all():
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
-        found = least_squares(residual, z, jacobian, (low, high), loss='soft_l1', f_scale=ROBUST,
-                              x_scale=1.0, ftol=tolerance, xtol=tolerance, gtol=1e-10,
-                              max_nfev=most)
-        z = found.x
-        rows = found.fun.reshape(measured.shape) * deviations
+        found = descend(residual, slopes_of, z, problem.bounds(), problem.units, ROBUST,
+                        tolerance if round_ == rounds - 1 else max(tolerance, LOOSE), most)
+        z = found.z
+        rows = found.residuals.reshape(measured.shape) * deviations
         deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
-    problem.shift(None)
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]
     weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1

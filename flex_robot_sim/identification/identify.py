@@ -16,8 +16,8 @@ from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.calibrated import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
-from flex_robot_sim.identification.refinement import fine_enough
-from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.refinement import best_order, fine_enough
+from flex_robot_sim.identification.sequences import Sequence, savgol_noise
 from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
 
@@ -28,7 +28,8 @@ ALIKE = 0.8             # correlation from which efforts are those that a motion
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
-ROUGH = 1e-4            # of the sum of squares, as long as the model is coarse
+ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
+FINE_ROUNDS = 3         # of finding weights, in the end
 LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
 OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
@@ -54,8 +55,9 @@ class Identification:
 
     numbers: list[Number]
     explained: dict[str, float]             # share of the variance by channel, in the fit
-    held_out: dict[str, float]              # likewise, of what the fit has not seen
+    held_out: dict[str, float]              # of what the fit has not seen and is not noise
     effort_explained: dict[str, float]      # of the motors there, by joint; {} if by motion
+    silent: tuple[str, ...]                 # signals there that are covered by noise
     resonances: list[Resonance]             # of the log
     notes: list[str]
     correlations: np.ndarray                # (numbers, numbers)
@@ -68,8 +70,8 @@ class Identification:
 
     @property
     def is_good(self) -> bool:
-        """Whether motions that the fit has not seen are explained."""
-        return all(share >= ACCEPTED for share in (
+        """Whether motions that the fit has not seen are explained, as far as they are seen."""
+        return bool(self.held_out) and all(share >= ACCEPTED for share in (
             *self.held_out.values(), *self.effort_explained.values()))
 
     @property
@@ -109,21 +111,19 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('comparing spectra')
     z = spectral_start(problem)
     watch('fitting the beginning')
-    z = grown_start(problem, z, slowest or NOTHING_RINGS)
+    z, finer = grown_start(problem, z, slowest or NOTHING_RINGS)
+    problem, z = _with_order(problem, z, finer)
     watch('fitting')
     fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)
     watch('looking how fine the model has to be')
-    chosen = fine_enough(problem, fit)
-    if chosen.finer != problem.finer:
-        # slopes of another number of shapes lead astray
-        problem = Problem(replace(setup, finer=chosen.finer), unknowns, problem.servo, parts)
-        fit = solve(problem, fit.z if fit.z.size == problem.size else
-                    problem.first(), rounds=1, tolerance=ROUGH)
-        chosen = fine_enough(problem, fit)
-    setup = chosen
+    finer = best_order(problem, fit)
+    if finer != problem.finer:
+        problem, z = _with_order(problem, fit.z, finer)
+        fit = solve(problem, z, rounds=1, tolerance=ROUGH)
+    problem = fine_enough(problem, fit)
+    setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
-    problem = Problem(setup, unknowns, problem.servo, parts, quick=problem)
-    fit = solve(problem, fit.z, fit.deviations, rounds=3)
+    fit = solve(problem, fit.z, fit.deviations, rounds=FINE_ROUNDS)
     spread = _spread(fit, problem)
     lost = [one for one, told in zip(unknowns, _told(fit, spread, unknowns))
             if not told and one.kind != 'offset']
@@ -140,16 +140,28 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     free_count = sum(one.kind != 'offset' for one in refit_problem.unknowns)
     read = refit_problem.read(refit_problem.simulated(refitted.z), refitted.z)
     shares = answers.explained(refit_problem.measured, read)
-    tables, held, times, efforts = _held_out(setup, refit_problem, refitted, whole, validation)
-    measured_there = np.concatenate(held)
-    everywhere = np.concatenate([row.measured for row in validation or whole]).var(axis=0)
+    held = _held_out(setup, refit_problem, refitted, whole, validation)
+    judged, silent = _judged(setup, refit_problem.servo, held, validation or whole)
+    if silent:
+        notes.append(f'not judged, as noise covers what is there: {", ".join(silent)}')
     return Identification(
         numbers, dict(zip(data.channels, shares.tolist())),
-        dict(zip(data.channels, answers.explained(
-            measured_there, np.concatenate(tables), everywhere).tolist())),
-        efforts, rings, notes,
-        refit_spread.correlations[:free_count, :free_count], held, tables, times, data.channels,
-        refitted, setup)
+        {name: share for name, share in judged.items() if name in data.channels},
+        {name.partition('/')[2]: share for name, share in judged.items()
+         if name not in data.channels}, silent, rings, notes,
+        refit_spread.correlations[:free_count, :free_count], held.measured, held.predicted,
+        held.times, data.channels, refitted, setup)
+
+
+def _with_order(problem, z, finer):
+    """The problem with other shapes, and z there: what begins in motion begins otherwise."""
+    if finer == problem.finer:
+        return problem, z
+    other = Problem(replace(problem.setup, finer=finer), problem.unknowns, problem.servo,
+                    problem.sequences)
+    start = other.first()
+    start[:len(problem.unknowns)] = z[:len(problem.unknowns)]
+    return other, z if other.size == problem.size else start
 
 
 def _elsewhere(problem, fit, watch):
@@ -211,7 +223,7 @@ def _numbers(unknowns, lost, first, last):
         among = problem.unknowns if told else unknowns
         which = (refit_spread if told else spread).correlations
         other = answers.trading(which, row, len(among))
-        half = (refit_spread if told else spread).factor * deviation
+        half = (refit_spread if told else spread).factor[row] * deviation
         with np.errstate(over='ignore'):
             interval = one.value(z - half), one.value(z + half)
         value = one.value(z)
@@ -223,30 +235,57 @@ def _numbers(unknowns, lost, first, last):
     return out
 
 
+class _HeldOut(NamedTuple):
+    """Tables of motions that the fit has not seen, one of each."""
+
+    measured: list[np.ndarray]
+    predicted: list[np.ndarray]
+    times: list[np.ndarray]
+    pulls: list[np.ndarray]
+    efforts: list[np.ndarray]
+
+
 def _held_out(setup, problem, fit, whole, validation):
-    """What model and log say where the fit has not looked; and the share of the efforts."""
+    """What model and log say where the fit has not looked."""
     values = problem.values(fit.z)
     arm = setup.arm({path: value for path, value in values.items() if not _is_signal(
         problem.unknowns, path)})
     delay = values.get('delay', 0.0)
-    tables, held, times, pulls, efforts = [], [], [], [], []
+    out = _HeldOut([], [], [], [], [])
     for row, sequence in enumerate(validation or whole):
         start = None if validation else problem._start(fit.z, row)
         response = respond(setup, problem.servo, arm, sequence, delay, start)
         begin = 0 if validation else len(problem.sequences[row].time)
-        tables.append(problem.read([response.channels], fit.z)[begin:])
-        held.append(sequence.measured[begin:])
-        times.append(sequence.time[begin:])
-        pulls.append(response.pull[begin:])
-        efforts.append(sequence.efforts[begin:])
-    shares = {}
+        for table, values_of in zip(out, (
+                sequence.measured, problem.read([response.channels], fit.z), sequence.time,
+                response.pull, sequence.efforts)):
+            table.append(values_of[begin:])
+    return out
+
+
+def _judged(setup, servo, held, sequences):
+    """Shares by signal that are explained; and the signals that are covered by noise."""
+    data, names = setup.data, setup.arm().joint_names
+    measured, predicted = np.concatenate(held.measured), np.concatenate(held.predicted)
+    noise = answers.noise_floor(held.measured)
+    share = answers.explainable(
+        (measured - predicted).var(axis=0), measured.var(axis=0), predicted.var(axis=0), noise,
+        np.concatenate([row.measured for row in sequences]).var(axis=0), len(measured))
+    found = dict(zip(data.channels, zip(*share)))
     if not setup.leads:
-        pull, effort = np.concatenate(pulls), np.concatenate(efforts)
-        total = np.maximum(effort.var(axis=0), answers.STILL * np.concatenate(
-            [row.efforts for row in validation or whole]).var(axis=0))
-        shares = {name: float(1 - (pull[:, j]**2).mean() / total[j])
-                  for j, name in enumerate(arm.joint_names) if total[j] > 0.0}
-    return tables, held, times, shares
+        pull, effort = np.concatenate(held.pulls), np.concatenate(held.efforts)
+        place, rate = savgol_noise(sequences[0].period)
+        seen = [data.channels.index(f'{side}/{name}') if side else 0
+                for name, side in zip(names, data.seen)]
+        of_servo = (servo.stiffness**2 * place + servo.damping**2 * rate) * noise[seen]
+        share = answers.explainable(
+            (pull**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
+            of_servo + answers.noise_floor(held.efforts),
+            np.concatenate([row.efforts for row in sequences]).var(axis=0), len(pull))
+        found.update({f'effort/{name}': one for name, one, side in zip(
+            names, zip(*share), data.seen) if side and effort[:, names.index(name)].any()})
+    silent = tuple(name for name, (_, is_seen) in found.items() if not is_seen)
+    return {name: float(one) for name, (one, is_seen) in found.items() if is_seen}, silent
 
 
 def _is_signal(unknowns: Rows[Unknown], path: str) -> bool:

@@ -23,6 +23,8 @@ from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
 
 NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4}   # [rad, m; 1/m]
 WEAKEST = 1e-10         # least singular value over the largest, that tells anything
+ENOUGH = 6.0            # of a motion, to compare poses                                     [s]
+FINALISTS = 2           # sets of phases, of which the information is found
 ROUNDS = 300            # of finding the shares of lines
 LOWEST = 0.2            # frequency of a motion [Hz]
 BEYOND = 1.3            # over the second frequency of the arm, to which motions go
@@ -50,16 +52,8 @@ class Information(NamedTuple):
 
 def information(arm: ArmModel, trial: Trial, free: Iterable[str] = ()) -> Information:
     """Return the Information of a Trial about what is free, see `unknowns_of`."""
-    channels, seen = known_to(arm)
-    data = Measured([trial.sequence], channels, seen, True, [])
-    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
-                  time_step=2e-3)
-    unknowns = unknowns_of(arm, data, free)
-    problem = Problem(setup, unknowns, fitting_servo(setup), are_starts_known=True)
-    noise = np.array([NOISE.get(name.partition('/')[0], NOISE['gauge']) for name in channels])
-    J = (problem.slopes(problem.first()) / noise[:, None]).reshape(-1, len(unknowns))
-    if not np.isfinite(J).all():
-        raise UsageError('the arm is lost on the way of this motion. Give another --pose.')
+    unknowns, J = slopes_of(arm, trial, free)
+    J = J.reshape(-1, len(unknowns))
     wanted = [k for k, one in enumerate(unknowns) if one.kind != 'offset']
     others = [k for k in range(len(unknowns)) if k not in wanted]
     F = J.T @ J
@@ -69,6 +63,47 @@ def information(arm: ArmModel, trial: Trial, free: Iterable[str] = ()) -> Inform
     values, vectors = _lifted(F)
     variances = (vectors**2 / values).sum(axis=1)
     return Information([unknowns[k] for k in wanted], np.sqrt(variances), F)
+
+
+def slopes_of(arm: ArmModel, trial: Trial,
+              free: Iterable[str] = ()) -> tuple[list[Unknown], np.ndarray]:
+    """Return what is free, and how a Trial depends on it, (k, c, p), over the noise."""
+    channels, seen = known_to(arm)
+    data = Measured([trial.sequence], channels, seen, True, [])
+    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
+                  time_step=2e-3)
+    unknowns = unknowns_of(arm, data, free)
+    problem = Problem(setup, unknowns, fitting_servo(setup),
+                      starts=[np.zeros((2 * arm.size, 0))])
+    noise = np.array([NOISE.get(name.partition('/')[0], NOISE['gauge']) for name in channels])
+    J = problem.slopes(problem.first()) / noise[:, None]
+    if not np.isfinite(J).all():
+        raise UsageError('the arm is lost on the way of this motion. Give another --pose.')
+    return unknowns, J
+
+
+def by_lines(arm: ArmModel, trial: Trial, joint: int, frequencies: np.ndarray,
+             free: Iterable[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return what each line of a series tells by itself, for energy one, and its size then.
+
+    About a pose an arm is nearly linear: what one joint does at one frequency comes back at that
+    frequency, so that one trial of all lines shows each of them.
+
+    :param joint: that moves, by sines of these frequencies (m,) [Hz].
+    :returns: matrices of information (m, p, p); accelerations (m,).
+    """
+    unknowns, J = slopes_of(arm, trial, free)
+    time = trial.course.time
+    J = J[:, :, [k for k, one in enumerate(unknowns) if one.kind != 'offset']]
+    efforts = (trial.sequence.efforts - trial.sequence.efforts[0]) / trial.strongest
+    turn = np.hanning(len(time)) * np.exp(-2j * np.pi * np.outer(frequencies, time))
+    told = np.tensordot(turn, J, 1)
+    matrices = np.real(np.einsum('mcp,mcq->mpq', told.conj(), told))
+    energy = np.sum(np.abs(turn @ efforts)**2, axis=1) * (time[1] - time[0])
+    way = np.abs(turn @ (trial.course.position[:, joint] - trial.course.pose[joint]))
+    root = np.sqrt(np.maximum(energy, 1e-300))
+    return matrices / root[:, None, None]**2, way * (2 * np.pi * frequencies)**2 / root
 
 
 def _lifted(F):
@@ -139,11 +174,20 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
     free, tried, best = [*free], 0, None
     complaint: FlexRobotSimError | None = None
 
-    def take(plan: Course) -> Design | None:
+    def attempt(plan: Course) -> Trial | None:
         nonlocal tried, complaint
         tried += 1
         try:
-            trial = within_limits(arm, plan)
+            return within_limits(arm, plan)
+        except FlexRobotSimError as error:
+            complaint = error
+            return None
+
+    def told_by(trial: Trial | None) -> Design | None:
+        nonlocal complaint
+        if trial is None:
+            return None
+        try:
             found = Design(trial, information(arm, trial, free), tried)
         except FlexRobotSimError as error:
             complaint = error
@@ -151,41 +195,52 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
         watch(tried, found.information.size)
         return found
 
-    for place in poses_of(arm, pose):
-        found = take(course(kind, place, seconds, band_of(arm, place, period), period,
-                            rings=rings_of(arm, place)))
-        if found and (best is None or found.information.size > best.information.size):
-            best = found
+    def better(one: Design | None, other: Design | None) -> Design | None:
+        if one is None or other is None:
+            return one or other
+        return other if other.information.size > one.information.size else one
+
+    def plan_of(place: np.ndarray, length: float, coefficients: np.ndarray | None = None
+                ) -> Course:
+        return course(kind, place, length, band_of(arm, place, period), period, coefficients,
+                      rings_of(arm, place))
+
+    places = poses_of(arm, pose)
+    if len(places) > 1 and seconds > ENOUGH:
+        # which pose tells most is seen in a shorter motion
+        for place in places:
+            best = better(best, told_by(attempt(plan_of(place, ENOUGH))))
+        places, best = [best.trial.course.pose] if best else places, None
+    for place in places:
+        best = better(best, told_by(attempt(plan_of(place, seconds))))
     if best is None:
         raise complaint or UsageError('there is nothing to move.')
     if kind == 'fourier':
-        place = best.trial.course.pose
-        band, rings = band_of(arm, place, period), rings_of(arm, place)
-        frequencies, joints = lines(moving(seconds), band, rings), len(place)
-
-        def motion(coefficients):
-            return take(course(kind, place, seconds, band, period, coefficients, rings))
-
+        place, joints = best.trial.course.pose, len(arm.joint_names)
+        frequencies = lines(moving(seconds), band_of(arm, place, period), rings_of(arm, place))
         sizes, matrices = np.zeros((joints, len(frequencies))), []
-        for j, k in np.ndindex(sizes.shape):
-            one = np.zeros((*sizes.shape, 2))
-            one[j, k, 0] = 1.0
-            found = motion(one)
-            matrices.append(np.zeros_like(best.information.matrix) if found is None else
-                            found.information.matrix / found.trial.energy)
-            if found:
-                way = np.ptp(found.trial.course.position[:, j]) / 2
-                sizes[j, k] = way * (2 * np.pi * frequencies[k])**2 / np.sqrt(found.trial.energy)
-        shares = best_shares(np.array(matrices)).reshape(sizes.shape)
+        p = len(best.information.unknowns)
+        for j in range(joints):
+            alone = np.zeros((joints, len(frequencies), 2))
+            alone[j] = multisine(frequencies, joints)[j]
+            trial = attempt(plan_of(place, seconds, alone))
+            found, sizes[j] = (np.zeros((len(frequencies), p, p)), 0.0) if trial is None else (
+                by_lines(arm, trial, j, frequencies, free))
+            matrices.append(found)
+        shares = best_shares(np.concatenate(matrices)).reshape(sizes.shape)
         random, now = np.random.default_rng(seed), multisine(frequencies, joints)
         now = now * (sizes * np.sqrt(shares))[..., None]
+        trials = []
         for _ in range(max(tries, 1)):      # phases: how much fits between the limits
-            found = motion(now)
-            if found and found.information.size > best.information.size:
-                best = found
+            trials.append(attempt(plan_of(place, seconds, now)))
             turn = random.uniform(0, 2 * np.pi, sizes.shape)
             size = np.hypot(*np.moveaxis(now, -1, 0))
             now = np.stack([size * np.cos(turn), size * np.sin(turn)], axis=-1)
+        # of the same shares, more energy tells more
+        kept = sorted([trial for trial in trials if trial], key=lambda one: -one.energy)
+        for trial in kept[:FINALISTS]:
+            best = better(best, told_by(trial))
+    assert best is not None
     return best._replace(tried=tried)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ PULL_RATIO = 0.7        # its damping
 AT_REST = 0.15          # at the beginning, in which nothing moves                          [s]
 MOST_MODES = 4          # whose initial amplitude may be unknown
 FINER = 1               # modes of bending of each segment, beyond those described, likewise
+MOST_ARMS = 64          # that are kept
 ITERATIONS = SimulationSettings().iterations
 
 
@@ -68,9 +70,16 @@ class Setup:
 
     def arm(self, values: Mapping[str, float] | None = None) -> ArmModel:
         """Return the arm with values of parameters, by path."""
-        description = with_parameters(self.description, values or {})
         finer = FINER if self.finer is None else self.finer
-        return build_arm(with_more_modes(description, finer), self.coupling, self.gravity)
+        return _built(self.description, finer, self.coupling, tuple(self.gravity),
+                      tuple((values or {}).items()))
+
+
+@lru_cache(maxsize=MOST_ARMS)
+def _built(description, finer, coupling, gravity, values):
+    """The arm with values; the one of before, where there was the same."""
+    description = with_parameters(description, dict(values))
+    return build_arm(with_more_modes(description, finer), coupling, gravity)
 
 
 def with_more_modes(description: RobotDescription, more: int) -> RobotDescription:
@@ -95,8 +104,17 @@ class Servo(NamedTuple):
     damping: np.ndarray     # (joints,)
 
 
+class Motion(NamedTuple):
+    """What an arm does on a sequence."""
+
+    coordinates: np.ndarray     # (k, n)
+    rates: np.ndarray           # (k, n)
+    pull: np.ndarray            # (k, joints)   of the servo                            [N m, N]
+    reached: int                # samples, before its state was lost
+
+
 class Response(NamedTuple):
-    """What a model does on a sequence."""
+    """What is seen of it."""
 
     channels: np.ndarray    # (k, c)        nan from where the state is lost
     pull: np.ndarray        # (k, joints)   of the servo                                [N m, N]
@@ -197,10 +215,17 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
 
 def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
             start: np.ndarray | None = None) -> Response:
+    """Return the Response of an arm along a sequence; see `move` and `seen_of`."""
+    motion = move(setup, servo, arm, sequence, delay, start)
+    return Response(seen_of(setup, arm, sequence, motion, delay), motion.pull, motion.coordinates)
+
+
+def move(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
+         start: np.ndarray | None = None) -> Motion:
     """
     Simulate an arm along a sequence.
 
-    :param delay: of what was measured, after the efforts, or after the motion that leads [s].
+    :param delay: of what was measured, after the efforts: the servo pulls where the arm was [s].
     :param start: what is added to coordinates and rates at the beginning, (2 n,).
     """
     n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
@@ -233,14 +258,20 @@ def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay
         sequence.period / parts, parts, np.zeros(3), watch, np.zeros((9, n)), work, motors, seen,
         led, np.ascontiguousarray(sequence.efforts), np.ascontiguousarray(places),
         np.ascontiguousarray(rates), *servo, out, out_rates, pull)
+    return Motion(out, out_rates, pull, done + 1)
+
+
+def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
+            delay: float = 0.0) -> np.ndarray:
+    """Return the channels (k, c) of a Motion, seen with a delay [s]; nan where it was lost."""
     rows = channel_rows(arm, setup.data.channels)
-    channels = _delayed(out @ rows.T, out_rates @ rows.T, delay / sequence.period,
-                        sequence.period)
+    channels = _delayed(motion.coordinates @ rows.T, motion.rates @ rows.T,
+                        delay / sequence.period, sequence.period)
     for k, name in enumerate(setup.data.channels):
         if setup.filters and name in setup.filters:
             channels[:, k] = _filtered(channels[:, k], setup.filters[name], sequence.period)
-    channels[done + 1:] = np.nan
-    return Response(channels, pull, out)
+    channels[motion.reached:] = np.nan
+    return channels
 
 
 def _delayed(values, rates, late, period):

@@ -16,28 +16,21 @@ import numpy as np
 
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Fit, Problem, processors
-from flex_robot_sim.identification.prediction import Setup
 
 MOST_FINER = 3          # modes of bending beyond those described, that are tried
 BETTER = 2e-3           # share of the squares that more or fewer shapes must save
 LEAST_STEP = 2.5e-4     # [s]
+MOST_HALVINGS = 3       # of a step
 MOVED = 0.5             # deviations by which a step may move a number
 FINEST = 1e-3           # deviation below which no number is of interest, in z
 
 
-def fine_enough(problem: Problem, fit: Fit) -> Setup:
-    """Return the Setup of a Problem with the shapes and the step that its log asks for."""
-    setup = problem.setup
-    orders = [k for k in range(MOST_FINER + 1) if setup.finer is None and k != problem.finer]
-    steps: list[float] = []
-    if setup.time_step is None:
-        period = min(row.period for row in problem.sequences)
-        step = period / np.ceil(period / problem.step - 1e-6)
-        while step / 2 >= LEAST_STEP and len(steps) < 3:
-            step = step / 2
-            steps.append(step)
-    others = [replace(setup, finer=k, time_step=problem.step) for k in orders]
-    others += [replace(setup, finer=problem.finer, time_step=step) for step in steps[-1:]]
+def best_order(problem: Problem, fit: Fit) -> int:
+    """Return the modes of bending, beyond those described, that the log of a Fit asks for."""
+    if problem.setup.finer is not None:
+        return problem.setup.finer
+    orders = [k for k in range(MOST_FINER + 1) if k != problem.finer]
+    others = [replace(problem.setup, finer=k, time_step=problem.step) for k in orders]
 
     def residuals(other):
         finer = Problem(other, problem.unknowns, problem.servo, problem.sequences)
@@ -48,17 +41,39 @@ def fine_enough(problem: Problem, fit: Fit) -> Setup:
 
     with ThreadPoolExecutor(processors()) as pool:
         found = list(pool.map(residuals, others))
-    order = problem.finer
-    least = (1 - BETTER) * _left(fit, fit.residuals)
+    order, least = problem.finer, (1 - BETTER) * _left(fit, fit.residuals)
     for k, r in zip(orders, found):
         if r is not None and np.isfinite(r).all() and _left(fit, r) < least:
             order, least = k, (1 - BETTER) * _left(fit, r)
+    return order
+
+
+def fine_enough(problem: Problem, fit: Fit) -> Problem:
+    """Return the Problem with the step that its log asks for; its slopes are the coarse ones."""
+    period = min(row.period for row in problem.sequences)
+    first = period / np.ceil(period / problem.step - 1e-6)
+    steps = [first / 2**k for k in range(1, MOST_HALVINGS + 1) if first / 2**k >= LEAST_STEP]
+    setup = replace(problem.setup, finer=problem.finer, time_step=problem.step)
+    if problem.setup.time_step is not None or not steps:
+        return Problem(setup, problem.unknowns, problem.servo, problem.sequences, quick=problem)
+
+    def finer(step):
+        return Problem(replace(setup, time_step=float(step)), problem.unknowns, problem.servo,
+                       problem.sequences, quick=problem)
+
+    tried = steps[:2][-1]
+    found = finer(tried)
+    residuals = found.residuals(fit.z, fit.deviations)
     step = problem.step
-    if steps and found[-1] is not None and np.isfinite(found[-1]).all():
-        off = _moved(fit, found[-1] - fit.residuals)
-        while steps and off > MOVED:        # of second order
-            step, off = steps.pop(0), off / 4
-    return replace(setup, finer=order, time_step=float(step))
+    if np.isfinite(residuals).all():
+        # of second order, so that a step four times as short shows nearly all of it
+        off = _moved(fit, residuals - fit.residuals)
+        rough = _left(fit, fit.residuals) / _left(fit, residuals) - 1
+        while steps and (off > MOVED or rough > BETTER):
+            step = steps.pop(0)
+            # what makes the sum rough falls more slowly than its square
+            off, rough = off / 4, rough / 4 if step > tried else 0.0
+    return found if step == tried else finer(step)
 
 
 def _weighed(fit, values):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import savgol_filter
+from scipy.signal import savgol_coeffs, savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.model import ArmModel
@@ -23,7 +23,8 @@ GAP = 5.0               # periods without a sample, from which a log is cut
 SHORTEST = 1.0          # sequence that is used                                             [s]
 FEWEST = 64             # samples of it
 UNEVEN = 0.2            # by which the period may change along a log
-SMOOTHED = 0.02         # over which a rate is found                                        [s]
+SMOOTHED = 0.02         # over which a rate is found, where it drives the model            [s]
+SOFTLY = 0.035          # likewise, where a soft servo follows it, and noise would only shake [s]
 CLIPPED = 5             # samples in a row at the end of the range, and
 CLIPPED_SHARE = 0.01    # of all that lie there
 STILL = 4.0             # times its noise that a signal moves at least
@@ -84,7 +85,7 @@ def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False) -> Measure
         _check_units(log, arm, seen)
         grid = log.columns[wanted[0]].time
         for time in _runs(log, grid, notes):
-            places, rates = _placed(log, arm, seen, time)
+            places, rates = _placed(log, arm, seen, time, has_efforts)
             efforts = np.column_stack([
                 np.interp(time, *log.columns[f'effort/{name}']) if side and has_efforts else
                 np.zeros(time.size) for name, side in zip(names, seen)])
@@ -223,11 +224,11 @@ def _sampled(column: Column, time: np.ndarray) -> np.ndarray:
     return np.interp(time, *column)
 
 
-def _placed(log, arm, seen, time):
+def _placed(log, arm, seen, time, softly):
     """Places and rates (k, joints) of the drives."""
     places, rates = np.zeros((2, time.size, len(seen)))
     period = time[1] - time[0]
-    window = max(5, 2 * round(SMOOTHED / period / 2) + 1)
+    window = _window(period, softly)
     for j, (name, side) in enumerate(zip(arm.joint_names, seen)):
         if not side:
             continue
@@ -237,6 +238,18 @@ def _placed(log, arm, seen, time):
         rates[:, j] = (np.interp(time, *own) if own is not None else
                        savgol_filter(values, window, 3, deriv=1, delta=period))
     return places, rates
+
+
+def _window(period, softly):
+    """Samples over which places are smoothed."""
+    return max(5, 2 * round((SOFTLY if softly else SMOOTHED) / period / 2) + 1)
+
+
+def savgol_noise(period: float) -> tuple[float, float]:
+    """Return what white noise of places with variance 1 leaves where a servo follows them."""
+    window = _window(period, True)
+    return (float(np.sum(savgol_coeffs(window, 3)**2)),
+            float(np.sum(savgol_coeffs(window, 3, deriv=1, delta=period)**2)))
 
 
 def noise_of(values: np.ndarray) -> np.ndarray:

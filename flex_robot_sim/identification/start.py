@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Rows
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -18,6 +19,7 @@ from scipy.signal import welch
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Problem, processors, solve
+from flex_robot_sim.identification.refinement import best_order
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.unknowns import is_gauge
 
@@ -31,7 +33,7 @@ HORIZONS = 5.0, 25.0    # periods of the slowest resonance that a fit sees first
 ACTIVE = 0.05           # share of what channels do, after which a log counts as moving
 MOST_SHARE = 0.35       # of a log, beyond which a horizon is not worth a fit of its own
 RINGING = 0.7           # of what is measured, in every mode, where a sequence begins in motion
-TRIES = 4               # evaluations on a horizon
+TRIES = 12              # evaluations on a horizon
 ROUGH = 1e-2            # of the sum of squares there
 
 
@@ -55,7 +57,7 @@ def spectral_start(problem: Problem) -> np.ndarray:
              if one.kind == 'stiffness' and one.scale == 0.0]
     if not stiff:
         return still
-    short = _cut(problem, [SECONDS] * len(problem.sequences))
+    short = _cut(problem, [SECONDS] * len(problem.sequences), is_plain=True)
     target = _spectra(short.sequences, [row.measured for row in short.sequences])
 
     known = {}
@@ -108,8 +110,12 @@ def _spectra(sequences, tables):
     return out
 
 
-def _cut(problem: Problem, seconds: Rows[float]) -> Problem:
-    """Return the problem on the first seconds of each sequence, without initial states."""
+def _cut(problem: Problem, seconds: Rows[float], is_plain: bool = False) -> Problem:
+    """
+    Return the problem on the first seconds of each sequence, which begin as they do.
+
+    :param is_plain: whether shapes as described will do.
+    """
     parts = []
     for sequence, length in zip(problem.sequences, seconds):
         active = np.cumsum(((sequence.measured - sequence.measured[0])
@@ -117,24 +123,27 @@ def _cut(problem: Problem, seconds: Rows[float]) -> Problem:
         begun = int(np.searchsorted(active.sum(axis=1), ACTIVE * active[-1].sum()))
         end = min(begun + round(length / sequence.period), len(sequence.time))
         parts.append(sequence.part(0, end))
-    short = Problem(problem.setup, problem.unknowns, problem.servo, parts, True)
-    short.starts = problem.starts
-    short.size = problem.size
-    return short
+    # where sequences begin in motion, starts are those of the shapes of the problem
+    is_plain = is_plain and problem.size == len(problem.unknowns)
+    setup = replace(problem.setup, finer=0) if is_plain else problem.setup
+    starts = [np.zeros((2 * setup.arm().size, 0))] * len(parts) if is_plain else problem.starts
+    return Problem(setup, problem.unknowns, problem.servo, parts, starts)
 
 
-def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> np.ndarray:
+def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> tuple[np.ndarray, int]:
     """
-    Return z after fits on growing parts of the log.
+    Return z after fits on growing parts of the log, and the modes that these ask for.
 
     :param slowest: resonance [Hz].
     """
+    order = problem.finer
     for periods in HORIZONS:
         short = _cut(problem, [periods / slowest] * len(problem.sequences))
         if len(short.measured) > MOST_SHARE * len(problem.measured):
             break
         try:
-            z = solve(short, z, rounds=1, most=TRIES, tolerance=ROUGH).z
+            fit = solve(short, z, rounds=1, most=TRIES, tolerance=ROUGH)
         except np.linalg.LinAlgError:       # nothing can be told of so little
             continue
-    return z
+        z, order = fit.z, best_order(short, fit)
+    return z, order

@@ -5,7 +5,14 @@ import pytest
 from scipy.signal import lfilter
 from scipy.stats import binom
 
-from flex_robot_sim.identification.answers import block_edges, explained, trading, uncertainty
+from flex_robot_sim.identification.answers import (
+    block_edges,
+    explainable,
+    explained,
+    noise_floor,
+    trading,
+    uncertainty,
+)
 from flex_robot_sim.identification.fit import Fit
 
 ROWS, TRIALS = 3000, 400
@@ -91,5 +98,64 @@ def test_explained_variance_is_one_minus_that_of_what_is_left():
     x = np.random.default_rng(1).normal(size=(1000, 1))
     assert explained(x, 0.5 * x)[0] == pytest.approx(0.75)
     assert explained(x, x + 3.0)[0] == pytest.approx(1.0)      # a zero is no variance
-    # where a log of variance 1e6 has come to rest, a thousandth of that is what counts
-    assert explained(x, 0.5 * x, np.array([1e6]))[0] == pytest.approx(1 - 0.25 * x.var() / 1e3)
+
+
+def ringing(random, rate, factor=1.0):
+    """
+    Modes that ring after steps and follow a sweep, of a spring stiffer by a factor.
+
+    Closed forms: (t,) of static bending over the factor and rings faster by its root.
+    """
+    t, out = np.arange(0, 8, 1 / rate), 0.0
+    for k in range(random.integers(1, 4)):
+        f, ratio = random.uniform(0.8, 0.08 * rate), random.uniform(0.002, 0.05)
+        size, begin = random.uniform(0.3, 1.0) / (k + 1), random.uniform(0, 4)
+        w, u = 2 * np.pi * f * np.sqrt(factor), np.maximum(t - begin, 0)
+        out = out + size / factor * (np.exp(-ratio * w * u) * np.cos(w * u)) * (t > begin)
+    return out
+
+
+def test_a_right_model_passes_at_any_noise_and_a_wrong_one_fails_where_there_is_a_signal():
+    seen = 0
+    for case in range(300):
+        random = np.random.default_rng(case)
+        rate, shape = random.uniform(80, 600), [case, 1]
+        signal = ringing(np.random.default_rng(shape), rate)
+        wrong = ringing(np.random.default_rng(shape), rate, random.choice([0.8, 1.2]))
+        size = signal.std() * 10**random.uniform(-3, 1.5)
+        measured = signal + random.normal(0, size, signal.size)
+        if case % 3 == 0:       # coarse counts are a noise, too
+            measured = size * np.round(measured / size)
+        last = 3 * signal.size // 4
+        m, right, off = (x[last:, None] for x in (measured, signal, wrong))
+        noise, whole = noise_floor([m]), measured.var() * np.ones(1)
+        true_noise = size**2 * (1 + (case % 3 == 0) / 12)
+        # a spectrum of some hundred samples knows its level to some tenths
+        assert noise[0] == pytest.approx(true_noise, rel=0.5), case
+        for model, is_right in ((right, True), (off, False)):
+            share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0), noise,
+                                whole, len(m))
+            if is_right:
+                assert share.explained[0] >= 0.9 or not share.is_seen[0], case
+            elif right.var() > 2 * true_noise and right.var() > 1e-3 * whole[0]:
+                seen += 1
+                assert share.is_seen[0] and share.explained[0] < 0.9, case
+    assert seen > 60        # in the others nothing is left to see
+
+
+def test_a_motion_that_is_expected_and_does_not_come_is_no_silence():
+    random = np.random.default_rng(3)
+    m, model = random.normal(size=(2000, 1)), 3 * np.sin(np.arange(2000) / 20)[:, None]
+    share = explainable((m - model).var(axis=0), m.var(axis=0), model.var(axis=0),
+                        noise_floor([m]), np.ones(1), 2000)
+    assert share.is_seen[0] and share.explained[0] < 0
+    share = explainable(m.var(axis=0), m.var(axis=0), np.zeros(1), noise_floor([m]), np.ones(1),
+                        2000)
+    assert not share.is_seen[0]
+
+
+def test_what_rings_is_no_noise():
+    t = np.arange(3000) / 500
+    rings = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
+    noise = np.random.default_rng(0).normal(0, 1e-2, t.size)
+    assert np.sqrt(noise_floor([(rings + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)

@@ -17,9 +17,14 @@ import yaml
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.identification.courses import course
+from flex_robot_sim.identification.courses import course, lines, moving, multisine
 from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
-from flex_robot_sim.identification.information import best_shares, information
+from flex_robot_sim.identification.information import (
+    best_shares,
+    by_lines,
+    information,
+    rings_of,
+)
 from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
 
 FREE = ['arm.stiffness', 'arm.damping', 'delay']
@@ -194,3 +199,23 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     states = [reading.message.state for reading in read_experiment(
         tmp_path / 'bench.csv').readings]
     assert any(state in MOVING for state in states) and len(states) < 40 * 500
+
+
+def test_what_a_line_tells_by_itself_comes_out_of_a_trial_of_all_lines():
+    arm, pose, free = frs.load('single_link'), np.zeros(1), ['arm.stiffness', 'tip_mass.mass']
+    band, rings = (0.4, 4.0), rings_of(arm, pose)
+    frequencies = lines(moving(8.0), band, rings)
+    all_of_them = 0.2 * multisine(frequencies, 1)
+
+    def trial_of(coefficients):
+        plan = course('fourier', pose, 8.0, band, 4e-3, coefficients, rings)
+        return try_out(arm, plan.scaled(0.05))
+    matrices, _ = by_lines(arm, trial_of(all_of_them), 0, frequencies, free)
+    k = 1
+    alone = np.zeros_like(all_of_them)
+    alone[:, k] = all_of_them[:, k]
+    trial = trial_of(alone)
+    right = information(arm, trial, free).matrix / trial.energy
+    # lines are some widths of the window apart, and one alone rings as it begins
+    assert np.diag(matrices[k]) == pytest.approx(np.diag(right), rel=0.5)
+    assert np.argmax(np.diag(matrices[k])) == np.argmax(np.diag(right))
