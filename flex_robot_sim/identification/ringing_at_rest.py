@@ -7,14 +7,14 @@ about a pose, and x = S y + r, where S says how far links follow in the end, sma
 arm are modes r = sum of Phi_k z_k with locked drives that y shakes,
 
     z_k'' + 2 D_k w_k z_k' + w_k^2 z_k = - g_k y'',
-    g_k = Phi_k^T (M_xx S + M_xy) / (Phi_k^T M_xx Phi_k)                                    (I18)
+    g_k = Phi_k^T (M_xx S + M_xy) / (Phi_k^T M_xx Phi_k)                                    (I20)
 
 whatever holds the drives. Gauges show C (S y + sum of Phi_k z_k), and each z_k is a free decay
 and what y makes. What a stiffness changes is w; masses and lengths make the rest. So the fit looks
 for one factor of all w_k and one of all D_k; how each mode begins, and the zeros of gauges, are
 linear,
 
-    s = e + C S y + sum over k of C Phi_k (a_k u_k + b_k v_k - g_k H_k y)                   (I19)
+    s = e + C S y + sum over k of C Phi_k (a_k u_k + b_k v_k - g_k H_k y)                   (I21)
 
 with u_k, v_k = exp(-D w t) (cos, sin)(w' t), and H_k the filter s^2 / (s^2 + 2 D w s + w^2).
 """
