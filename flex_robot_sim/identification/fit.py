@@ -14,10 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
-from flex_robot_sim.identification.descent import descend
+from flex_robot_sim.identification.descent import Descent, descend
 from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
@@ -234,6 +235,14 @@ class Problem:
         return low, high
 
 
+def _found_from_afar(residual, slopes, z, bounds, tolerance, most):
+    """Return a Descent by scipy, with slopes of every place: from afar, old ones mislead."""
+    found = least_squares(residual, np.clip(z, bounds[0] + 1e-9, bounds[1] - 1e-9),
+                          lambda z: slopes(z, True), bounds, loss='soft_l1', f_scale=ROBUST,
+                          ftol=tolerance, xtol=tolerance, gtol=1e-10, max_nfev=most)
+    return Descent(found.x, found.fun, float(found.cost))
+
+
 def _kept(memory, z, make):
     """What was made for z before, or is made now."""
     key = z.tobytes()
@@ -308,8 +317,11 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
-        found = descend(residual, slopes_of, z, problem.bounds(), problem.units, ROBUST,
-                        tolerance if round_ == rounds - 1 else max(tolerance, LOOSE), most)
+        if tolerance >= LOOSE:
+            found = _found_from_afar(residual, slopes_of, z, problem.bounds(), tolerance, most)
+        else:
+            found = descend(residual, slopes_of, z, problem.bounds(), problem.units, ROBUST,
+                            tolerance if round_ == rounds - 1 else LOOSE, most)
         z = found.z
         rows = found.residuals.reshape(measured.shape) * deviations
         deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)

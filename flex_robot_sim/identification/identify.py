@@ -31,6 +31,7 @@ CURRENT = 3.0           # factor by which efforts are off, from which they are n
 ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 FINE_ROUNDS = 3         # of finding weights, in the end
 LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
+AT_END = 0.05           # from the factor of a hundred, in its logarithm: a number has fled there
 OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
 
@@ -165,9 +166,12 @@ def _with_order(problem, z, finer):
 
 
 def _elsewhere(problem, fit, watch):
-    """The Fit, or a better one from other stiffnesses, where it explains little."""
+    """The Fit, or a better one from other stiffnesses, where it explains little or has fled."""
     read = problem.read(problem.simulated(fit.z), fit.z)
-    if answers.explained(problem.measured, read).max() > LITTLE:
+    low, high = problem.bounds()
+    has_fled = any(min(fit.z[k] - low[k], high[k] - fit.z[k]) < AT_END
+                   for k, one in enumerate(problem.unknowns) if one.scale == 0.0)
+    if answers.explained(problem.measured, read).max() > LITTLE and not has_fled:
         return fit
     stiff = [k for k, one in enumerate(problem.unknowns)
              if one.kind == 'stiffness' and one.scale == 0.0]

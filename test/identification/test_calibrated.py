@@ -15,7 +15,6 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.identification import identify, log_file
 from flex_robot_sim.identification.calibrated import known_numbers, near_known, with_stepper
 from flex_robot_sim.identification.log_file import _at_rest
 from flex_robot_sim.identification.unknowns import Unknown
@@ -76,10 +75,7 @@ def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder)
 
 
 @pytest.mark.slow
-def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys, monkeypatch):
-    # less time: one rest has 17 periods, and within 6 % nobody need look for other beginnings
-    monkeypatch.setattr(log_file, 'MOST_RESTS', 1)
-    monkeypatch.setattr(identify, 'OTHERS', ())
+def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
     main(['identify', str(folder / 'bench.mcap'), 'rig', '--calibration',
           str(folder / 'bench.yaml'), '--output', str(folder / 'fitted.urdf'), '--json',
           # a coarse step is enough for 5 Hz and takes a tenth of the time
