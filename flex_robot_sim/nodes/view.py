@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
+FEW, SPARED = 2, 3      # browsers that get every picture; of more, none gets every third one
 SWITCH_INTERVAL = 5e-3      # how long one thread may keep the others waiting, as in Python   [s]
 
 
@@ -42,6 +43,7 @@ class ViewNode(Node):
         refuse_without_view()
         self._page: Page | None = None
         self._remote: ViewRemote | None = None
+        self._turns = 0
         if must_compile():
             self.get_logger().info('compiling, once after an installation: about a minute')
         self.parameters = Parameters(self, *VIEW_SETTINGS)
@@ -79,7 +81,10 @@ class ViewNode(Node):
         self._remote.look(now)
         self._prediction.look(now, self._seen, self._remote.parameters,
                               self.count_publishers('joint_commands') > 0)
-        self._view.turn(now)
+        self._turns += 1
+        # each browser has its own copy of every picture packed for it
+        if self._page.watchers <= FEW or self._turns % SPARED:
+            self._view.turn(now)
 
     def close(self) -> None:
         """End pushes, and the page."""

@@ -93,6 +93,11 @@ class Page:
         self.dark(False)
         self._begin(title)
 
+    @property
+    def watchers(self) -> int:
+        """How many browsers show it."""
+        return len(self._server._websock_server._client_state_from_id)
+
     def close(self) -> None:
         """End it; browsers say that they are no longer connected."""
         with contextlib.redirect_stdout(io.StringIO()):

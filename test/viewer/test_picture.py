@@ -290,3 +290,23 @@ def test_ranges_of_joints_without_stops_are_finite():
     arm = SimpleNamespace(joint_names=('turn',),
                           description=SimpleNamespace(joint=lambda name: joint))
     assert ranges(arm) == pytest.approx(np.array([[-np.pi, np.pi]]))
+
+
+def test_a_page_counts_the_browsers_that_show_it():
+    pytest.importorskip('viser')
+    from importlib.metadata import version
+
+    from waiting import eventually
+    from websockets.sync.client import connect
+
+    from flex_robot_sim.viewer.browser import Page
+
+    page = Page('arm', 0)
+    try:
+        assert page.watchers == 0
+        with connect(f'ws://127.0.0.1:{page.port}', origin=page.address,
+                     subprotocols=[f'viser-v{version("viser")}'], max_size=None):
+            assert eventually(lambda: page.watchers == 1)
+        assert eventually(lambda: page.watchers == 0)
+    finally:
+        page.close()
