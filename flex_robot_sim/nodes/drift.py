@@ -4,55 +4,37 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
-from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
-from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.onlooker import Onlooker
 from flex_robot_sim.nodes.reporting import Reporter, log
-from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import DRIFT_SETTINGS, RobotSettings
+from flex_robot_sim.nodes.settings import DRIFT_SETTINGS
 
 if TYPE_CHECKING:
-    from rclpy.subscription import Subscription
-
     from flex_robot_sim.core.model import ArmModel
 
 SILENCE = 2.0           # without samples, after which nothing is known                     [s]
 PER_PERIOD = 20         # looks for joint states in a period of the slowest mode
 RATES = 20.0, 100.0     # least and most of them                                           [Hz]
-SWITCH_INTERVAL = 5e-3  # as in nodes/view.py
 
 
-class DriftNode(Node):
+class DriftNode(Onlooker):
     """Watch an arm that somebody else simulates or drives."""
 
-    _inputs: DriftInputs | None = None
+    _inputs: DriftInputs
 
     def __init__(self) -> None:
         """Wait for the robot, and listen."""
-        super().__init__('drift')
-        if must_compile():
-            self.get_logger().info('compiling, once after an installation: about a minute')
-        self.parameters = Parameters(self, *DRIFT_SETTINGS)
-        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+        super().__init__('drift', DRIFT_SETTINGS)
 
-    @property
-    def subscriptions(self) -> Iterator[Subscription]:
-        """What an executor waits for: not what is asked for now and then."""
-        polled = self._inputs.polled if self._inputs is not None else ()
-        return (item for item in super().subscriptions if item not in polled)
-
-    def _start(self, arm: ArmModel) -> None:
+    def begin(self, arm: ArmModel) -> None:
         """Watch `arm`."""
-        sys.setswitchinterval(SWITCH_INTERVAL)
         self._watch = DriftWatch(arm, self.parameters[DriftSettings])
         self._name, self._heard, self._level = arm.description.name, -SILENCE, ''
         self._inputs = DriftInputs(self, arm)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
-from flex_robot_sim.core.compiled import must_compile
-from flex_robot_sim.nodes.parameters import Parameters
-from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.onlooker import Onlooker
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import VIEW_SETTINGS, RobotSettings, ViewSettings
+from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
@@ -23,45 +19,30 @@ from flex_robot_sim.viewer.observed import Observed
 from flex_robot_sim.viewer.opening import open_browser
 
 if TYPE_CHECKING:
-    from rclpy.subscription import Subscription
-
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 FEW, SPARED = 2, 3      # browsers that get every picture; of more, none gets every third one
-SWITCH_INTERVAL = 5e-3      # how long one thread may keep the others waiting, as in Python   [s]
 
 
-class ViewNode(Node):
+class ViewNode(Onlooker):
     """Show an arm in browsers."""
 
-    _inputs: ViewInputs | None = None
+    _inputs: ViewInputs
 
     def __init__(self) -> None:
         """Wait for the robot, and begin to listen at an address of this machine."""
-        super().__init__('view')
         refuse_without_view()
         self._page: Page | None = None
         self._remote: ViewRemote | None = None
         self._turns = 0
-        if must_compile():
-            self.get_logger().info('compiling, once after an installation: about a minute')
-        self.parameters = Parameters(self, *VIEW_SETTINGS)
-        when_arm_is_known(self, self.parameters[RobotSettings], self._start)
+        super().__init__('view', VIEW_SETTINGS)
 
-    @property
-    def subscriptions(self) -> Iterator[Subscription]:
-        """What an executor waits for: not what is asked for when there is a picture to be made."""
-        polled = self._inputs.polled if self._inputs is not None else ()
-        return (item for item in super().subscriptions if item not in polled)
-
-    def _start(self, arm: ArmModel) -> None:
+    def begin(self, arm: ArmModel) -> None:
         """Show `arm`."""
         from flex_robot_sim.viewer.browser import Page
         from flex_robot_sim.viewer.robot_view import RobotView
 
-        # nothing here is in a hurry, and threads that take turns less often take less time
-        sys.setswitchinterval(SWITCH_INTERVAL)
         settings, seen = self.parameters[ViewSettings], Observed(arm)
         self._remote = remote = ViewRemote(self)
         self._seen = seen
