@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
-from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.onlooker import Stamps, waiting
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.state_pairs import NamedValues, StrainReader
 from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
@@ -39,7 +39,7 @@ class DriftInputs:
         self._motors = NamedValues(arm.motor_names, 'motor_states', 'joint')
         self._strain = StrainReader(arm)
         self._no_efforts = np.full(joints, np.nan)
-        self._origin: int | None = None
+        self._time = Stamps(node)
         # two newest: (time, places, efforts) and (time, places)
         self._known: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
         self._behind: deque[tuple[float, np.ndarray]] = deque(maxlen=2)
@@ -80,16 +80,16 @@ class DriftInputs:
             yield time, drives, strain, row[joints:]
 
     def _take(self):
-        for message in _newest(self._strains):
+        for message in waiting(self._strains):
             strain = self._strain.read(message)
             if np.isfinite(strain).all():
                 self._gauges.append((self._time(message), strain))
-        for message in _newest(self._states):
+        for message in waiting(self._states):
             efforts = self._joints.read(message, 'effort') if len(message.effort) else (
                 self._no_efforts)
             self._put(self._known, message, np.concatenate([self._joints.read(message), efforts]),
                       len(self._no_efforts))
-        for message in _newest(self._motor_states) if self._motor_states else ():
+        for message in waiting(self._motor_states) if self._motor_states else ():
             self._put(self._behind, message, self._motors.read(message).copy(), len(self._gears))
 
     def _put(self, known, message, row, count):
@@ -101,21 +101,6 @@ class DriftInputs:
                 known.clear()
             return
         known.append((time, row))
-
-    def _time(self, message):
-        """Time of a message since the first one [s]."""
-        stamp = stamp_of(message.header)
-        if self._origin is None:
-            self._origin = stamp
-        return (stamp - self._origin) / SECOND
-
-
-def _newest(subscription):
-    """Messages that wait."""
-    with subscription.handle:
-        while (found := subscription.handle.take_message(
-                subscription.msg_type, subscription.raw)) is not None:
-            yield found[0]
 
 
 def _between(known, time):

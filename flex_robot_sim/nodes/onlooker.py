@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rclpy.node import Node
 
 from flex_robot_sim.core.compiled import must_compile
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.settings import RobotSettings
@@ -61,3 +62,27 @@ class Onlooker(Node):
     def begin(self, arm: ArmModel) -> None:
         """Look on at `arm`; set `_inputs`."""
         raise NotImplementedError
+
+
+def waiting(subscription: Subscription) -> Iterator[Any]:
+    """Yield the messages that have come to a subscription since it was asked last."""
+    with subscription.handle:
+        while (found := subscription.handle.take_message(
+                subscription.msg_type, subscription.raw)) is not None:
+            yield found[0]
+
+
+class Stamps:
+    """Times of messages since the first one; one without a stamp came just now."""
+
+    def __init__(self, node: Node) -> None:
+        """Take the clock of `node`."""
+        self._clock = node.get_clock()
+        self._origin: int | None = None
+
+    def __call__(self, message: Any) -> float:
+        """Time of a message [s]."""
+        stamp = stamp_of(message.header) or self._clock.now().nanoseconds
+        if self._origin is None:
+            self._origin = stamp
+        return (stamp - self._origin) / SECOND

@@ -20,7 +20,8 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
-from flex_robot_sim.nodes.conversions import LEVELS, SECOND, stamp_of, vector_of
+from flex_robot_sim.nodes.conversions import LEVELS, vector_of
+from flex_robot_sim.nodes.onlooker import Stamps, waiting
 from flex_robot_sim.nodes.state_pairs import NamedValues, StatePairs
 from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.viewer.observed import Observed, Status
@@ -36,7 +37,7 @@ class ViewInputs:
         """Make the subscriptions of `node`, which no executor may wait for: see `polled`."""
         self._node, self._arm, self._seen = node, arm, seen
         self._pairs = StatePairs(arm, False)
-        self._origin: int | None = None
+        self._time = Stamps(node)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
         self._motor_rows = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
@@ -63,10 +64,8 @@ class ViewInputs:
     def look(self, now: float) -> None:
         """Take what has come until now [s]."""
         for subscription, read in self._readers:
-            with subscription.handle:
-                while (found := subscription.handle.take_message(
-                        subscription.msg_type, subscription.raw)) is not None:
-                    read(now, found[0])
+            for message in waiting(subscription):
+                read(now, message)
         seen = self._seen
         for name in [name for name, status in seen.status.items()
                      if now - status.heard > FORGOTTEN]:
@@ -127,10 +126,3 @@ class ViewInputs:
                 self._seen.status[node[len(own):]] = Status(
                     LEVEL_OF.get(status.level, 'stale'), status.message,
                     {item.key: item.value for item in status.values}, now)
-
-    def _time(self, message):
-        """Time of a message since the first one [s]."""
-        stamp = stamp_of(message.header) or self._node.get_clock().now().nanoseconds
-        if self._origin is None:
-            self._origin = stamp
-        return (stamp - self._origin) / SECOND
