@@ -85,11 +85,28 @@ def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
 
 def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns: int = 2) -> None:
     """Draw Charts into a file of one of KINDS; SettingError if it cannot be written."""
-    check_figure_path(path)
-    try:
-        draw_charts(title, charts, columns).savefig(path, dpi=CHART_DPI)
-    except OSError as error:
-        raise SettingError(f'{path} cannot be written: {error.strerror}') from error
+    _write_charts([Path(path)], title, charts, columns)
+
+
+def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Chart],
+                               columns: int = 2) -> list[str]:
+    """Draw Charts into `stem`.png and `stem`.svg; return these; errors as for `write_charts`."""
+    paths = [Path(f'{stem}{kind}') for kind in ('.png', '.svg')]
+    _write_charts(paths, title, charts, columns)
+    return [str(path) for path in paths]
+
+
+def _write_charts(paths, title, charts, columns):
+    for path in paths:
+        check_figure_path(path)
+    figure = draw_charts(title, charts, columns)
+    for path in paths:
+        try:
+            figure.savefig(path, dpi=CHART_DPI)
+        except OSError as error:
+            raise SettingError(f'{path} cannot be written: {error.strerror}') from error
+        if hasattr(figure, 'set_layout_engine'):        # matplotlib 3.6
+            figure.set_layout_engine('none')    # it stays as it is: to find it is half the work
 
 
 def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:

@@ -10,6 +10,9 @@ from node_processes import PATIENCE
 WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
          '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
          '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
+# five pictures a second instead of sixty, each of which keeps a processor busy for as long as it lasts
+SPARED = """window.requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), 200);
+window.cancelAnimationFrame = clearTimeout"""
 BUTTON = """return [...document.querySelectorAll('button')].find(
     b => b.innerText.trim().toLowerCase() == arguments[0])"""
 FOLDER = """[...document.querySelectorAll('div, legend, p')].filter(
@@ -34,6 +37,7 @@ class Chromium:
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
             shutil.which('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
+        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': SPARED})
         self.driver.get(address)
 
     def wait_for(self, condition, what):

@@ -5,6 +5,7 @@ What a stranger at another address can do; run as a program, in a network namesp
     python stranger.py capture SECONDS          what goes through the loopback device, as it goes
     python stranger.py replay ADDRESS           send that again, to the address and its loopback
     python stranger.py scan ADDRESS             knock at all ports
+    python stranger.py look ADDRESS             knock at those of ROS until one is open
 
 The first and the last print what they have found, as JSON; packets go through standard output and
 input.
@@ -20,7 +21,8 @@ import time
 
 UDP, ETHERNET, IP_HEADER, UDP_HEADER = 17, 14, 20, 8
 ALL = 0x0003            # ETH_P_ALL
-PORTS, SILENCE, ENOUGH = 65536, 0.2, 100     # SILENCE: waited for an answer                [s]
+PORTS, SILENCE = 65536, 0.2     # SILENCE: waited for an answer                             [s]
+FIRST_OF_ROS = 7400
 
 
 def take_part(seconds):
@@ -85,10 +87,14 @@ def replay(address):
     print(len(packets))
 
 
-def scan(address):
-    """Print the ports of an address that do not say that nobody is there: {kind: [ports]}."""
+def scan(address, first=1, enough=100):
+    """
+    Print the ports of an address that do not say that nobody is there: {kind: [ports]}.
+
+    It ends after `enough` of those of datagrams.
+    """
     found = {'tcp': [], 'udp': []}
-    for port in range(1, PORTS):
+    for port in range(first, PORTS):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as wire:
             wire.settimeout(SILENCE)
             if wire.connect_ex((address, port)) != errno.ECONNREFUSED:
@@ -104,11 +110,11 @@ def scan(address):
             except TimeoutError:
                 pass
             found['udp'].append(port)
-            if len(found['udp']) > ENOUGH:      # nothing is sent back here
+            if len(found['udp']) >= enough:     # nothing is sent back here
                 break
     print(json.dumps(found))
 
 
 if __name__ == '__main__':
     {'take_part': take_part, 'capture': capture, 'replay': replay,
-     'scan': scan}[sys.argv[1]](sys.argv[2])
+     'scan': scan, 'look': lambda address: scan(address, FIRST_OF_ROS, 1)}[sys.argv[1]](sys.argv[2])

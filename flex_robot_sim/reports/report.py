@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import write_charts
+from flex_robot_sim.plots import write_charts_of_both_kinds
 from flex_robot_sim.reports.charts import Plot, plots_of
 from flex_robot_sim.reports.energies import energies
 from flex_robot_sim.reports.motion import motion_of
@@ -90,10 +90,7 @@ def write_figures(folder: str | Path, plots: Sequence[Plot]) -> list[str]:
         raise UsageError(f'{folder}: is no folder for figures: {error.strerror}.') from error
     files = []
     for plot in plots:
-        for kind in ('png', 'svg'):
-            path = folder / f'{plot.word}.{kind}'
-            write_charts(path, '', [plot.chart], 1)
-            files.append(str(path))
+        files += write_charts_of_both_kinds(folder / plot.word, '', [plot.chart], 1)
     return files
 
 

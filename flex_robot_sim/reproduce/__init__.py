@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import write_charts
+from flex_robot_sim.plots import write_charts_of_both_kinds
 from flex_robot_sim.reproduce.report import summary
 
 EXPERIMENTS = {
@@ -27,7 +27,6 @@ EXPERIMENTS = {
     'spin_up': 'a beam that is set turning, at five speeds (stiffened arm, section 4.1)',
     'canadarm2': 'the arm of the space station drops (stiffened arm, section 4.2)',
 }
-KINDS = ('png', 'svg')
 
 
 def reproduce(name: str, folder: str | Path,
@@ -50,9 +49,7 @@ def reproduce(name: str, folder: str | Path,
     found = import_module(f'{__name__}.{name}').run(progress, seconds)
     paths = []
     for figure in found.figures:
-        for kind in KINDS:
-            path = folder / f'{name}_{figure.name}.{kind}'
-            write_charts(path, figure.title, figure.charts, figure.columns)
-            paths.append(str(path))
+        paths += write_charts_of_both_kinds(folder / f'{name}_{figure.name}', figure.title,
+                                            figure.charts, figure.columns)
     return summary(name, found, paths, time.perf_counter() - started,
                    time.process_time() - worked)

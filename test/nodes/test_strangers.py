@@ -203,4 +203,4 @@ def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
         line = processes[1].wait_for_line('refused: enable is called by ')
         assert line.endswith('), not on this machine')
         # the judge of closed doors sees open ones
-        assert json.loads(ran(them, 'scan', OURS))['udp']
+        assert json.loads(ran(them, 'look', OURS))['udp']
