@@ -10,7 +10,7 @@ from node_processes import PATIENCE
 WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
          '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
          '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
-# five pictures a second instead of sixty, each of which keeps a processor busy for as long as it lasts
+# five pictures a second instead of sixty, each of which keeps a processor busy
 SPARED = """window.requestAnimationFrame = draw => setTimeout(() => draw(performance.now()), 200);
 window.cancelAnimationFrame = clearTimeout"""
 BUTTON = """return [...document.querySelectorAll('button')].find(

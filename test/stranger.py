@@ -116,5 +116,5 @@ def scan(address, first=1, enough=100):
 
 
 if __name__ == '__main__':
-    {'take_part': take_part, 'capture': capture, 'replay': replay,
-     'scan': scan, 'look': lambda address: scan(address, FIRST_OF_ROS, 1)}[sys.argv[1]](sys.argv[2])
+    {'take_part': take_part, 'capture': capture, 'replay': replay, 'scan': scan,
+     'look': lambda address: scan(address, FIRST_OF_ROS, 1)}[sys.argv[1]](sys.argv[2])

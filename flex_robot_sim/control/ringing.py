@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import curve_fit, least_squares
-from scipy.signal import butter, detrend, find_peaks, hilbert, sosfiltfilt, welch
+from scipy.signal import butter, detrend, find_peaks, hilbert, periodogram, sosfiltfilt, welch
 
 from flex_robot_sim.exceptions import UsageError
 
@@ -24,10 +24,12 @@ ABOVE = 8.0                 # power of a resonance over that around it
 BESIDE = 12                 # lines of the spectrum to either side that are looked at, at least
 FLANK = 12.0                # power over the flank of a larger one, of a resonance of its own
 FAINTEST = 1e4              # power of the largest resonance over that of the least
-DECAY = 1.6                 # from the largest to the least of the ringing that is fitted
+DECAY = 1.6                 # from the largest to the least of the ringing, where GOOD is enough
 LONG_DECAY = 6.0            # likewise, where it rises again later
 CYCLES = 4                  # of it, at least
-GOOD = 0.95                  # share of the signal that a fit of its decay explains, at least
+GOOD = 0.95                 # share of the signal that a fit of its decay explains, at least
+CLEAR = 0.1                 # what a fit leaves, over what has died away if that is less than DECAY
+STRAIGHT = 0.4              # deviation of the logarithm of its envelope from a line, at most
 SURE = 0.05                 # deviation of a frequency beyond which it is none
 TILT = 4.0                  # power of the frequency by which a resonance may lean, at most
 MOST_MODES = 4
@@ -135,14 +137,24 @@ def resonances(rate: float, samples: np.ndarray) -> tuple[list[Resonance], Spect
     frequencies, power = welch(samples, rate, nperseg=min(length, len(samples)), axis=0)
     spectrum = Spectrum(frequencies[1:], power[1:].sum(axis=1))
     found: list[Resonance] = []
-    for peak in _peaks(spectrum):
-        resonance = _by_decay(rate, samples, peak, spectrum) or _by_spectrum(peak, spectrum)
-        if resonance is not None and not any(_is_flank(resonance, other, spectrum)
-                                             for other in found):
-            found.append(resonance)
+    # of a few periods, segments see too little: what dies away is looked for in all of it, too
+    for fine in (spectrum, _whole(rate, samples)):
+        for peak in _peaks(fine):
+            resonance = _by_decay(rate, samples, fine.frequencies[peak])
+            if resonance is None and fine is spectrum:
+                resonance = _by_spectrum(peak, spectrum)
+            if resonance is not None and not any(_is_flank(resonance, other, fine)
+                                                 for other in found):
+                found.append(resonance)
     top = max((resonance.size for resonance in found), default=1.0)
     found = [resonance._replace(size=resonance.size / top) for resonance in found]
     return sorted(found, key=lambda resonance: -resonance.size)[:MOST_MODES], spectrum
+
+
+def _whole(rate, samples):
+    """Spectrum of all samples at once: the finest lines, and the noisiest."""
+    frequencies, power = periodogram(samples, rate, 'hann', axis=0)
+    return Spectrum(frequencies[1:], power[1:].sum(axis=1))
 
 
 def _is_flank(resonance, other, spectrum):
@@ -158,54 +170,72 @@ def _is_flank(resonance, other, spectrum):
 def _peaks(spectrum):
     """Rows of the peaks that stand out on either side, highest first."""
     level = np.log(np.maximum(spectrum.power, 1e-300))
-    found = []
-    for row in find_peaks(level)[0]:
+    rows = find_peaks(level, level.max() - np.log(FAINTEST))[0]
+    found: list[int] = []
+    for row in rows[np.argsort(-level[rows], kind='stable')]:
         reach = max(BESIDE, int(0.7 * row))
         sides = level[max(row - reach, 0):max(row - 2, 0)], level[row + 3:row + 1 + reach]
         # drift and mere noise have no valley on one side, or only a shallow one
         if min(map(len, sides)) >= 2 and level[row] > np.log(ABOVE) + max(
                 np.percentile(side, 25) for side in sides):
             found.append(row)
-    found = [row for row in found if level[row] > level.max() - np.log(FAINTEST)]
-    return sorted(found, key=lambda row: -level[row])[:2 * MOST_MODES]
+            if len(found) == 2 * MOST_MODES:
+                break
+    return found
 
 
-def _by_decay(rate, samples, peak, spectrum):
-    """Resonance from ringing that dies away, or None."""
-    f = spectrum.frequencies[peak]
+def _by_decay(rate, samples, f):
+    """Resonance near a frequency from ringing that dies away, or None."""
     low, high = 0.6 * f, min(1.6 * f, 0.45 * rate)
-    if not high > 1.1 * f:
+    if not high > 1.1 * f or len(samples) < 60:
         return None
     band = butter(2, [low, high], 'bandpass', fs=rate, output='sos')
-    if len(samples) < 60:
-        return None
     filtered = sosfiltfilt(band, samples, axis=0)
-    column = int(np.argmax(filtered.std(axis=0)))
-    x = filtered[:, column]
-    envelope = np.abs(hilbert(x))
+    x = filtered[:, int(np.argmax(filtered.std(axis=0)))]
     cycle = max(int(round(rate / f)), 2)
-    smooth = np.convolve(envelope, np.ones(cycle) / cycle, 'same')
+    smooth = np.convolve(np.abs(hilbert(x)), np.ones(cycle) / cycle, 'same')
     # neither the push that made it ring, nor what the filter does at the ends
     start = int(np.argmax(smooth[:max(len(smooth) - CYCLES * cycle, 1)])) + cycle
-    floor = max(np.percentile(smooth, 5) * 2, 0.02 * smooth[min(start, len(smooth) - 1)])
-    below = np.flatnonzero(smooth[start:] < floor)
-    end = min(start + int(below[0]) if below.size else len(x), len(x) - cycle)
-    if end - start < CYCLES * cycle or smooth[start] < DECAY * smooth[end - 1]:
-        return None
-    t, y = np.arange(end - start) / rate, x[start:end]
-    guess = np.log(smooth[start] / smooth[end - 1]) / t[-1]
+    first = smooth[min(start, len(smooth) - 1)]
+    # until it sinks into what goes on; where it does not, to the end
+    for floor in (max(np.percentile(smooth, 5) * 2, 0.02 * first), 0.02 * first):
+        below = np.flatnonzero(smooth[start:] < floor)
+        end = min(start + int(below[0]) if below.size else len(x), len(x) - cycle)
+        if end - start >= CYCLES * cycle:
+            resonance = _fitted_decay(rate, x, smooth, slice(start, end), cycle, (low, f, high),
+                                      band)
+            if resonance is not None:
+                return resonance
+    return None
+
+
+def _fitted_decay(rate, x, smooth, rows, cycle, span, band):
+    """Resonance of a damped sinusoid fitted to some rows of a signal, or None."""
+    low, f, high = span
+    t, y = np.arange(rows.stop - rows.start) / rate, x[rows]
+    level = np.log(np.maximum(smooth[rows], 1e-300))
+    slope = np.polyfit(t, level, 1)
+    if np.std(level - np.polyval(slope, t)) > STRAIGHT:
+        return None                             # told at once, where a fit takes long
+    guess = max(-slope[0], 1e-3 / t[-1])
+
+    # what the filter makes of the ends, it makes of those of the sinusoid
+    before = min(4 * cycle, rows.start)
+    whole = np.arange(-before, len(x) - rows.start) / rate
 
     def lacking(p):
-        return _shape(t, *p) @ np.linalg.lstsq(_shape(t, *p), y, rcond=None)[0] - y
+        shape = sosfiltfilt(band, _shape(whole, *p), axis=0)[before:before + len(y)]
+        return shape @ np.linalg.lstsq(shape, y, rcond=None)[0] - y
 
     fit = least_squares(lacking, [guess, 2 * np.pi * f], x_scale=[max(guess, 0.1), f],
                         bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]))
-    explained = 1 - (fit.fun @ fit.fun) / (y @ y)
-    # under a noise that goes on it may fall for a while, by chance, and rises again
-    rises = smooth[end:len(x) - cycle].max(initial=0.0) > 1.5 * smooth[end - 1]
-    if explained < GOOD or rises and smooth[start] < LONG_DECAY * smooth[end - 1]:
-        return None
     sigma, damped = fit.x
+    left, died = (fit.fun @ fit.fun) / (y @ y), np.exp(sigma * t[-1])
+    # under a noise that goes on it may fall for a while, by chance, and rises again
+    rises = smooth[rows.stop:len(x) - cycle].max(initial=0.0) > 1.5 * smooth[rows.stop - 1]
+    if (rises and died < LONG_DECAY
+            or left > (1 - GOOD if died > DECAY else (CLEAR * np.log(died))**2)):
+        return None
     natural = np.hypot(sigma, damped)
     covariance = _covariance(fit.jac, fit.fun, cycle)
     to_natural = np.array([sigma, damped]) / natural
@@ -213,7 +243,7 @@ def _by_decay(rate, samples, peak, spectrum):
     deviation = np.sqrt(max(to_natural @ covariance @ to_natural, 0.0)) / (2 * np.pi)
     resonance = Resonance(natural / (2 * np.pi), deviation, sigma / natural,
                           np.sqrt(max(to_ratio @ covariance @ to_ratio, 0.0)),
-                          float(smooth[start]), 'decay')
+                          float(smooth[rows.start]), 'decay')
     return resonance if _is_sure(resonance) else None
 
 

@@ -66,7 +66,7 @@ def code_of(words):
         raise AssertionError(words) from error
 
 
-@pytest.mark.filterwarnings('ignore::RuntimeWarning')
+@pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_no_number_ends_in_a_traceback(capsys):
     rng = random.Random(SEED)
     codes = {0: 0, 1: 0, 2: 0}      # 1: the arm has not arrived

@@ -54,6 +54,32 @@ def test_ringing_under_noise_gives_the_resonance_of_the_spectrum(frequency, rati
     assert (np.median(np.abs(surprises), axis=0) < 1.3).all()
 
 
+def test_of_few_periods_or_little_damping_a_decay_is_found_as_well():
+    rng = np.random.default_rng(0)
+    for case in range(60):
+        frequency, periods = 10**rng.uniform(-0.3, 1.4), rng.uniform(8.0, 60.0)
+        # between a third, and all but a thousandth, has died away when it ends
+        ratio = -np.log(10**rng.uniform(-3.0, -0.17)) / (2 * np.pi * periods)
+        t = np.arange(0.0, periods / frequency, 1 / (rng.uniform(20.0, 60.0) * frequency))
+        x = np.exp(-ratio * 2 * np.pi * frequency * t) * np.sin(
+            2 * np.pi * frequency * np.sqrt(1 - ratio**2) * t + rng.uniform(0.0, 6.0))
+        x += 10**rng.uniform(-4.0, -2.0) * rng.normal(size=t.size) + rng.normal()
+        first = resonances(1 / t[1], x[:, None])[0][0]
+        assert first.way == 'decay', case
+        assert first.frequency == pytest.approx(frequency, rel=0.01), case
+        assert first.ratio == pytest.approx(ratio, rel=0.02, abs=4 * first.ratio_deviation), case
+
+
+@pytest.mark.parametrize('sums', [0, 1, 2])
+def test_short_noise_and_drift_do_not_ring_either(sums):
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        samples = rng.normal(size=(int(10**rng.uniform(2.2, 3.6)), 1 + seed % 3))
+        for _ in range(sums):
+            samples = np.cumsum(samples, axis=0)
+        assert resonances(RATE, samples)[0] == [], seed
+
+
 def test_two_modes_are_both_found():
     signal = decay(3.0, 0.01) + 0.5 * decay(11.0, 0.015, seed=1)
     found, _ = resonances(RATE, signal[:, None])

@@ -142,7 +142,7 @@ def test_a_wish_is_met_where_nothing_is_in_the_way():
 
 @pytest.mark.parametrize('ratio', [0.0, 1e-320, 1e300])
 @pytest.mark.parametrize('frequency', [0.0, 1.0])
-@pytest.mark.filterwarnings('ignore::RuntimeWarning')
+@pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_gains_are_numbers_whatever_damping_is_asked_for(frequency, ratio):
     for sampling in (ALWAYS, SAMPLED):
         servo = ServoFit(frs.load('single_link'), sampling).servo(frequency, ratio)

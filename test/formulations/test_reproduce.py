@@ -58,8 +58,8 @@ def test_an_experiment_leaves_figures_numbers_and_words(name, tmp_path, capsys):
 def test_experiments_together_are_those_by_themselves(tmp_path):
     shares = {}
     found = {facts['experiment']: facts for facts in reproduce_together(
-        ['rcm', 'spin_up'], tmp_path, lambda name, share: shares.setdefault(name, []).append(share),
-        SHORT['rcm'])}
+        ['rcm', 'spin_up'], tmp_path,
+        lambda name, share: shares.setdefault(name, []).append(share), SHORT['rcm'])}
     assert set(found) == set(shares) == {'rcm', 'spin_up'}
     for name, facts in found.items():
         assert set(facts) == KEYS
