@@ -171,7 +171,7 @@ def _peaks(spectrum):
     """Rows of the peaks that stand out on either side, highest first."""
     level = np.log(np.maximum(spectrum.power, 1e-300))
     rows = find_peaks(level, level.max() - np.log(FAINTEST))[0]
-    found: list[int] = []
+    found = []
     for row in rows[np.argsort(-level[rows], kind='stable')]:
         reach = max(BESIDE, int(0.7 * row))
         sides = level[max(row - reach, 0):max(row - 2, 0)], level[row + 3:row + 1 + reach]
