@@ -12,7 +12,7 @@ not worth the time to compile it.
 
 import numpy as np
 
-from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies
+from flex_robot_sim.core.dynamics import set_bodies
 from flex_robot_sim.core.model import ArmArrays, ArmModel, Workspace, make_workspace
 from flex_robot_sim.exceptions import SettingError
 
@@ -22,7 +22,7 @@ SMALLEST_SHARE = 1e-13      # of its inertia that a coordinate keeps when the ot
 def mass_matrix(arrays: ArmArrays, q: np.ndarray) -> np.ndarray:
     """Inertia (n, n) of all coordinates of ArmArrays, rotors included, at q (n,) [rad, m]."""
     work = make_workspace(arrays)
-    set_bodies(arrays, q, np.zeros(q.size), work, WITH_MODES)
+    set_bodies(arrays, q, np.zeros(q.size), work)
     own = [slice(first, first + modes) for first, modes in zip(arrays.first, arrays.modes)]
     J = _jacobians(arrays, own, work)
     half = 0.5 * work.I @ J
