@@ -17,6 +17,8 @@ def add_beam(arm, i, q, qd, work):
 
         I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ A; A],   E = sum m A^T A
         b = omega x (v + omega x r + 2 A de) - x de^T H de                                    (T23)
+
+    Of E, which is symmetric, only the rows up to the diagonal are made.
     """
     first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
                              arm.count[i, 3])
@@ -36,7 +38,7 @@ def add_beam(arm, i, q, qd, work):
         for r in range(3):
             B[r, k] = arm.rotary[i, r, k]
             B[3 + r, k] = 0.0
-        for m in range(n):
+        for m in range(k + 1):
             E[k, m] = arm.modal_mass[i, k, m]
     lx, ly, lz = wy * tz - wz * ty, wz * tx - wx * tz, wx * ty - wy * tx
     fx = fy = fz = 0.0
@@ -117,10 +119,10 @@ def add_beam(arm, i, q, qd, work):
             bias[k] += shape[k] * bx
             for l in range(z_end):
                 E[k, l] -= a * h[l]
-                E[l, k] -= a * h[l]
         for k in range(z_end):
-            for l in range(z_end):
-                E[k, l] += m * h[k] * h[l]
+            c = m * h[k]
+            for l in range(k + 1):
+                E[k, l] += c * h[l]
 
     F0 = work.F0[i]
     F0[0] += lx

@@ -219,7 +219,7 @@ def add_to_station(arm, i, parent, station, work):
     for k in range(n):
         for r in range(6):
             b[k] += K[r, k] * y[r]
-        for m in range(n):
+        for m in range(k + 1):
             total = 0.0
             for r in range(6):
                 total += K[r, k] * YK[r, m]

@@ -36,7 +36,7 @@ MOST_ITERATIONS = 12    # before a step is cut in halves
 PATIENT = 3     # iterations in which joints answer to their laws as if neighbours stood
 EASY = 6                # iterations after which the next part may be longer
 EVALUATIONS = 400       # of the dynamics in a step, before what is left of it is one part
-FAST = 0.1              # ratio of squared changes up to which factors are taken again
+FAST = 0.1              # ratio of squared changes up to which factors are taken once more
 SLOW = 1e-2             # ratio of squared changes from which dampers are solved for together
 ROUNDS = 6              # of dampers together that take as long as one evaluation
 SHORTEST = 2.0**-12     # part of a step
@@ -161,11 +161,13 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
                 change * min(change, before) <= TOLERANCE * TOLERANCE * size * before)
             together = together or (arm.shared.size > 0 and count >= iterations
                                     and change > SLOW * before)
-            fast = count == 1 or change <= FAST * before
+            # whether the factors are near enough for another look                            (T48)
+            fast = change <= FAST * before if count > 1 else work.step[3] <= iterations
             before = change
             if not change < inf:
                 break
         calls += count + rounds // ROUNDS
+        work.step[3] = count
         for k in range(q.size):
             rate[k] = qd[k] + 0.5 * part * qdd[k]
             middle[k] = q[k] + 0.5 * part * rate[k]

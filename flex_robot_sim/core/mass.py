@@ -30,7 +30,8 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray) -> np.ndarray:
         half[i, :, columns] += work.B[i, :, :arrays.modes[i]]
     M = J.reshape(-1, q.size).T @ half.reshape(-1, q.size)
     for i, columns in enumerate(own):
-        M[columns, columns] += 0.5 * work.E[i, :arrays.modes[i], :arrays.modes[i]]
+        E = np.tril(work.E[i, :arrays.modes[i], :arrays.modes[i]])
+        M[columns, columns] += E - 0.5 * np.diag(E.diagonal())
     driven = np.where(arrays.motor >= 0, arrays.motor, np.arange(arrays.motor.size))
     M[driven, driven] += 0.5 * arrays.rotor
     return M + M.T

@@ -91,7 +91,7 @@ class Workspace(NamedTuple):
     I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
     F0: Vectors6                # (i, 6)     bias wrench
     B: np.ndarray               # (i, 6, n)  coupling with the modes
-    E: np.ndarray               # (i, n, n)  inertia of the modes
+    E: np.ndarray               # (i, n, n)  inertia of the modes, its rows up to the diagonal
     b: np.ndarray               # (i, n)     bias force on the modes
     Z: Vectors6                 # (i, n, 6)
     z: np.ndarray               # (i, n)
@@ -119,8 +119,8 @@ class Workspace(NamedTuple):
     cornered: np.ndarray        # (n,)       whether one of them is off its first straight piece
     ease: np.ndarray            # (1,)       share of `own` with which laws are settled
     last: np.ndarray            # (n,)       acceleration of the step before the last one
-    step: Vectors3              # (3,)       length of the last step [s]; energy after it, and how
-                                #            much of that is to be taken away [J]
+    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and how
+                                #            much of that is to be taken away [J]; its iterations
     energy: Vectors3            # (3,)       kinetic, in springs, of height                 [J]
     shared: np.ndarray          # (r,)       rates of the dampers that are shared by bodies
     together: np.ndarray        # (4, n)     for solving with them
@@ -206,7 +206,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
         'solved_p': (i, 3), 'solved_K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
         'force': (total,), 'added': (total,), 'coupling': (j,), 'own': (total,),
         'law': (total,), 'law_force': (total,), 'law_slope': (total,), 'cornered': (total,),
-        'ease': (1,), 'last': (total,), 'step': (3,), 'energy': (3,),
+        'ease': (1,), 'last': (total,), 'step': (4,), 'energy': (3,),
         'applied': (j,), 'effort_limit': (j,),
         'rate_limit': (j,), 'given': (j,), 'given_rate': (j,), 'given_effort': (j,),
         'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
