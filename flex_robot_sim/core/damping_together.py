@@ -26,7 +26,7 @@ def damp_together(arm, h, guess, work, qdd):
     """
     Correct accelerations as if the dampers S S^T had been part of the elimination (T45).
 
-    :param h: step of the `implicit_dynamics` that has just left its factors in work [s].
+    :param h: step of the `solve_dynamics` that has last left its factors in work [s].
     :param guess: accelerations with which its rates were made, (n,).
     :param qdd: what it found, (n,); corrected.
     :returns: rounds taken.
