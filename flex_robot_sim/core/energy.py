@@ -1,8 +1,8 @@
 """
 Energy of an arm: kinetic, in springs, and of height.
 
-Every step asks for it, so that it comes from the rates of bodies and mass points, and no inertia of
-the modes is made for it. Equation numbers are those of docs/theory.md.
+Every step asks for it, so that it comes from the rates of bodies and mass points, and no inertia
+of the modes is made for it. Equation numbers are those of docs/theory.md.
 """
 
 from flex_robot_sim.core.compiled import compiled

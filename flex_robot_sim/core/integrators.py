@@ -118,9 +118,10 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
 
     Mass matrix and velocity terms are taken at the middle of the step as the latest acceleration
     has it; springs, dampers, stops and friction are solved for, so that their frequencies do not
-    matter (T40). Iterations after the first take its factors, where these do (T48). A part that does not converge, or whose energy does not add up, is halved; what
-    went well is doubled again. For a loop in real time, what is left after EVALUATIONS is one part
-    (T43). A part that is taken although it is not good makes no energy (T46).
+    matter (T40). Iterations after the first take its factors, where these do (T48). A part that
+    does not converge, or whose energy does not add up, is halved; what went well is doubled again.
+    For a loop in real time, what is left after EVALUATIONS is one part (T43). A part that is taken
+    although it is not good makes no energy (T46).
     """
     middle, rate, guess, start, old_law, new_q, new_qd = (
         stage[2], stage[3], stage[4], stage[5], stage[6], stage[7], stage[8])

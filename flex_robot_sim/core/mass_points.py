@@ -1,11 +1,11 @@
 """
 As few mass points as a beam can do with.
 
-All that the dynamics sums over the points of a beam (T22), (T23) are products of two of its fields:
-one, x, shapes and shortening. With them as the columns of F, a row for each point times the root of
-its mass, these sums are F^T F, and any F with the same product gives the same arm. The smallest has
-as many rows as F has independent columns; of these, one is turned so that all its points have one
-mass. They lie beside the beam and weigh the same as those that Gauss has placed on it.
+All that the dynamics sums over the points of a beam (T22), (T23) are products of two of its
+fields: one, x, shapes and shortening. With them as the columns of F, a row for each point times
+the root of its mass, these sums are F^T F, and any F with the same product gives the same arm. The
+smallest has as many rows as F has independent columns; it is turned so that all its points have
+one mass. They need not lie on the beam; together they weigh what the beam does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from flex_robot_sim.core.model import ArmArrays
 
 INDEPENDENT = 1e-9      # share of a column of F that counts; what is left is squared in sums
-MOST_POINTS = 100       # of a beam for which this is tried; beams of many elements have none to spare
+MOST_POINTS = 100       # for which this is tried; beams of many elements have none to spare
 
 
 class MassPoints(NamedTuple):

@@ -52,7 +52,8 @@ def with_split_points(arm):
     own = slice(*arrays.point_start[body:body + 2])
     mass = arrays.point_mass.copy()
     mass[own] *= 0.5
-    start = arrays.point_start + (own.stop - own.start) * (np.arange(len(arrays.parent) + 1) > body)
+    later = np.arange(len(arrays.parent) + 1) > body
+    start = arrays.point_start + (own.stop - own.start) * later
     doubled = {name: np.concatenate([values[:own.stop], values[own], values[own.stop:]])
                for name, values in (('point_mass', mass), ('point_x', arrays.point_x),
                                     ('point_shape', arrays.point_shape),
