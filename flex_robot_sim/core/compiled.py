@@ -54,8 +54,8 @@ OPTIONS: dict[str, Any] = {
     'fastmath': False,          # tests for nan hold, and exact zeros stay zero; it gained 3 %
     'noalias': True,            # no array that is changed is another argument, too; it gained 4 %
 }
-options: Any = TargetOptions
-options.noalias = TargetOptions.Mapping('noalias')      # a flag that numba gives no name
+target_options: Any = TargetOptions
+target_options.noalias = TargetOptions.Mapping('noalias')   # a flag that numba gives no name
 
 
 def compiled(function: Callable | None = None, *, allocates: bool = False) -> Any:
