@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
 from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies, set_carried_acceleration
+from flex_robot_sim.core.dynamics import set_bodies, set_carried_acceleration
 from flex_robot_sim.core.kinematics import set_base_poses, set_station
 from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace, station_row
 from flex_robot_sim.core.screws import add_scaled, set_composed, set_copy, set_in_child
@@ -122,7 +122,7 @@ def _moved(arm, q, qd, link, station, work):
     if station is not None:
         body, row = _section(arm, link, station)
     if body >= 0:
-        set_bodies(arm.arrays, q, qd, work, WITH_MODES)
+        set_bodies(arm.arrays, q, qd, work)
         set_base_poses(arm.arrays, work)
         base_R, base_p = work.base_R[body], work.base_p[body]
     if station is not None:

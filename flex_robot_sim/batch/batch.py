@@ -28,6 +28,7 @@ from flex_robot_sim.batch.rows import (
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.handle import TableRows
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
+from flex_robot_sim.core.mass_points import with_as_many_points
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.validity import ENOUGH, MANY, lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
@@ -83,7 +84,7 @@ class Batch:
         self.time = 0.0
         self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]
         self.reports: list[tuple[int, str]] = []    # row, and a line as of a Simulation
-        self._arrays = table_of([arm.arrays for arm in self.arms])
+        self._arrays = table_of(with_as_many_points([arm.arrays for arm in self.arms]))
         self._works = repeated(make_workspace(self.arm.arrays), size)
         if self.settings.drive_limits:
             self._works.effort_limit[:] = [effort_limits(arm) for arm in self.arms]

@@ -35,7 +35,9 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
         if (arm.coordinate_names != first.coordinate_names
                 or list(arm.frames) != list(first.frames)
                 or (arm.arrays.motor != first.arrays.motor).any()
-                or any(a.shape != b.shape for a, b in zip(arm.arrays, first.arrays))):
+                or any(a.shape != b.shape for name, a, b in zip(
+                    arm.arrays._fields, arm.arrays, first.arrays)
+                       if not name.startswith('point_') or name == 'point_start')):
             raise SettingError(f'member {k} is not like member 0: their links, joints and elastic '
                                'coordinates must be the same, and only numbers may differ')
     return list(arms)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.beams import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.core.carried_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.core.damping import damping_matrices, elastic_inertia
+from flex_robot_sim.core.mass_points import MassPoints, fewest
 from flex_robot_sim.core.model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.core.screws import set_body_inertia
 from flex_robot_sim.description import read_description
@@ -201,7 +202,7 @@ class _Assembly:
         rows = {'count': np.zeros((bodies, 4), int), 'reach': np.zeros(bodies, int),
                 'stiffness': np.zeros((bodies, n, n)), 'modal_mass': np.zeros((bodies, n, n)),
                 'rotary': np.zeros((bodies, 3, n))}
-        start, points = [0], {'mass': [], 'x': [], 'shape': [], 'H': []}
+        start, points = [0], []
         for i, beam in enumerate(beams):
             if beam is not None:
                 m = beam.size
@@ -209,17 +210,15 @@ class _Assembly:
                 rows['stiffness'][i, :m, :m] = beam.stiffness
                 rows['modal_mass'][i, :m, :m] = beam.integrals.elastic
                 rows['rotary'][i, :, :m] = beam.integrals.Theta
-                points['mass'].extend(beam.section.mass_per_length * beam.weights)
-                points['x'].extend(beam.stations)
                 # every coordinate moves a point along one axis only
-                points['shape'].extend(_padded(beam.Phi.sum(axis=1), n))
-                points['H'].append(self._shortening(beam, n, width))
-            start.append(len(points['x']))
+                points.append(fewest(MassPoints(
+                    beam.section.mass_per_length * beam.weights, beam.stations,
+                    _padded(beam.Phi.sum(axis=1), n), self._shortening(beam, n, width))))
+            start.append(sum(len(own.mass) for own in points))
+        none = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
         return {**rows, 'point_start': np.array(start),
-                'point_mass': np.array(points['mass'], float),
-                'point_x': np.array(points['x'], float),
-                'point_shape': np.array(points['shape'], float).reshape(-1, n),
-                'point_H': np.concatenate([np.zeros((0, n, width)), *points['H']])}
+                **{f'point_{name}': np.concatenate(parts)
+                   for name, *parts in zip(MassPoints._fields, none, *points)}}
 
     def _shortening(self, beam, n, width):
         padded = np.zeros((beam.stations.size, n, width))

@@ -8,7 +8,7 @@ from flex_robot_sim.core.compiled import compiled
 
 
 @compiled
-def add_beam(arm, i, q, qd, work, modal):
+def add_beam(arm, i, q, qd, work):
     """
     Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
 
@@ -18,7 +18,7 @@ def add_beam(arm, i, q, qd, work, modal):
         I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ A; A],   E = sum m A^T A
         b = omega x (v + omega x r + 2 A de) - x de^T H de                                    (T23)
 
-    :param modal: whether E is wanted.
+    Of E, which is symmetric, only the rows up to the diagonal are made.
     """
     first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
                              arm.count[i, 3])
@@ -38,9 +38,8 @@ def add_beam(arm, i, q, qd, work, modal):
         for r in range(3):
             B[r, k] = arm.rotary[i, r, k]
             B[3 + r, k] = 0.0
-        if modal:
-            for m in range(n):
-                E[k, m] = arm.modal_mass[i, k, m]
+        for m in range(k + 1):
+            E[k, m] = arm.modal_mass[i, k, m]
     lx, ly, lz = wy * tz - wz * ty, wz * tx - wx * tz, wx * ty - wy * tx
     fx = fy = fz = 0.0
     mass = mx = my = mz = mxx = myy = mzz = mxy = mxz = myz = 0.0
@@ -118,14 +117,12 @@ def add_beam(arm, i, q, qd, work, modal):
             B[2, k] -= y * a
             B[3, k] += a
             bias[k] += shape[k] * bx
-            if modal:
-                for l in range(z_end):
-                    E[k, l] -= a * h[l]
-                    E[l, k] -= a * h[l]
-        if modal:
-            for k in range(z_end):
-                for l in range(z_end):
-                    E[k, l] += m * h[k] * h[l]
+            for l in range(z_end):
+                E[k, l] -= a * h[l]
+        for k in range(z_end):
+            c = m * h[k]
+            for l in range(k + 1):
+                E[k, l] += c * h[l]
 
     F0 = work.F0[i]
     F0[0] += lx
@@ -156,3 +153,100 @@ def add_beam(arm, i, q, qd, work, modal):
     for r in range(3):
         for s in range(3):
             I[3 + s, r] = I[r, 3 + s]
+
+
+@compiled
+def add_beam_force(arm, i, q, qd, qdd, work, force):
+    """
+    Force that the beam of body i needs for the accelerations dV of its root and qdd of its modes.
+
+    The same sum as in `add_beam`, multiplied out: every point needs m times its acceleration, and
+    no inertia is made.
+
+    :param force: receives the forces on the modes, (n,); the wrench is added to work.F[i].
+    """
+    first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                            arm.modes[i])
+    y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
+    reach = arm.reach[i]
+    is_banded = reach + 1 < max(ny, nz)
+    V, dV, F, h = work.V[i], work.dV[i], work.F[i], work.h
+    wx, wy, wz, dwx, dwy, dwz = V[0], V[1], V[2], dV[0], dV[1], dV[2]
+    # what does not depend on the deflection
+    tx = ty = tz = lx = ly = lz = 0.0
+    for k in range(n):
+        rx, ry, rz, de, dde = (arm.rotary[i, 0, k], arm.rotary[i, 1, k], arm.rotary[i, 2, k],
+                               qd[first + k], qdd[first + k])
+        tx += rx * de
+        ty += ry * de
+        tz += rz * de
+        lx += rx * dde
+        ly += ry * dde
+        lz += rz * dde
+        total = rx * dwx + ry * dwy + rz * dwz
+        for m in range(n):
+            total += arm.modal_mass[i, k, m] * qdd[first + m]
+        force[first + k] = total
+    lx += wy * tz - wz * ty
+    ly += wz * tx - wx * tz
+    lz += wx * ty - wy * tx
+    fx = fy = fz = 0.0
+
+    for g in range(arm.point_start[i], arm.point_start[i + 1]):
+        m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
+        x, y, w, dx, dy, dw, along = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        ddx = ddy = ddw = 0.0           # by the shapes, whose inertia is in modal_mass
+        for k in range(ny):
+            y += shape[k] * q[first + k]
+            dy += shape[k] * qd[first + k]
+            ddy += shape[k] * qdd[first + k]
+        for k in range(y_end, z_end):
+            w += shape[k] * q[first + k]
+            dw += shape[k] * qd[first + k]
+            ddw += shape[k] * qdd[first + k]
+        for k in range(t_end, n):
+            x += shape[k] * q[first + k]
+            dx += shape[k] * qd[first + k]
+            ddx += shape[k] * qdd[first + k]
+        for k in range(z_end):
+            low, high = (0, y_end) if k < y_end else (y_end, z_end)
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
+            hk = dh = 0.0
+            for l in range(low, high):
+                hk += H[k, l - low] * q[first + l]
+                dh += H[k, l - low] * qd[first + l]
+            h[k] = hk
+            x -= 0.5 * q[first + k] * hk
+            dx -= qd[first + k] * hk
+            along -= qd[first + k] * dh + qdd[first + k] * hk
+
+        # acceleration by the root and by shortening                                        (T23)
+        ax = V[3] + wy * w - wz * y + 2.0 * dx
+        ay = V[4] + wz * x - wx * w + 2.0 * dy
+        az = V[5] + wx * y - wy * x + 2.0 * dw
+        bx = m * (wy * az - wz * ay + along + dV[3] + dwy * w - dwz * y)
+        by = m * (wz * ax - wx * az + dV[4] + dwz * x - dwx * w)
+        bz = m * (wx * ay - wy * ax + dV[5] + dwx * y - dwy * x)
+        for k in range(t_end, n):
+            force[first + k] += shape[k] * bx
+        bx += m * ddx
+        for k in range(ny):
+            force[first + k] += shape[k] * by - h[k] * bx
+        for k in range(y_end, z_end):
+            force[first + k] += shape[k] * bz - h[k] * bx
+        by += m * ddy
+        bz += m * ddw
+        fx += bx
+        fy += by
+        fz += bz
+        lx += y * bz - w * by
+        ly += w * bx - x * bz
+        lz += x * by - y * bx
+
+    F[0] += lx
+    F[1] += ly
+    F[2] += lz
+    F[3] += fx
+    F[4] += fy
+    F[5] += fz

@@ -17,9 +17,9 @@ articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms, 2008, 
 block of modes beside every joint. Equation numbers are those of docs/theory.md.
 """
 
-from numpy import bool_, sqrt  # math.sqrt raises, uncompiled, where this is nan
+from numpy import sqrt  # math.sqrt raises, uncompiled, where this is nan
 
-from flex_robot_sim.core.beam_inertia import add_beam
+from flex_robot_sim.core.beam_inertia import add_beam, add_beam_force
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.forces import set_forces
 from flex_robot_sim.core.kinematics import set_motion
@@ -33,9 +33,6 @@ from flex_robot_sim.core.screws import (
     set_in_child,
     set_product,
 )
-
-# a plain True is a type of its own to Numba, and would compile set_bodies again, for ten seconds
-WITH_MODES = bool_(True)
 
 
 @compiled
@@ -60,7 +57,7 @@ def implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     :param h: step [s]; 0 makes it `forward_dynamics`.
     :param guess: accelerations with which q and qd at mid-step were made, (n,).
     """
-    set_bodies(arm, q, qd, work, WITH_MODES)
+    set_bodies(arm, q, qd, work)
     set_forces(arm, q, qd, effort, h, guess, work)
     eliminate(arm, work)
     set_accelerations(arm, work, qdd)
@@ -75,27 +72,18 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
 
     :param force: receives the generalised forces, (n,) [N m, N].
     """
-    bending = 0.0       # without elastic accelerations the inertia of the modes is not needed
-    for k in range(q.size - arm.shared.shape[0], q.size):
-        bending += abs(qdd[k])
-    bends = bending != 0.0
-    set_bodies(arm, q, qd, work, bends)
+    set_motion(arm, q, qd, work)
     for i in range(arm.parent.size):
         set_carried_acceleration(arm, i, work, qdd)
-        j, n, first, F, dV = arm.joint[i], arm.modes[i], arm.first[i], work.F[i], work.dV[i]
+        j, F, dV = arm.joint[i], work.F[i], work.dV[i]
         if j >= 0:
             add_scaled(qdd[j], arm.screw[i], dV)
         # what the body itself needs                                                        (T20)
-        set_product(work.I[i], dV, F)
-        add_scaled(1.0, work.F0[i], F)
-        for k in range(n):
-            force[first + k] = work.b[i, k]
-            for r in range(6):
-                F[r] += work.B[i, r, k] * qdd[first + k]
-                force[first + k] += work.B[i, r, k] * dV[r]
-            if bends:
-                for m in range(n):
-                    force[first + k] += work.E[i, k, m] * qdd[first + m]
+        set_product(arm.inertia[i], dV, F)
+        add_turning_wrench(arm.inertia[i], work.V[i], F)
+        add_scaled(-1.0, work.load[i], F)
+        if arm.modes[i] > 0:
+            add_beam_force(arm, i, q, qd, qdd, work, force)
 
     # tip to base: each wrench works on its joint, and loads the body before
     for i in range(arm.parent.size - 1, -1, -1):
@@ -119,12 +107,8 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
 
 
 @compiled
-def set_bodies(arm, q, qd, work, modal):
-    """
-    Motion of all bodies; inertia and bias of each by itself, without its neighbours (T20).
-
-    :param modal: whether the inertia E of the modes is wanted; WITH_MODES from compiled callers.
-    """
+def set_bodies(arm, q, qd, work):
+    """Motion of all bodies; inertia and bias of each by itself, without its neighbours (T20)."""
     set_motion(arm, q, qd, work)
     for i in range(arm.parent.size):
         F0 = work.F0[i]
@@ -135,7 +119,7 @@ def set_bodies(arm, q, qd, work, modal):
                 work.I[i, r, s] = arm.inertia[i, r, s]
         add_turning_wrench(arm.inertia[i], work.V[i], F0)
         if arm.modes[i] > 0:
-            add_beam(arm, i, q, qd, work, modal)
+            add_beam(arm, i, q, qd, work)
 
 
 @compiled
@@ -170,12 +154,13 @@ def eliminate(arm, work):
             work.d[i], work.tau[i] = d, tau
             if m < 0 and work.given[j] != 0.0:
                 add_scaled(work.given_rate[j], IA, F0)
-            else:
+            elif parent >= 0:
+                inverse = 1.0 / d
                 for r in range(6):
-                    share = IA[r] / d
+                    share = inverse * IA[r]
                     for s in range(6):
                         I[r, s] -= share * IA[s]
-                add_scaled(tau / d, IA, F0)
+                add_scaled(inverse * tau, IA, F0)
         if parent >= 0:
             if station < 0:
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
@@ -234,7 +219,7 @@ def add_to_station(arm, i, parent, station, work):
     for k in range(n):
         for r in range(6):
             b[k] += K[r, k] * y[r]
-        for m in range(n):
+        for m in range(k + 1):
             total = 0.0
             for r in range(6):
                 total += K[r, k] * YK[r, m]
@@ -275,18 +260,22 @@ def set_accelerations(arm, work, qdd):
 
 
 @compiled
-def set_by_carrier(arm, i, work, qdd):
-    """Put what body i has from its parent, which may bend, into dV[i]."""
+def set_by_carrier(arm, i, R, p, K, work, qdd):
+    """
+    Put what body i has from its parent, which may bend, into dV[i].
+
+    :param R: pose (R, p) of the body in its parent; K: Jacobians of all stations.
+    """
     parent, station, dV = arm.parent[i], arm.station[i], work.dV[i]
     if station < 0:
-        set_in_child(work.R[i], work.origin[i], work.dV[parent], dV)
+        set_in_child(R, p, work.dV[parent], dV)
     else:
         carrier, first = work.carrier, arm.first[parent]
         for r in range(6):
             carrier[r] = work.dV[parent, r]
             for k in range(arm.modes[parent]):
-                carrier[r] += work.K[station, r, k] * qdd[first + k]
-        set_in_child(work.R[i], work.origin[i], carrier, dV)
+                carrier[r] += K[station, r, k] * qdd[first + k]
+        set_in_child(R, p, carrier, dV)
 
 
 @compiled
@@ -295,5 +284,5 @@ def set_carried_acceleration(arm, i, work, qdd):
     if arm.parent[i] < 0:
         set_in_child(work.R[i], work.origin[i], arm.rising, work.dV[i])
     else:
-        set_by_carrier(arm, i, work, qdd)
+        set_by_carrier(arm, i, work.R[i], work.origin[i], work.K, work, qdd)
     add_scaled(1.0, work.c[i], work.dV[i])

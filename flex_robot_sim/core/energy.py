@@ -1,9 +1,13 @@
-"""Energy of an arm: kinetic, in springs, and of height."""
+"""
+Energy of an arm: kinetic, in springs, and of height.
+
+Every step asks for it, so that it comes from the rates of bodies and mass points, and no inertia
+of the modes is made for it. Equation numbers are those of docs/theory.md.
+"""
 
 from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies
 from flex_robot_sim.core.forces import stored_in_springs
-from flex_robot_sim.core.kinematics import set_base_poses
+from flex_robot_sim.core.kinematics import set_base_poses, set_motion
 
 
 @compiled
@@ -14,22 +18,25 @@ def set_energies(arm, q, qd, work, out):
     :param arm: ArmModel with n coordinates.
     :param q: coordinates, (n,) [rad, m]; qd are their rates.
     """
-    set_bodies(arm, q, qd, work, WITH_MODES)
+    set_motion(arm, q, qd, work)
     set_base_poses(arm, work)
     kinetic = height = 0.0
     for i in range(arm.parent.size):
-        V, I, n, first = work.V[i], work.I[i], arm.modes[i], arm.first[i]
-        # 1/2 V I V + V B de + 1/2 de E de                                                  (T20)
+        V, I = work.V[i], arm.inertia[i]
         for r in range(6):
+            momentum = 0.0
             for s in range(6):
-                kinetic += 0.5 * V[r] * I[r, s] * V[s]
-            for k in range(n):
-                kinetic += V[r] * work.B[i, r, k] * qd[first + k]
-        for k in range(n):
-            for m in range(n):
-                kinetic += 0.5 * qd[first + k] * work.E[i, k, m] * qd[first + m]
+                momentum += I[r, s] * V[s]
+            kinetic += 0.5 * V[r] * momentum
         # mass and first moment stand in the inertia of the body
         mass, x, y, z = I[3, 3], I[2, 4], I[0, 5], I[1, 3]
+        if arm.modes[i] > 0:
+            own, m, mx, my, mz = beam_energy(arm, i, q, qd, V)
+            kinetic += own
+            mass += m
+            x += mx
+            y += my
+            z += mz
         R, p = work.base_R[i], work.base_p[i]
         for r in range(3):
             height += arm.rising[3 + r] * (mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z)
@@ -37,3 +44,57 @@ def set_energies(arm, q, qd, work, out):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]
     out[0], out[1], out[2] = kinetic, stored_in_springs(arm, q), height
+
+
+@compiled
+def beam_energy(arm, i, q, qd, V):
+    """
+    Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m].
+
+    With a point at r, the rate u = v + omega x r that the root gives it and its own one A de,
+    m/2 (u + A de)^2; what is constant in (T22) is squared once for all points.
+
+    :param V: twist of the root, (6,).
+    """
+    first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                            arm.modes[i])
+    y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
+    reach = arm.reach[i]
+    is_banded = reach + 1 < max(ny, nz)
+    wx, wy, wz = V[0], V[1], V[2]
+    kinetic = mass = mx = my = mz = 0.0
+    for k in range(n):
+        turning = wx * arm.rotary[i, 0, k] + wy * arm.rotary[i, 1, k] + wz * arm.rotary[i, 2, k]
+        for m in range(n):
+            turning += 0.5 * arm.modal_mass[i, k, m] * qd[first + m]
+        kinetic += turning * qd[first + k]
+    for g in range(arm.point_start[i], arm.point_start[i + 1]):
+        m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
+        # as in add_beam: place, rate against the root, and what of that is shortening
+        x, y, w, dx, dy, dw, shortened = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(ny):
+            y += shape[k] * q[first + k]
+            dy += shape[k] * qd[first + k]
+        for k in range(y_end, z_end):
+            w += shape[k] * q[first + k]
+            dw += shape[k] * qd[first + k]
+        for k in range(t_end, n):
+            x += shape[k] * q[first + k]
+            dx += shape[k] * qd[first + k]
+        for k in range(z_end):
+            low, high = (0, y_end) if k < y_end else (y_end, z_end)
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
+            h = 0.0
+            for l in range(low, high):
+                h += H[k, l - low] * q[first + l]
+            x -= 0.5 * q[first + k] * h
+            shortened -= qd[first + k] * h
+        ux, uy, uz = V[3] + wy * w - wz * y, V[4] + wz * x - wx * w, V[5] + wx * y - wy * x
+        kinetic += m * (0.5 * (ux * ux + uy * uy + uz * uz) + ux * (dx + shortened) + uy * dy
+                        + uz * dw + shortened * (dx + 0.5 * shortened))
+        mass += m
+        mx += m * x
+        my += m * y
+        mz += m * w
+    return kinetic, mass, mx, my, mz

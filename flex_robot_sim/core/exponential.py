@@ -36,7 +36,7 @@ def stumpff(t):
     """
     if t < 10.0:            # enough terms for the last digit; above, the recurrence loses none
         c4 = c5 = 0.0
-        for j in range(7 if t < 0.5 else 13, -1, -1):
+        for j in range(3 if t < 0.01 else 7 if t < 0.5 else 13, -1, -1):
             c4, c5 = _C4[j] - t * c4, _C5[j] - t * c5
         c3, c2 = _C3[0] - t * c5, _C2[0] - t * c4                                    # (3)
         c1 = 1.0 - t * c3
@@ -80,38 +80,6 @@ def _set_polynomial(x, y, a, out):
 
 
 @compiled
-def _add_hat(x, a, out):
-    """Matrix x [a]."""
-    u, v, w = x * a[0], x * a[1], x * a[2]
-    out[0, 1] -= w
-    out[0, 2] += v
-    out[1, 0] += w
-    out[1, 2] -= u
-    out[2, 0] -= v
-    out[2, 1] += u
-
-
-@compiled
-def _add_hats(y, a, b, out):
-    """Matrix y ([a][b] + [b][a]) = y (a b^T + b a^T - 2 (a . b) 1)."""
-    trace = 2.0 * y * _dot3(a, b)
-    for i in range(3):
-        for j in range(3):
-            out[i, j] += y * (a[i] * b[j] + b[i] * a[j])
-        out[i, i] -= trace
-
-
-@compiled
-def _add_first(x, dx, y, dy, a, b, out):
-    """Add the derivative along b of x [a] + y [a]^2, where dx and dy are dx/dt and dy/dt."""
-    t1 = 2.0 * _dot3(a, b)
-    _add_hat(dx * t1, a, out)
-    _add_hat(x, b, out)
-    _add_hats(0.5 * dy * t1, a, a, out)
-    _add_hats(y, a, b, out)
-
-
-@compiled
 def set_rotation(phi, R):
     """Rotation matrix exp(phi) (1)."""
     c1, c2, _ = stumpff_123(_dot3(phi, phi))
@@ -145,14 +113,25 @@ def set_rotation_vector(R, phi):
 
 
 @compiled
-def set_turn(phi, dphi, R, J, dJ):
+def set_turn(phi, dphi, R, G, alpha):
     """
-    Rotation, body dexp and its rate at once: omega = J dphi, domega/dt = J ddphi + dJ dphi.
+    Rotation, dexp and its rate at once, all seen from the frame in which phi stands.
+
+    There omega = G dphi with G = R dexp(phi) = dexp(phi)^T, and domega/dt = G ddphi + alpha. With
+    a = phi x dphi and t' = 2 phi . dphi,
+
+        alpha = dG/dt dphi = c2' t' a + c3' t' phi x a + c3 dphi x a                         (5)
 
     :param phi: rotation vector, (3,) [rad]; dphi is its rate [rad/s].
     """
     c1, c2, c3, c4, c5 = stumpff(_dot3(phi, phi))
     _set_polynomial(c1, c2, phi, R)
-    _set_polynomial(-c2, c3, phi, J)
-    dJ[:] = 0.0
-    _add_first(-c2, 0.5 * c3 - c4, c3, 1.5 * c5 - 0.5 * c4, phi, dphi, dJ)
+    _set_polynomial(c2, c3, phi, G)
+    grown = 2.0 * _dot3(phi, dphi)
+    x, y = (c4 - 0.5 * c3) * grown, (1.5 * c5 - 0.5 * c4) * grown                    # (4)
+    p0, p1, p2, d0, d1, d2 = phi[0], phi[1], phi[2], dphi[0], dphi[1], dphi[2]
+    a0, a1, a2 = p1 * d2 - p2 * d1, p2 * d0 - p0 * d2, p0 * d1 - p1 * d0
+    v0, v1, v2 = y * p0 + c3 * d0, y * p1 + c3 * d1, y * p2 + c3 * d2
+    alpha[0] = x * a0 + v1 * a2 - v2 * a1
+    alpha[1] = x * a1 + v2 * a0 - v0 * a2
+    alpha[2] = x * a2 + v0 * a1 - v1 * a0

@@ -19,6 +19,7 @@ from flex_robot_sim.core.dynamics import implicit_dynamics
 from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.forces import add_powers, keep_laws
 from flex_robot_sim.core.loads import set_loads
+from flex_robot_sim.core.refining import refine_dynamics, solve_dynamics
 from flex_robot_sim.core.screws import set_copy
 from flex_robot_sim.core.validity import note_coarseness, note_validity
 from flex_robot_sim.settings import FIXED_STEP_SCHEMES
@@ -26,7 +27,7 @@ from flex_robot_sim.settings import FIXED_STEP_SCHEMES
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
 NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
-TOLERANCE = 1e-7        # share of the rates, weighed by kinetic energy, that may be left to find
+TOLERANCE = 5e-7        # share of the rates, weighed by kinetic energy, that may be left to find
 STILL = 1e-3            # rate that is added to them, for an arm at rest               [rad/s, m/s]
 ACCURACY = 1e-2         # share of the kinetic energy that a step may miss before it is halved
 ROUNDING = 1e-9         # likewise of the energy in springs and of height
@@ -35,6 +36,7 @@ MOST_ITERATIONS = 12    # before a step is cut in halves
 PATIENT = 3     # iterations in which joints answer to their laws as if neighbours stood
 EASY = 6                # iterations after which the next part may be longer
 EVALUATIONS = 400       # of the dynamics in a step, before what is left of it is one part
+FAST = 0.1              # ratio of squared changes up to which factors are taken once more
 SLOW = 1e-2             # ratio of squared changes from which dampers are solved for together
 ROUNDS = 6              # of dampers together that take as long as one evaluation
 SHORTEST = 2.0**-12     # part of a step
@@ -116,9 +118,10 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
 
     Mass matrix and velocity terms are taken at the middle of the step as the latest acceleration
     has it; springs, dampers, stops and friction are solved for, so that their frequencies do not
-    matter (T40). A part that does not converge, or whose energy does not add up, is halved; what
-    went well is doubled again. For a loop in real time, what is left after EVALUATIONS is one part
-    (T43). A part that is taken although it is not good makes no energy (T46).
+    matter (T40). Iterations after the first take its factors, where these do (T48). A part that
+    does not converge, or whose energy does not add up, is halved; what went well is doubled again.
+    For a loop in real time, what is left after EVALUATIONS is one part (T43). A part that is taken
+    although it is not good makes no energy (T46).
     """
     middle, rate, guess, start, old_law, new_q, new_qd = (
         stage[2], stage[3], stage[4], stage[5], stage[6], stage[7], stage[8])
@@ -132,7 +135,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
             old_law[k] = work.law[k]
             if part == last:        # the acceleration goes on changing as it did
                 qdd[k] += qdd[k] - work.last[k]
-        before, converged, count, rounds = inf, False, 0, 0
+        before, converged, fast, count, rounds = inf, False, False, 0, 0
         while not converged and count < MOST_ITERATIONS:
             for k in range(q.size):
                 guess[k] = qdd[k]
@@ -142,7 +145,10 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
                 keep_laws(arm, rate, work)
             work.ease[0] = 1.0 if count < PATIENT else 0.25 * work.ease[0]
             set_loads(arm, loads, middle, rate, work)
-            implicit_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
+            if count == 0 or prescribed or not fast:
+                solve_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
+            else:
+                refine_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
             if together:
                 rounds += damp_together(arm, part, guess, work, qdd)
             count += 1
@@ -156,10 +162,13 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
                 change * min(change, before) <= TOLERANCE * TOLERANCE * size * before)
             together = together or (arm.shared.size > 0 and count >= iterations
                                     and change > SLOW * before)
+            # whether the factors are near enough for another look                            (T48)
+            fast = change <= FAST * before if count > 1 else work.step[3] <= iterations
             before = change
             if not change < inf:
                 break
         calls += count + rounds // ROUNDS
+        work.step[3] = count
         for k in range(q.size):
             rate[k] = qd[k] + 0.5 * part * qdd[k]
             middle[k] = q[k] + 0.5 * part * rate[k]

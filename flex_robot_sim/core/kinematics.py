@@ -37,17 +37,11 @@ def set_motion(arm, q, qd, work):
     for i in range(arm.parent.size):
         parent, station, j = arm.parent[i], arm.station[i], arm.joint[i]
         R, p, V, c = work.R[i], work.origin[i], work.V[i], work.c[i]
-        position = q[j] if j >= 0 else 0.0
 
         # pose in the parent: along the screw of the joint, from where the child is at home
         if station >= 0:
             set_station(arm, station, parent, q, qd, work)
-            set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], position,
-                     work.child_R, work.child_p)
-            set_composed(work.station_R[station], work.station_p[station],
-                         work.child_R, work.child_p, R, p)
-        else:
-            set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], position, R, p)
+        set_pose_in_parent(arm, i, q, work)
 
         # twist: that of the station, and the motion of the joint                     (8.51), (T13)
         c[:] = 0.0
@@ -64,6 +58,19 @@ def set_motion(arm, q, qd, work):
         if j >= 0:
             add_scaled(qd[j], arm.screw[i], V)
             add_bracket(qd[j], V, arm.screw[i], c)
+
+
+@compiled
+def set_pose_in_parent(arm, i, q, work):
+    """Pose of body i in the frame of its parent, which may bend: its station is known."""
+    s, j, R, p = arm.station[i], arm.joint[i], work.R[i], work.origin[i]
+    if s < 0:
+        set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j] if j >= 0 else 0.0, R, p)
+    elif j < 0:
+        set_composed(work.station_R[s], work.station_p[s], arm.home_R[i], arm.home_p[i], R, p)
+    else:
+        set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j], work.child_R, work.child_p)
+        set_composed(work.station_R[s], work.station_p[s], work.child_R, work.child_p, R, p)
 
 
 @compiled
@@ -124,11 +131,8 @@ def set_station(arm, s, i, q, qd, work):
         across, up = add_setback(setback, q, qd, first, y_end, z_end, r, dr, side)
 
     # Jacobian: angular part G Theta, linear part r x angular + gradient of r                 (T11)
-    R, J, dJ, G, K = work.station_R[s], work.J, work.dJ, work.G, work.K[s]
-    set_turn(theta, dtheta, R, J, dJ)
-    for a in range(3):
-        for b in range(3):
-            G[a, b] = R[a, 0] * J[0, b] + R[a, 1] * J[1, b] + R[a, 2] * J[2, b]
+    G, K, alpha = work.G, work.K[s], work.alpha
+    set_turn(theta, dtheta, work.station_R[s], G, alpha)
     for k in range(n):
         if k < y_end:
             axis, turn = 2, slope[k]
@@ -153,15 +157,13 @@ def set_station(arm, s, i, q, qd, work):
             K[3, k] += shape[k]
 
     # relative twist, and what its rate has without accelerations                             (T12)
-    Ve, beta, turning, alpha = work.Ve[s], work.beta[s], work.turning, work.alpha
+    Ve, beta, turning = work.Ve[s], work.beta[s], work.turning
     set_product(G, dtheta, turning)
     for a in range(3):
         Ve[a] = turning[a]
     Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
     Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
     Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]
-    set_product(dJ, dtheta, turning)
-    set_product(R, turning, alpha)
     for a in range(3):
         beta[a] = alpha[a]
     beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * alpha[2] - r[2] * alpha[1] + second
@@ -215,16 +217,9 @@ def set_poses(arm, q, bodies, work):
     :param work: Workspace; receives R, origin, base_R and base_p of these bodies.
     """
     for i in range(bodies):
-        parent, s, j = arm.parent[i], arm.station[i], arm.joint[i]
-        R, p = work.R[i], work.origin[i]
-        position = q[j] if j >= 0 else 0.0
-        if s >= 0:
-            set_station_pose(arm, s, parent, q, work)
-            set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], position,
-                     work.child_R, work.child_p)
-            set_composed(work.station_R[s], work.station_p[s], work.child_R, work.child_p, R, p)
-        else:
-            set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], position, R, p)
+        if arm.station[i] >= 0:
+            set_station_pose(arm, arm.station[i], arm.parent[i], q, work)
+        set_pose_in_parent(arm, i, q, work)
         set_base_pose(arm, i, work)
 
 

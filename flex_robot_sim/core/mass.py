@@ -12,7 +12,7 @@ not worth the time to compile it.
 
 import numpy as np
 
-from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies
+from flex_robot_sim.core.dynamics import set_bodies
 from flex_robot_sim.core.model import ArmArrays, ArmModel, Workspace, make_workspace
 from flex_robot_sim.exceptions import SettingError
 
@@ -22,7 +22,7 @@ SMALLEST_SHARE = 1e-13      # of its inertia that a coordinate keeps when the ot
 def mass_matrix(arrays: ArmArrays, q: np.ndarray) -> np.ndarray:
     """Inertia (n, n) of all coordinates of ArmArrays, rotors included, at q (n,) [rad, m]."""
     work = make_workspace(arrays)
-    set_bodies(arrays, q, np.zeros(q.size), work, WITH_MODES)
+    set_bodies(arrays, q, np.zeros(q.size), work)
     own = [slice(first, first + modes) for first, modes in zip(arrays.first, arrays.modes)]
     J = _jacobians(arrays, own, work)
     half = 0.5 * work.I @ J
@@ -30,7 +30,8 @@ def mass_matrix(arrays: ArmArrays, q: np.ndarray) -> np.ndarray:
         half[i, :, columns] += work.B[i, :, :arrays.modes[i]]
     M = J.reshape(-1, q.size).T @ half.reshape(-1, q.size)
     for i, columns in enumerate(own):
-        M[columns, columns] += 0.5 * work.E[i, :arrays.modes[i], :arrays.modes[i]]
+        E = np.tril(work.E[i, :arrays.modes[i], :arrays.modes[i]])
+        M[columns, columns] += E - 0.5 * np.diag(E.diagonal())
     driven = np.where(arrays.motor >= 0, arrays.motor, np.arange(arrays.motor.size))
     M[driven, driven] += 0.5 * arrays.rotor
     return M + M.T

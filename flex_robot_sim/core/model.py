@@ -91,13 +91,16 @@ class Workspace(NamedTuple):
     I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
     F0: Vectors6                # (i, 6)     bias wrench
     B: np.ndarray               # (i, 6, n)  coupling with the modes
-    E: np.ndarray               # (i, n, n)  inertia of the modes
+    E: np.ndarray               # (i, n, n)  inertia of the modes, its rows up to the diagonal
     b: np.ndarray               # (i, n)     bias force on the modes
     Z: Vectors6                 # (i, n, 6)
     z: np.ndarray               # (i, n)
     IA: Vectors6                # (i, 6)     what `eliminate` leaves, likewise Z, z and d
     d: np.ndarray               # (i,)
     tau: np.ndarray             # (i,)       about the joint
+    solved_R: Matrices3         # (i, 3, 3)  R, origin and K with which Z, IA and d were made
+    solved_p: Vectors3          # (i, 3)
+    solved_K: np.ndarray        # (s, 6, n)
     F: Vectors6                 # (i, 6)     wrench from the parent
     load: Vectors6              # (i, 6)     wrench from outside, in the frame of body i
     implicit: np.ndarray        # (i, n, n)
@@ -116,8 +119,8 @@ class Workspace(NamedTuple):
     cornered: np.ndarray        # (n,)       whether one of them is off its first straight piece
     ease: np.ndarray            # (1,)       share of `own` with which laws are settled
     last: np.ndarray            # (n,)       acceleration of the step before the last one
-    step: Vectors3              # (3,)       length of the last step [s]; energy after it, and how
-                                #            much of that is to be taken away [J]
+    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and how
+                                #            much of that is to be taken away [J]; its iterations
     energy: Vectors3            # (3,)       kinetic, in springs, of height                 [J]
     shared: np.ndarray          # (r,)       rates of the dampers that are shared by bodies
     together: np.ndarray        # (4, n)     for solving with them
@@ -139,8 +142,6 @@ class Workspace(NamedTuple):
     dr: Vectors3
     turning: Vectors3
     alpha: Vectors3
-    J: Matrices3
-    dJ: Matrices3
     G: Matrices3
     h: np.ndarray
     side: np.ndarray
@@ -201,16 +202,17 @@ def make_workspace(arm: ArmArrays) -> Workspace:
         'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
-        'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
+        'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),
+        'solved_p': (i, 3), 'solved_K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
         'force': (total,), 'added': (total,), 'coupling': (j,), 'own': (total,),
         'law': (total,), 'law_force': (total,), 'law_slope': (total,), 'cornered': (total,),
-        'ease': (1,), 'last': (total,), 'step': (3,), 'energy': (3,),
+        'ease': (1,), 'last': (total,), 'step': (4,), 'energy': (3,),
         'applied': (j,), 'effort_limit': (j,),
         'rate_limit': (j,), 'given': (j,), 'given_rate': (j,), 'given_effort': (j,),
         'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
         'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
         'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
-        'J': (3, 3), 'dJ': (3, 3), 'G': (3, 3), 'h': (n,), 'side': (2, n),
+        'G': (3, 3), 'h': (n,), 'side': (2, n),
         'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
     work = Workspace(*(np.zeros(shapes.get(name, (i, 6))) for name in Workspace._fields))
     work.effort_limit[:] = work.rate_limit[:] = np.inf

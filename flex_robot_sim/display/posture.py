@@ -3,7 +3,7 @@
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import checked
-from flex_robot_sim.core.dynamics import WITH_MODES, set_bodies
+from flex_robot_sim.core.dynamics import set_bodies
 from flex_robot_sim.core.kinematics import set_base_poses
 from flex_robot_sim.core.model import ArmModel, Frame, make_workspace
 
@@ -22,7 +22,7 @@ class Posture:
     def take(self, coordinates: np.ndarray) -> np.ndarray:
         """Set the poses for `coordinates` (n,), and return these as an array."""
         q = checked('coordinates', coordinates, self._names)
-        set_bodies(self._arrays, q, self._rates, self._work, WITH_MODES)
+        set_bodies(self._arrays, q, self._rates, self._work)
         set_base_poses(self._arrays, self._work)
         return q
 

@@ -7,8 +7,8 @@ from random_arms import random_robot, random_state
 from reference import Reference
 
 from flex_robot_sim.core.damping_together import damp_together
-from flex_robot_sim.core.dynamics import implicit_dynamics
 from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.core.refining import solve_dynamics
 from flex_robot_sim.core.stability import spring_matrices
 
 
@@ -27,8 +27,8 @@ def test_accelerations_are_those_of_the_dense_equations(seed, given):
         rows = np.arange(0, arrays.motor.size, 2)
         work.given[rows], work.given_rate[rows] = 1.0, random.normal(size=rows.size)
         free[np.where(arrays.motor[rows] < 0, rows, arrays.motor[rows])] = False
-    implicit_dynamics(arm.arrays, q, np.zeros(arm.size), np.zeros(arrays.motor.size), h, guess,
-                      work, found)
+    solve_dynamics(arm.arrays, q, np.zeros(arm.size), np.zeros(arrays.motor.size), h, guess, work,
+                   found)
     alone = found.copy()
     damp_together(arm.arrays, h, guess, work, found)
 

@@ -95,29 +95,29 @@ def test_logarithm_agrees_with_the_general_matrix_logarithm(angle):
 @pytest.mark.parametrize('angle', ANGLES)
 def test_turn_gives_rotation_dexp_and_rate_at_once(angle):
     phi, dphi = random_vectors(angle, 2)
-    R, J, dJ = np.full((3, 3, 3), 7.0)
-    ex.set_turn(phi, dphi, R, J, dJ)
+    R, G, alpha = np.full((3, 3), 7.0), np.full((3, 3), 7.0), np.full(3, 7.0)
+    ex.set_turn(phi, dphi, R, G, alpha)
     np.testing.assert_allclose(R, result(ex.set_rotation, phi, shape=(3, 3)), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(J, dexp(phi), rtol=0, atol=3e-14)            # expm's own error
-    slope = rate(dexp, phi, dphi)
-    np.testing.assert_allclose(dJ, slope, rtol=0, atol=1e-11 * max(1.0, abs(slope).max()))
+    np.testing.assert_allclose(G, R @ dexp(phi), rtol=0, atol=3e-14)        # expm's own error
+    expected = R @ rate(dexp, phi, dphi) @ dphi
+    np.testing.assert_allclose(alpha, expected, rtol=0, atol=1e-11 * max(1.0, abs(expected).max()))
 
 
 @pytest.mark.parametrize('angle', [0.0, 0.4, 1.2, 3.0])
 def test_dexp_is_the_velocity_of_the_exponential(angle):
     phi, dphi = random_vectors(angle, 2)
-    R, J, dJ = np.empty((3, 3, 3))
-    ex.set_turn(phi, dphi, R, J, dJ)
-    turning = R.T @ rate(lambda x: expm(hat(x)), phi, dphi)
-    np.testing.assert_allclose(hat(J @ dphi), turning, rtol=0, atol=1e-11)  # finite differences
+    R, G, alpha = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    ex.set_turn(phi, dphi, R, G, alpha)
+    turning = rate(lambda x: expm(hat(x)), phi, dphi) @ R.T
+    np.testing.assert_allclose(hat(G @ dphi), turning, rtol=0, atol=1e-11)  # finite differences
 
 
 @pytest.mark.parametrize('angle', [1e-5, 0.4, 2.0, 3.0])
 def test_pinocchio_agrees(angle):
     pin = pytest.importorskip('pinocchio')
     phi, dphi = random_vectors(angle, 2)
-    R, J, dJ = np.empty((3, 3, 3))
-    ex.set_turn(phi, dphi, R, J, dJ)
+    R, G, alpha = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    ex.set_turn(phi, dphi, R, G, alpha)
     np.testing.assert_allclose(R, pin.exp3(phi), rtol=0, atol=1e-14)
     np.testing.assert_allclose(result(ex.set_rotation_vector, R, shape=3), pin.log3(R), atol=1e-13)
-    np.testing.assert_allclose(J, pin.Jexp3(phi), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(G, R @ pin.Jexp3(phi), rtol=0, atol=1e-13)

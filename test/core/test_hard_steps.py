@@ -149,13 +149,16 @@ def count_evaluations():
     """Print how many evaluations a hard step took, and how many of its parts were not good."""
     from flex_robot_sim.core import integrators
 
-    calls, evaluate = [], integrators.implicit_dynamics
+    calls = []
 
-    def counted(*arguments):
-        calls.append(1)
-        evaluate(*arguments)
+    def counting(evaluate):
+        def counted(*arguments):
+            calls.append(1)
+            evaluate(*arguments)
+        return counted
 
-    integrators.implicit_dynamics = counted
+    integrators.solve_dynamics = counting(integrators.solve_dynamics)
+    integrators.refine_dynamics = counting(integrators.refine_dynamics)
     simulation = thrown(1002, 300.0, SimulationSettings(time_step=0.02))
     simulation.step()
     print(len(calls), simulation.hard_steps[1])
