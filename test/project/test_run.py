@@ -226,7 +226,8 @@ def test_changed_setup_is_installed_again_in_the_same_environment(ready):
 def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready, tmp_path):
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'3'"))
     mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
-    code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path))
+    code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path),
+                                XDG_CACHE_HOME=str(tmp_path))
     assert (code, errors) == (2, [ready.first_lines()[1], ready.full_disk(str(tmp_path))])
     ready.check(*ready.first_lines())
 
@@ -268,7 +269,6 @@ def test_without_network_one_line_says_so_and_the_next_call_repairs(machine):
         *machine.first_lines(),
         'run: the registry of Python packages is out of reach. Connect to the network, then call '
         f'./run again (log: {machine.log}).'])
-    assert 'setuptools' in machine.log.read_text()
     machine.check(*machine.first_lines())
 
 
