@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eig, eigh
 
 from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
@@ -134,6 +133,8 @@ def _eigen(M, D, K, force, turn):
         unit[unit == 0] = 1.0
         block = np.block([[np.zeros((n, n)), np.diag(unit)],
                           [-(np.diag(squares) + skew) / unit, -D]])
+        from scipy.linalg import eig  # late: a fifth of a start
+
         rates, vectors = eig(block)
         vectors = columns @ (vectors[:n] / unit[:, None])
         rates[np.abs(rates) <= 50 * n * eps * np.abs(rates).max()] = 0.0
@@ -154,6 +155,8 @@ def _undamped(K, M):
     K against M is exact to the rounding of the largest square, which may be larger than the
     smallest. M against K, moved by so much of M that it resists everything, is exact for those.
     """
+    from scipy.linalg import eigh  # late: a fifth of a start
+
     squares, columns = eigh(K, M)
     largest = np.abs(squares).max()
     moved = 50 * len(M) * np.finfo(float).eps * largest + 2 * max(-squares[0], 0.0)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lu_factor, lu_solve
 
 from flex_robot_sim.analysis.tangent import (
     Slopes,
@@ -121,6 +120,8 @@ def _newton(model, loads, qd, q, unknown, servo, target):
 
     def corrector(K):
         """Give the function from coordinates to their correction by K, or None."""
+        from scipy.linalg import lu_factor, lu_solve  # late: a fifth of a start
+
         K = K[part] * scale * scale[:, None]    # corrections in units of the scale compare
         if not np.isfinite(K).all():
             return None

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from flex_robot_sim.beams.beam import NO_LOAD, Beam, Load
 from flex_robot_sim.beams.elements import element_shapes
 from flex_robot_sim.beams.quadrature import gauss_stations
 from flex_robot_sim.beams.section import Section
 from flex_robot_sim.beams.shapes import Direction, assumed_shapes, matrices
+from flex_robot_sim.eigenproblem import block_diagonal
 
 
 def make_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
@@ -40,7 +40,7 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
         shapes[direction.name] = chosen
     breaks = np.linspace(0.0, length, (elements or 1) + 1)
     per_piece = max((chosen.stations for chosen in shapes.values()), default=2)
-    return Beam(length, section, tuple(names), block_diag(*blocks) if blocks else np.zeros((0, 0)),
+    return Beam(length, section, tuple(names), block_diagonal(*blocks),
                 *gauss_stations(breaks, per_piece), shapes, is_segment)
 
 

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix, identity
 
 from flex_robot_sim.beams.shapes import Direction, Shapes, natural_shapes
 
@@ -29,6 +28,8 @@ def element_shapes(direction: Direction, length: float, elements: int,
         values = local((x - breaks[piece]) / size, order, size)
         columns = per_node * piece[:, None] + np.arange(2 * per_node)
         if total > DENSE:
+            from scipy.sparse import csr_matrix  # a tenth of a start, and rarely needed
+
             rows = np.arange(0, values.size + 1, 2 * per_node)
             return csr_matrix((values.ravel(), columns.ravel(), rows),
                               (len(x), per_node + total))[:, per_node:]
@@ -40,7 +41,11 @@ def element_shapes(direction: Direction, length: float, elements: int,
     stations = 6 if per_node == 2 else 2        # degree 10: a cubic shortens with degree 5
     if count == 'all':
         return Shapes(basis, np.eye(total), breaks, stations, reach=2 * per_node - 1)
-    mix = np.eye(total) if total <= DENSE else identity(total, format='csr')
+    mix = np.eye(total)
+    if total > DENSE:
+        from scipy.sparse import identity  # as above
+
+        mix = identity(total, format='csr')
     return natural_shapes(Shapes(basis, mix, breaks, stations), direction, count)
 
 

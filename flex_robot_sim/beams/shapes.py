@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
-from scipy.sparse import issparse, vstack
 
 from flex_robot_sim.beams.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
 from flex_robot_sim.beams.quadrature import gauss_stations
+from flex_robot_sim.eigenproblem import eigh
 
 Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
 
@@ -83,7 +82,7 @@ def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
     """Return the `count` lowest natural modes, with the load, that `shapes` can form."""
     # inertia against stiffness: stiffness is never singular, and low modes come out best
     stiffness, inertia = matrices(shapes, direction)
-    if issparse(stiffness):
+    if _is_sparse(stiffness):
         from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
         # a fixed start, so that the same description makes the same arm
@@ -102,16 +101,25 @@ def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
     """Return stiffness and inertia matrices (n, n), with what hangs at the end."""
     x, weights = gauss_stations(shapes.breaks, shapes.stations)
     end = [shapes.at(shapes.breaks[-1:], order) for order in range(direction.strain_order)]
-    end = vstack(end, 'csr') if issparse(end[0]) else np.concatenate(end)
+    if _is_sparse(end[0]):
+        from scipy.sparse import vstack  # a tenth of a start, and rarely needed
+
+        end = vstack(end, 'csr')
+    else:
+        end = np.concatenate(end)
     shape, slope, strain = (_squares(shapes.at(x, order), weights)
                             for order in (0, 1, direction.strain_order))
     return (direction.stiffness * strain,
             direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end)
 
 
+def _is_sparse(matrix):
+    return not isinstance(matrix, np.ndarray)
+
+
 def _squares(rows, weights):
     """Sum of weighted products (n, n) of rows (k, n), which may be sparse."""
-    if issparse(rows):
+    if _is_sparse(rows):
         return rows.T @ rows.multiply(weights[:, None]).tocsr()
     return rows.T @ (weights[:, None] * rows)
 

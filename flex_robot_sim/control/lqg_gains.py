@@ -17,7 +17,6 @@ the same gains serve (C24).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag, solve_discrete_are
 
 from flex_robot_sim.control.pose_model import Loop, PoseModel
 from flex_robot_sim.control.servo import stepped
@@ -70,6 +69,8 @@ def outputs_of(model: PoseModel, sensors: str) -> np.ndarray:
 
 def _regulator(model, A, B, J, w, steady):
     """Gains (joints, s) of (C22)."""
+    from scipy.linalg import block_diag, solve_discrete_are  # late: a fifth of a start
+
     joints = J.size
     K = model.K_symmetric.copy()
     K[range(joints), range(joints)] += J * w * w
@@ -87,6 +88,8 @@ def _regulator(model, A, B, J, w, steady):
 
 def _filter(model, A, B, C, J, w, T, p, joints):
     """Gains (s + joints, y) of the filter, whose last states are the slow efforts (C23)."""
+    from scipy.linalg import block_diag, solve_discrete_are  # as above
+
     noise = np.ones(len(C))
     if len(C) > joints:
         stiff = J * (10 * w)**2

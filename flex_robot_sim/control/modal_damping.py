@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import checked
@@ -66,6 +65,8 @@ class Channel:
 
     def sampled(self, period: float) -> tuple[np.ndarray, np.ndarray]:
         """Return P, Q of x[k] = P x[k-1] + Q s[k], with x = (mean, v, v')."""
+        from scipy.linalg import expm  # late: a fifth of a start
+
         r, z, mean = self.filter_rate, self.filter_ratio, MEAN * self.rate
         both = np.array([[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r],
                          [0, 0, 0, 0]])

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
@@ -26,6 +25,7 @@ from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.stability import spring_matrices
+from flex_robot_sim.eigenproblem import eigh
 from flex_robot_sim.exceptions import SettingError
 
 
@@ -108,7 +108,7 @@ class PoseModel:
         count = min(count, others.size)
         part = np.ix_(others, others)
         K = self.K_symmetric
-        modes = eigh(K[part], self.M[part], subset_by_index=[0, count - 1])[1] if count else \
+        modes = eigh(K[part], self.M[part])[1][:, :count] if count else \
             np.zeros((others.size, 0))
         T = np.zeros((n, motors.size + count))
         T[motors, range(motors.size)] = 1.0

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, expm
 
 from flex_robot_sim.analysis.felt_inertia import poses_within, rigid_inertia, rigid_moves
 from flex_robot_sim.analysis.tangent import driven, tangent
@@ -27,6 +26,7 @@ from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.mass import mass_matrix, refuse_massless
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.stability import spring_matrices
+from flex_robot_sim.eigenproblem import eigvalsh
 
 WISH, RATIO = 1.0, 0.7      # frequency [Hz] and damping ratio of a closed joint, alone and rigid
 SLOWEST = 0.08              # frequency of a closed joint that is of any use                [Hz]
@@ -85,7 +85,7 @@ class ServoFit:
         self.inertia = np.max([np.diag(loop.inertia) for loop in self._loops], axis=0)
         # rates of a fall of the arm if nothing bends: it needs more than their square
         self.fall = math.sqrt(max(0.0, *(
-            eigh(-loop.pull, np.diag(self.inertia), eigvals_only=True)[-1]
+            eigvalsh(-loop.pull, np.diag(self.inertia))[-1]
             for loop in self._loops)))
         # a matrix whose rows weigh more on the diagonal than beside it is positive
         self._upright = np.minimum(
@@ -288,6 +288,8 @@ class _Loop:
 
 def stepped(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """Matrices of a step in which the efforts stand still."""
+    from scipy.linalg import expm  # late: a fifth of a start
+
     n, joints = B.shape
     both = np.zeros((n + joints, n + joints))
     both[:n, :n], both[:n, n:] = A, B

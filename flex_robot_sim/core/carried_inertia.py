@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.exponential import set_rotation
 from flex_robot_sim.description.bodies import Moments, moments_of
 
 if TYPE_CHECKING:
@@ -26,11 +26,12 @@ POSES = 64      # tried beside zero, anywhere in the ranges of all joints
 
 def moments_beyond(
         description: RobotDescription,
-        position: Mapping[str, float] | None = None) -> tuple[MomentsByLink, MomentsByLink]:
+        position: Mapping[str, ArrayLike] | None = None) -> tuple[MomentsByLink, MomentsByLink]:
     """
     Moments of what each link carries, and of that with the link itself, in the frame of the link.
 
-    :param position: of joints by name [rad, m]; the others are at zero, or where they are held.
+    :param position: of joints by name, one or (poses,) [rad, m]; the others are at zero, or where
+        they are held.
     :returns: two mappings from the names of links to Moments.
     """
     beyond = {link.name: moments_of(None) for link in description.links}
@@ -41,18 +42,19 @@ def moments_beyond(
         moved[name] = beyond[name] + own[name]
         turn, way = joint_pose(joint, position.get(joint.name, joint.held_at or 0.0))
         beyond[joint.parent] += moved[name].moved(joint.rotation @ turn,
-                                                  joint.position + joint.rotation @ way)
+                                                  joint.position + way @ joint.rotation.T)
     return beyond, moved
 
 
-def joint_pose(joint: Joint, position: float) -> tuple[np.ndarray, np.ndarray]:
-    """Turn (3, 3) and way (3,) [m] of the child of a joint in the joint frame."""
+def joint_pose(joint: Joint, position: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Turn (..., 3, 3) and way (..., 3) [m] of the child of a joint in the joint frame."""
     turn, way = np.eye(3), np.zeros(3)
     if joint.kind == 'prismatic':
-        way = joint.axis * position
-    elif position:
-        set_rotation(joint.axis * position, turn)
-    return turn, way
+        return turn, np.multiply.outer(position, joint.axis)
+    x, y, z = joint.axis
+    hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return turn + (np.multiply.outer(np.sin(position), hat)
+                   + np.multiply.outer(1.0 - np.cos(position), hat @ hat)), way
 
 
 def largest_inertias(description: RobotDescription) -> np.ndarray:
@@ -62,14 +64,13 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
     All other joints stand, nothing bends, and rotors of rigid drives count.
     """
     joints = [joint for joint in description.joints if joint.moves]
-    largest = np.zeros(len(joints))
     ranges = np.array([_range(joint) for joint in joints]).reshape(-1, 2)
     shares = np.random.default_rng(0).uniform(size=(POSES, len(joints)))
-    poses = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
-    for pose in [np.zeros(len(joints)), *poses]:
-        _, moved = moments_beyond(description, {joint.name: q for joint, q in zip(joints, pose)})
-        largest = np.maximum(largest, [_about(joint, moved[joint.child]) for joint in joints])
-    return largest
+    poses = np.vstack([np.zeros(len(joints)),
+                       ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])])
+    _, moved = moments_beyond(description, {joint.name: column
+                                            for joint, column in zip(joints, poses.T)})
+    return np.array([np.max(_about(joint, moved[joint.child])) for joint in joints])
 
 
 def _range(joint):
@@ -85,5 +86,6 @@ def _about(joint, moments):
     if joint.kind == 'prismatic':
         inertia = moments.mass
     else:
-        inertia = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis
+        inertia = (np.trace(moments.second, axis1=-2, axis2=-1)
+                   - joint.axis @ moments.second @ joint.axis)
     return inertia + (joint.reflected_inertia if np.isinf(joint.stiffness) else 0.0)

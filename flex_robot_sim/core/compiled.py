@@ -77,7 +77,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
     if folder is not None:
         with _cache_directory(folder):
-            result._cache = _PackageCache(function, folder)
+            result._cache = _PackageCache(function, folder, allocates)
     if result is not function:
         result.compile = functools.partial(_compile_once, result, result.compile)
         result.add_overload = functools.partial(_add, result, result.add_overload)
@@ -192,14 +192,18 @@ class _PackageCache(FunctionCache):
 
     _impl_class = LinkedResults
 
-    def __init__(self, function, folder):
+    def __init__(self, function, folder, allocates):
         super().__init__(function)
+        self._allocates = allocates
         self._cache_path = str(folder / PACKAGE.name)
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, None)
 
     def load_overload(self, *args):
+        # numba gets all ready to compile before it loads, which takes a third of a start, and what
+        # makes arrays alone needs some of it; who has to compile does it then
+        load = super().load_overload if self._allocates else self._load_overload
         try:
-            result = super().load_overload(*args)
+            result = load(*args)
             return result if _depth > 1 or result is None or is_for_python(result) else None
         except Exception:       # a damaged file only costs the time to compile
             with contextlib.suppress(OSError), self._lock():

@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import block_diag, cholesky, eigh, solve_triangular
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.eigenproblem import block_diagonal
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmArrays
@@ -88,7 +88,7 @@ def shared_loss(arm, qd):
 
 def _modes(M, blocks, most):
     """Inverse rates 1/omega (r,), descending, and K psi (e, r) of the `most` slowest modes."""
-    factors = [cholesky(K, lower=True) for K in blocks]
+    factors = [np.linalg.cholesky(K) for K in blocks]
     ends = np.cumsum([len(L) for L in factors])
     parts = [slice(end - len(L), end) for L, end in zip(factors, ends)]
 
@@ -96,8 +96,7 @@ def _modes(M, blocks, most):
         return np.concatenate([solve(L, columns[part]) for L, part in zip(factors, parts)])
 
     # with K = L L^T: L^-1 M L^-T y = y / omega^2, psi = L^-T y, and K psi = L y
-    inside = each(lambda L, rows: solve_triangular(L, rows, lower=True), M)
-    inside = each(lambda L, rows: solve_triangular(L, rows, lower=True), inside.T)
+    inside = each(np.linalg.solve, each(np.linalg.solve, M).T)
     size = len(M)
     if most < size > DENSE:
         from scipy.sparse.linalg import LinearOperator, eigsh
@@ -105,7 +104,7 @@ def _modes(M, blocks, most):
         product = LinearOperator((size, size), lambda v: inside @ v)
         squares, y = eigsh(product, most, which='LA', v0=np.linspace(1.0, 2.0, size))
     else:
-        squares, y = eigh((inside + inside.T) / 2)
+        squares, y = np.linalg.eigh((inside + inside.T) / 2)
     order = np.argsort(squares)[:-most - 1:-1]
     # a coordinate that moves no mass has the square 0, give or take rounding
     return (np.sqrt(np.maximum(squares[order], 0.0)),
@@ -116,8 +115,7 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
     """Inertia (e, e) of all elastic coordinates, at zero and with the joints locked [SI]."""
     bodies, sizes = arrays.parent.size, arrays.modes
     first = np.cumsum(sizes) - sizes
-    M = block_diag(*(E[:n, :n] for E, n in zip(arrays.modal_mass, sizes)))
-    M = np.zeros((0, 0)) if M.size == 0 else M
+    M = block_diagonal(*(E[:n, :n] for E, n in zip(arrays.modal_mass, sizes)))
     # coordinates that move a body, and how
     carried, J = [np.zeros(0, int)] * bodies, [np.zeros((6, 0))] * bodies
     for i in range(bodies):

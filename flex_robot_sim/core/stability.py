@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 
 from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.eigenproblem import eigh
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmArrays

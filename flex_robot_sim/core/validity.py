@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.stability import spring_matrices
+from flex_robot_sim.eigenproblem import eigvalsh
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmArrays, ArmModel
@@ -77,7 +77,7 @@ def _first_rate(arrays, link, M, K):
     if not own:
         return np.inf
     part = np.ix_(own, own)
-    return np.sqrt(eigh(K[part], M[part], eigvals_only=True, subset_by_index=[0, 0])[0])
+    return np.sqrt(eigvalsh(K[part], M[part])[0])
 
 
 @compiled

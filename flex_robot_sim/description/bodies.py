@@ -27,13 +27,18 @@ class Moments(NamedTuple):
     own: np.ndarray         # (3, 3)  sum of the inertias of the links, each about its own centre
 
     def moved(self, rotation: np.ndarray, position: np.ndarray) -> Moments:
-        """Return the moments seen from a frame in which this one has the given pose."""
-        first = rotation @ self.first
-        across = np.outer(first, position)
+        """
+        Return the moments seen from a frame in which this one has the given pose.
+
+        Poses may be many, rotation (..., 3, 3) and position (..., 3); then so are the moments.
+        """
+        back = np.swapaxes(rotation, -1, -2)
+        first = np.matmul(rotation, self.first[..., None])[..., 0]
+        across = first[..., :, None] * position[..., None, :]
         return Moments(self.mass, first + self.mass * position,
-                       rotation @ self.second @ rotation.T + across + across.T
-                       + self.mass * np.outer(position, position),
-                       rotation @ self.own @ rotation.T)
+                       rotation @ self.second @ back + across + np.swapaxes(across, -1, -2)
+                       + self.mass * position[..., :, None] * position[..., None, :],
+                       rotation @ self.own @ back)
 
     def __add__(self, other):
         """Return the moments of both together."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.misplaced import refuse_misplaced
 from flex_robot_sim.description.robot import Inertial, Joint, Link
@@ -147,12 +148,16 @@ def _pose(origin):
     """Rotation (3, 3) and position (3,) [m] of an <origin>, the identity if there is none."""
     if origin is None:
         return np.eye(3), np.zeros(3)
+    return turned_by(origin['rpy']), np.array(origin['xyz'])
+
+
+def turned_by(rpy: ArrayLike) -> np.ndarray:
+    """Rotation (3, 3) by roll, pitch and yaw about fixed axes (3,) [rad]."""
     # quarter turns come out exact, so that what lies in a plane stays there
-    (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(origin['rpy']), np.sin(origin['rpy'])], 15)
-    rotation = np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                         [-sp, cp * sr, cp * cr]])
-    return rotation, np.array(origin['xyz'])
+    (cr, cp, cy), (sr, sp, sy) = np.round([np.cos(rpy), np.sin(rpy)], 15)
+    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                     [-sp, cp * sr, cp * cr]])
 
 
 def _read_mimic(document, element, name, kind, mimic):

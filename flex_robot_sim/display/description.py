@@ -20,10 +20,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.places import MOTIONS, axes_of_motions, places, station_point
+from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _add_undeformed_tip(root, link, beam, taken):
         return
     _add(root, 'link', name=name)
     joint = _add(root, 'joint', name=f'{name}_joint', type='fixed')
-    turn = Rotation.from_matrix(beam.axes).as_euler('xyz')
+    turn = roll_pitch_yaw(beam.axes)
     _add(joint, 'origin', xyz=_numbers(beam.end), rpy=_numbers(turn))
     _add(joint, 'parent', link=link)
     _add(joint, 'child', link=name)

@@ -1,6 +1,12 @@
-"""Rotations as browsers and rviz take them."""
+"""
+Rotations as messages, browsers and rviz take them.
+
+SciPy has all of it, and takes longer to be imported than all the rest of a node.
+"""
 
 import numpy as np
+
+LEVEL = 1e-9        # cosine of pitch, below which x points straight up or down
 
 # 4 q q^T of a quaternion q = (x, y, z, w), row by row, as sums over the rotation matrix R row by
 # row: 4 x x = 1 + R00 - R11 - R22, 4 x y = R01 + R10, 4 x w = R21 - R12, ...
@@ -26,3 +32,31 @@ def quaternions(R: np.ndarray) -> np.ndarray:
     rows = np.arange(len(products))
     found = products.reshape(-1, 4, 4)[rows, products[:, ::5].argmax(axis=1)]
     return found / np.sqrt(np.einsum('ka,ka->k', found, found))[:, None]
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """Return the unit quaternion (4,), x y z w, of one rotation matrix (3, 3)."""
+    return quaternions(R)[0]
+
+
+def quaternion_about(turn: np.ndarray) -> np.ndarray:
+    """Return the unit quaternion (4,), x y z w, of a rotation vector (3,) [rad]."""
+    half = np.sqrt(turn @ turn) / 2
+    # sinc is that of numpy, sin(pi x) / (pi x), and 1 at zero
+    return np.append(turn / 2 * np.sinc(half / np.pi), np.cos(half))
+
+
+def roll_pitch_yaw(R: np.ndarray) -> np.ndarray:
+    """Return roll, pitch and yaw about fixed axes (3,) [rad] of a rotation matrix (3, 3)."""
+    level = np.hypot(R[0, 0], R[1, 0])
+    pitch = np.arctan2(-R[2, 0], level)
+    if level < LEVEL:       # only roll - yaw or roll + yaw can be told
+        return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def rotation(turn: np.ndarray) -> np.ndarray:
+    """Return the rotation matrix (3, 3) of a unit quaternion (4,), x y z w."""
+    x, y, z, w = turn
+    hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + 2 * (w * hat + hat @ hat)

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+
+from flex_robot_sim.description.urdf import turned_by
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import XmlElement
@@ -64,7 +65,7 @@ def _read(element, beam):
         origin = element.find('origin')
         place = {} if origin is None else origin.attrib
         centre, rpy = (_three(place.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
-        axes = beam.axes.T @ Rotation.from_euler('xyz', rpy).as_matrix()
+        axes = beam.axes.T @ turned_by(rpy)
         shape, reach = _reach(element.find('geometry/*'), axes)
         return Visual(element, shape, beam.axes.T @ centre, axes, reach)
     return Visual(element, 'mesh', np.full(3, np.nan), np.eye(3), np.full(3, np.nan))

@@ -3,13 +3,13 @@
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
+from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.nodes.conversions import NOT_LED, JointStateBuffer, PoseBuffer
 from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.recording.topic_words import topic_words
@@ -68,7 +68,7 @@ class ArmOutputs:
         for link, pose in self._tips.items():
             if pose.is_heard():
                 deflection = tip_deflection(self._arm, link, q)
-                pose.send(stamp, deflection[:3], Rotation.from_rotvec(deflection[3:]))
+                pose.send(stamp, deflection[:3], quaternion_about(deflection[3:]))
 
 
 class _States:
@@ -96,6 +96,6 @@ class PosePublisher:
         """Whether somebody listens."""
         return self._publisher.get_subscription_count() > 0
 
-    def send(self, stamp: int, position: np.ndarray, rotation: Rotation) -> None:
-        """Send a position (3,) [m] and a scipy Rotation, with a stamp [ns]."""
-        self._publisher.publish(self._buffer.fill(stamp, position, rotation))
+    def send(self, stamp: int, position: np.ndarray, turn: np.ndarray) -> None:
+        """Send a position (3,) [m] and a quaternion (4,), with a stamp [ns]."""
+        self._publisher.publish(self._buffer.fill(stamp, position, turn))

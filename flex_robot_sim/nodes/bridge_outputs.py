@@ -12,7 +12,6 @@ import time
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
@@ -20,6 +19,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
@@ -27,6 +27,7 @@ from flex_robot_sim.nodes.conversions import (
     SECOND,
     JointStateBuffer,
     set_stamp,
+    set_turn,
     set_vector,
 )
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
@@ -112,7 +113,7 @@ class BridgeOutputs:
         if self._tool_pose.is_heard():
             self._posture.take(q)
             R, p = self._posture.frame(self._tool)
-            self._tool_pose.send(stamp, p, Rotation.from_matrix(R))
+            self._tool_pose.send(stamp, p, quaternion(R))
 
     def _follow(self, items):
         for _, state, shape in items[:-1]:
@@ -140,8 +141,7 @@ class _Tip:
         pose, deflection = self._message.pose, tip_deflection(self._arm, self._link, q)
         set_stamp(self._message.header.stamp, stamp)
         set_vector(pose.pose.position, deflection[:3])
-        turn = pose.pose.orientation
-        turn.x, turn.y, turn.z, turn.w = Rotation.from_rotvec(deflection[3:]).as_quat().tolist()
+        set_turn(pose.pose.orientation, quaternion_about(deflection[3:]))
         variance = np.full(6, UNKNOWN)
         variance[:3] = np.where(np.isfinite(deviation) & (deviation > 0), deviation**2, UNKNOWN)
         pose.covariance = np.diag(variance).ravel()

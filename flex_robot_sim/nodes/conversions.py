@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Point, PoseStamped, Vector3, WrenchStamped
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, WrenchStamped
 from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -78,12 +77,11 @@ class PoseBuffer:
         self.message = PoseStamped()
         self.message.header.frame_id = frame
 
-    def fill(self, stamp: int, position: np.ndarray, rotation: Rotation) -> PoseStamped:
-        """Set the stamp [ns], position (3,) [m] and a scipy Rotation, and return the message."""
+    def fill(self, stamp: int, position: np.ndarray, turn: np.ndarray) -> PoseStamped:
+        """Set the stamp [ns], position (3,) [m] and a quaternion (4,), and return the message."""
         set_stamp(self.message.header.stamp, stamp)
         set_vector(self.message.pose.position, position)
-        turn = self.message.pose.orientation
-        turn.x, turn.y, turn.z, turn.w = rotation.as_quat().tolist()
+        set_turn(self.message.pose.orientation, turn)
         return self.message
 
 
@@ -186,6 +184,11 @@ def effort_profile_of(message: JointTrajectory,
 def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:
     """Set a Vector3 or Point message."""
     vector.x, vector.y, vector.z = values.tolist()
+
+
+def set_turn(message: Quaternion, turn: np.ndarray) -> None:
+    """Set a Quaternion message to a quaternion (4,), x y z w."""
+    message.x, message.y, message.z, message.w = turn.tolist()
 
 
 def vector_of(vector: Vector3 | Point) -> tuple[float, float, float]:

@@ -8,9 +8,9 @@ takes longer than a period, so a timer of the node draws it from a copy of the s
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
@@ -67,7 +67,7 @@ class DynamicsOutputs:
         self._arm_outputs.send_flex(stamp, simulation.coordinates, simulation.rates)
         if self._tool_pose.is_heard():
             T = simulation.pose(self._tool)
-            self._tool_pose.send(stamp, T[:3, 3], Rotation.from_matrix(T[:3, :3]))
+            self._tool_pose.send(stamp, T[:3, 3], quaternion(T[:3, :3]))
         for wrench in self._wrenches:
             wrench.send(stamp, simulation)
 

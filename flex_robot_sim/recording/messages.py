@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.recording.cdr import encode
 from flex_robot_sim.recording.definitions import SEPARATOR, message_type
@@ -42,11 +41,11 @@ def joint_state(stamp: int, names: Sequence[str], position: ArrayLike = (),
         'velocity': np.asarray(velocity), 'effort': np.asarray(effort)})
 
 
-def pose(stamp: int, frame: str, position: np.ndarray, rotation: Rotation) -> bytes:
-    """Return the bytes of a PoseStamped in `frame`, with a stamp [ns]."""
+def pose(stamp: int, frame: str, position: np.ndarray, turn: np.ndarray) -> bytes:
+    """Return the bytes of a PoseStamped, x y z w its turn (4,), in `frame`, with a stamp [ns]."""
     return encode(_TYPES[POSE], {'header': _header(stamp, frame), 'pose': {
         'position': dict(zip('xyz', position.tolist())),
-        'orientation': dict(zip('xyzw', rotation.as_quat().tolist()))}})
+        'orientation': dict(zip('xyzw', turn.tolist()))}})
 
 
 def text(data: str) -> bytes:

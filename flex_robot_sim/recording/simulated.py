@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import (
     JOINT_STATE,
@@ -76,10 +76,10 @@ class SimulationRecording:
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
             self._send(f'{self._words[link]}/tip_deflection', POSE, stamp,
-                       pose(stamp, undeformed_tip(link), tip[:3], Rotation.from_rotvec(tip[3:])))
+                       pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
         self._send('tool_pose', POSE, stamp, pose(
-            stamp, arm.description.links[0].name, T[:3, 3], Rotation.from_matrix(T[:3, :3])))
+            stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
 
     def close(self) -> None:
         """End the file; UsageError if it could not be written."""

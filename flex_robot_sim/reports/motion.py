@@ -6,13 +6,13 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import tool_link
+from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
 from flex_robot_sim.viewer.solids import Seats, solids
 
@@ -51,7 +51,7 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
         posture.take(q)
         for mover in movers:
             R, p = seats.pose(mover, posture)
-            places.append((*p, *Rotation.from_matrix(R).as_quat()))
+            places.append((*p, *quaternion(R)))
         tips.append(posture.frame(tool)[1])
         bent = shape.bent(q)
         axes.append(bent.axis)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.display.bending import BendingShape
-from flex_robot_sim.display.turns import quaternions
+from flex_robot_sim.display.turns import quaternions, rotation
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.solids import GREY, Seats, Solid
 
@@ -126,7 +125,7 @@ def straight_links(arm: ArmModel) -> list[Solid]:
     for link in shape.links:
         vertices, faces = UNIT_BOX if link.shape == 'box' else CYLINDER
         for k in range(link.pieces.start, link.pieces.stop):
-            turn = Rotation.from_quat(bent.orientation[k]).as_matrix()
+            turn = rotation(bent.orientation[k])
             found.append(Solid(link.link, vertices * bent.scale[k] @ turn.T + bent.position[k],
                                faces, GREY, False))
     return found

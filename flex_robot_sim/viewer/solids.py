@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.description.document import Document
+from flex_robot_sim.description.urdf import turned_by
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
@@ -116,7 +116,7 @@ def _solid(link, visual, materials, source):
     origin = visual.find('origin')
     attributes = {} if origin is None else origin.attrib
     place, rpy = (_numbers(attributes.get(key, '0 0 0')) for key in ('xyz', 'rpy'))
-    vertices = shape[0] @ Rotation.from_euler('xyz', rpy).as_matrix().T + place
+    vertices = shape[0] @ turned_by(rpy).T + place
     return Solid(link, vertices, shape[1], colour or GREY, is_smooth)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from flex_robot_sim.core import compiled as compiled_module
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.interpreter import run_text
 
 CALL = 'from small.core.caller import caller; print(caller(2.0))'
 CALL_AND_COUNT = f"""
@@ -108,6 +109,17 @@ def test_an_edit_in_another_file_reaches_the_caller(called):
 
 
 @needs_numba
+def test_a_first_step_imports_only_what_it_needs():
+    step = "import sys, flex_robot_sim as frs; frs.Simulation(frs.load('two_link')).step()"
+    subprocess.run(run_text(step), check=True)      # where it compiles, Numba wants more of SciPy
+    modules = subprocess.run(run_text(f'{step}; print(*sys.modules)'), check=True, text=True,
+                             stdout=subprocess.PIPE).stdout.split()
+    assert 'flex_robot_sim.core.integrators' in modules
+    late = {'linalg', 'optimize', 'signal', 'sparse', 'spatial', 'special'}
+    assert not {f'scipy.{name}' for name in late}.intersection(modules)
+    assert not {'matplotlib', 'mcap', 'rclpy', 'xacro'}.intersection(modules)
+
+
 def test_a_second_start_compiles_nothing(first_call, called):
     assert first_call[1] == (30.0, 0, 1)
     assert call(called) == (30.0, 1, 0)

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from flex_robot_sim.display.turns import quaternions
+from flex_robot_sim.description.urdf import turned_by
+from flex_robot_sim.display.turns import (
+    quaternion,
+    quaternion_about,
+    quaternions,
+    roll_pitch_yaw,
+    rotation,
+)
 
 RNG = np.random.default_rng(17)
 AXES = np.vstack([np.eye(3), -np.eye(3), RNG.normal(size=(500, 3))])
@@ -22,3 +29,24 @@ def test_quaternions_are_those_of_scipy_at_any_angle_about_any_axis(angle):
 
 def test_none_is_none():
     assert quaternions(np.zeros((0, 3, 3))).shape == (0, 4)
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-9, 1.0, np.pi, 4.0])
+def test_one_turn_is_that_of_scipy_as_matrix_quaternion_and_rotation_vector(angle):
+    for axis in AXES[:20]:
+        turn = Rotation.from_rotvec(angle * axis)
+        R = turn.as_matrix()
+        for found in (quaternion(R), quaternion_about(angle * axis)):
+            assert abs(found @ turn.as_quat()) == pytest.approx(1.0, abs=1e-14)
+            assert rotation(found) == pytest.approx(R, abs=1e-14)
+
+
+@pytest.mark.parametrize('pitch', [-np.pi / 2, -1.0, 0.0, 0.3, np.pi / 2])
+def test_roll_pitch_and_yaw_are_about_fixed_axes_straight_up_too(pitch):
+    for roll, yaw in RNG.uniform(-np.pi, np.pi, (20, 2)):
+        R = Rotation.from_euler('xyz', [roll, pitch, yaw]).as_matrix()
+        assert turned_by([roll, pitch, yaw]) == pytest.approx(R, abs=1e-14)
+        found = roll_pitch_yaw(R)
+        assert Rotation.from_euler('xyz', found).as_matrix() == pytest.approx(R, abs=1e-14)
+        if abs(pitch) < 1.5:
+            assert found == pytest.approx([roll, pitch, yaw], abs=1e-13)

@@ -49,11 +49,18 @@ def copy_of_tree(folder):
     return Path(shutil.copytree(ROOT, folder / NAME, ignore=NOT_SOURCE))
 
 
-def install_with_pip(folder, *options):
+def install_with_pip(folder, *options, after=None):
+    """Install with pip; what the package needs may be there from an Installation before."""
     tree, venv, environment = copy_of_tree(folder), folder / 'venv', clean_environment()
     python = venv / 'bin' / 'python'
-    output_of(sys.executable, '-m', 'venv', venv, env=environment)
-    output_of(python, '-m', 'pip', 'install', '--retries', '1', *options, tree, env=environment)
+    output_of(sys.executable, '-m', 'venv', *(['--without-pip'] if after else []), venv,
+              env=environment)
+    if after:
+        shutil.copytree(after.code, next(venv.glob('lib/python*/site-packages')),
+                        copy_function=os.link, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns(f'{NAME}*'))
+    output_of(python, '-m', 'pip', 'install', '--retries', '1', '--no-compile', *options,
+              tree, env=environment)
     code = tree if options else next(venv.glob('lib/python*/site-packages'))
     return Installation(venv, code, python, venv / 'bin' / 'flexsim', environment)
 
@@ -76,12 +83,19 @@ def install_with_colcon(folder):
                         Path(sys.executable), prefix / 'bin' / 'flexsim', json.loads(text))
 
 
+@pytest.fixture(scope='module')
+def with_pip(registry, tmp_path_factory):
+    return install_with_pip(tmp_path_factory.mktemp('installed'))
+
+
 @pytest.fixture(scope='module', params=['pip install .', 'pip install -e .', 'colcon build'])
 def installed(request, registry, tmp_path_factory):
+    if request.param == 'pip install .':
+        return request.getfixturevalue('with_pip')
     folder = tmp_path_factory.mktemp('installed')
     if request.param == 'colcon build':
         return install_with_colcon(folder)
-    return install_with_pip(folder, *request.param.split()[2:-1])
+    return install_with_pip(folder, '-e', after=request.getfixturevalue('with_pip'))
 
 
 def test_urdf_config_and_launch_are_found_through_the_ament_index(installed):

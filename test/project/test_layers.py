@@ -12,7 +12,8 @@ FOLDER = ROOT / PACKAGE
 
 # The house of docs/architecture.md; a module stands here before it exists.
 LAYERS = (
-    {'exceptions', 'files', 'interpreter', 'share', 'table_files', 'xacro_arguments'},
+    {'eigenproblem', 'exceptions', 'files', 'interpreter', 'share', 'table_files',
+     'xacro_arguments'},
     {'settings', 'description', 'beams'},
     {'core'},
     {'analysis'},

@@ -71,6 +71,10 @@ class Machine:
         script.write_text(f'#!/bin/sh\n{before}\nexec {PYTHON} "$@"\n')
         script.chmod(0o755)
 
+    def add_uv(self, uv):
+        """Put uv on the PATH, so that it need not be installed."""
+        (self.bin / 'uv').symlink_to(uv)
+
     def start(self, *words, before=(), **environment):
         """Start `./run WORDS` from the folder `bin`; the words of `before` come first."""
         return subprocess.Popen([*before, self.project / 'run', *words], cwd=self.bin, text=True,
@@ -94,9 +98,10 @@ class Machine:
         return (f'run: the disk of {self.project} or {TMPDIR} is full. Free 2 GB, then call '
                 f'./run again (log: {self.log}).')
 
-    def check(self, *messages):
+    def check(self, *messages, **environment):
         """Check that flexsim runs with words, folder and exit code intact, after `messages`."""
-        assert self.run('check', 'my robot') == (7, f'{self.bin}|check|my robot\n', [*messages])
+        assert self.run('check', 'my robot', **environment) == (
+            7, f'{self.bin}|check|my robot\n', [*messages])
 
 
 @pytest.fixture
@@ -111,6 +116,12 @@ def ready(tmp_path_factory):
     machine.add_python()
     machine.check(*machine.first_lines())
     return machine
+
+
+@pytest.fixture(scope='module')
+def uv(ready, tmp_path_factory):
+    """Return the uv that the first call has installed, in a place of its own."""
+    return shutil.copy(ready.venv / 'bin' / 'uv', tmp_path_factory.mktemp('uv'))
 
 
 @pytest.mark.parametrize('words', [(), ('--help',), ('-h',)])
@@ -226,7 +237,8 @@ def test_changed_setup_is_installed_again_in_the_same_environment(ready):
 def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready, tmp_path):
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'3'"))
     mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
-    code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path))
+    code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path),
+                                XDG_CACHE_HOME=str(tmp_path))
     assert (code, errors) == (2, [ready.first_lines()[1], ready.full_disk(str(tmp_path))])
     ready.check(*ready.first_lines())
 
@@ -240,8 +252,9 @@ def test_environment_whose_python_is_gone_is_made_again(ready):
 
 
 @installs
-def test_interrupted_first_call_is_repaired_by_the_next(machine):
+def test_interrupted_first_call_is_repaired_by_the_next(machine, uv):
     machine.add_python()
+    machine.add_uv(uv)
     process = machine.start('demo')
     assert [process.stderr.readline().strip() for _ in range(2)] == machine.first_lines()
     os.killpg(process.pid, signal.SIGINT)
@@ -252,8 +265,9 @@ def test_interrupted_first_call_is_repaired_by_the_next(machine):
 
 
 @installs
-def test_two_first_calls_at_once_install_once(machine):
+def test_two_first_calls_at_once_install_once(machine, uv):
     machine.add_python()
+    machine.add_uv(uv)
     calls = [machine.start('demo') for _ in range(2)]
     errors = [call.communicate(timeout=300)[1].splitlines() for call in calls]
     assert [call.returncode for call in calls] == [7, 7]
@@ -268,8 +282,32 @@ def test_without_network_one_line_says_so_and_the_next_call_repairs(machine):
         *machine.first_lines(),
         'run: the registry of Python packages is out of reach. Connect to the network, then call '
         f'./run again (log: {machine.log}).'])
-    assert 'setuptools' in machine.log.read_text()
     machine.check(*machine.first_lines())
+
+
+@installs
+def test_where_uv_does_not_work_pip_installs(machine):
+    machine.add_python()
+    machine.add_uv(shutil.which('false'))
+    machine.check(*machine.first_lines())
+    assert not (machine.venv / 'bin' / 'uv').exists()
+    assert 'Successfully installed flex' in machine.log.read_text()
+
+
+@installs
+def test_registries_that_pip_is_told_of_are_those_of_uv(ready):
+    (ready.bin / 'uv').write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
+    (ready.bin / 'uv').chmod(0o755)
+    (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'4'"))
+    ready.check(ready.first_lines()[1], **{
+        'PIP_CONFIG_FILE': os.devnull, 'PIP_INDEX_URL': 'https://here/simple',
+        'PIP_EXTRA_INDEX_URL': 'https://there/simple https://elsewhere/simple',
+        'PIP_FIND_LINKS': '/wheels', 'PIP_NO_INDEX': '1'})
+    (ready.bin / 'uv').unlink()
+    said = ready.log.read_text()
+    for words in ('--default-index|https://here/simple', '--index|https://there/simple',
+                  '--index|https://elsewhere/simple', '--find-links|/wheels', '--no-index'):
+        assert f'|{words}|' in said
 
 
 @installs

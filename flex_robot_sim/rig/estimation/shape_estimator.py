@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import block_diag, eigh
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.eigenproblem import block_diagonal, eigh
 from flex_robot_sim.exceptions import SettingError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _bending(arm, link, columns, plane, sensors):
 def _swing(arm, link, columns, bends):
     """Elastic coordinates (m,) of the slowest vibration in which only some of them move."""
     among = np.ix_(bends, bends)
-    stiffness = block_diag(*(arm.beams[body].stiffness for body in arm.segments[link]))
+    stiffness = block_diagonal(*(arm.beams[body].stiffness for body in arm.segments[link]))
     inertia = mass_matrix(arm.arrays, np.zeros(arm.size))[np.ix_(columns, columns)]
     swing = np.zeros(len(columns))
     swing[bends] = eigh(stiffness[among], inertia[among])[1][:, 0]

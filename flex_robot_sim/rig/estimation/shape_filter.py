@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from flex_robot_sim.analysis.linear import linearise
 from flex_robot_sim.exceptions import SettingError
@@ -182,6 +181,8 @@ class ShapeFilter:
         if key not in self._steps:
             if len(self._steps) > 100:
                 self._steps.clear()
+            from scipy.linalg import expm  # late: a fifth of a start
+
             n, joints, h = len(self._A), len(self._gains), key * 1e-6
             inputs = np.column_stack([self._B, self._drift])
             moved = expm(np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]])
@@ -197,6 +198,8 @@ def grown_covariance(A: np.ndarray, density: np.ndarray, duration: float) -> np.
 
     :param density: spectral density of the white noise w, (n, n); duration: [s].
     """
+    from scipy.linalg import expm  # late: a fifth of a start
+
     doublings = max(0, int(np.ceil(np.log2(100 * np.abs(A).sum(axis=1).max() * duration + 1e-9))))
     h = duration / 2**doublings
     step, half = expm(A * h), expm(A * h / 2)
