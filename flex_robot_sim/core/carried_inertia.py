@@ -62,14 +62,44 @@ def largest_inertias(description: RobotDescription) -> np.ndarray:
     All other joints stand, nothing bends, and rotors of rigid drives count.
     """
     joints = [joint for joint in description.joints if joint.moves]
-    largest = np.zeros(len(joints))
     ranges = np.array([_range(joint) for joint in joints]).reshape(-1, 2)
     shares = np.random.default_rng(0).uniform(size=(POSES, len(joints)))
-    poses = ranges[:, 0] + shares * (ranges[:, 1] - ranges[:, 0])
-    for pose in [np.zeros(len(joints)), *poses]:
-        _, moved = moments_beyond(description, {joint.name: q for joint, q in zip(joints, pose)})
-        largest = np.maximum(largest, [_about(joint, moved[joint.child]) for joint in joints])
-    return largest
+    poses = np.vstack([np.zeros(len(joints)), ranges[:, 0] + shares * (ranges[:, 1]
+                                                                       - ranges[:, 0])])
+    places = dict(zip((joint.name for joint in joints), poses.T))
+    # of all links beyond a link and of itself, in all poses at once, in its frame
+    masses, firsts, seconds = {}, {}, {}
+    for link in description.links:
+        own = moments_of(link.inertial)
+        masses[link.name] = own.mass
+        firsts[link.name] = np.tile(own.first, (len(poses), 1))
+        seconds[link.name] = np.tile(own.second, (len(poses), 1, 1))
+    largest = dict.fromkeys(places, 0.0)
+    for joint in reversed(description.joints):
+        mass, first, second = masses[joint.child], firsts[joint.child], seconds[joint.child]
+        if joint.moves:
+            largest[joint.name] = _about(joint, mass, second).max()
+        place = places.get(joint.name, np.full(len(poses), joint.held_at or 0.0))
+        turn, way = joint_poses(joint, place)
+        R, p = joint.rotation @ turn, joint.position + way @ joint.rotation.T
+        first = np.einsum('kij,kj->ki', R, first)
+        across = first[:, :, None] * p[:, None]
+        masses[joint.parent] += mass
+        firsts[joint.parent] += first + mass * p
+        seconds[joint.parent] += (R @ second @ R.transpose(0, 2, 1) + across
+                                  + across.transpose(0, 2, 1) + mass * p[:, :, None] * p[:, None])
+    return np.array([largest[joint.name] for joint in joints])
+
+
+def joint_poses(joint: Joint, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Turns (k, 3, 3) and ways (k, 3) [m] of the child of a joint at positions (k,)."""
+    if joint.kind == 'prismatic':
+        return np.tile(np.eye(3), (len(positions), 1, 1)), positions[:, None] * joint.axis
+    x, y, z = joint.axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turn = np.eye(3) + np.sin(positions)[:, None, None] * K + (
+        1 - np.cos(positions))[:, None, None] * (K @ K)
+    return turn, np.zeros((len(positions), 3))
 
 
 def _range(joint):
@@ -80,10 +110,10 @@ def _range(joint):
     return max(lower, -np.pi), min(upper, np.pi)
 
 
-def _about(joint, moments):
-    """Inertia about the axis of a joint, or mass along it, of what it moves."""
+def _about(joint, mass, second):
+    """Inertia (k,) about the axis of a joint, or mass along it, of what it moves."""
     if joint.kind == 'prismatic':
-        inertia = moments.mass
+        inertia = np.full(len(second), mass)
     else:
-        inertia = np.trace(moments.second) - joint.axis @ moments.second @ joint.axis
+        inertia = np.trace(second, axis1=1, axis2=2) - joint.axis @ (second @ joint.axis).T
     return inertia + (joint.reflected_inertia if np.isinf(joint.stiffness) else 0.0)

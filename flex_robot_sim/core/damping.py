@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import block_diag, cholesky, eigh, solve_triangular
+from scipy.linalg import block_diag, cholesky, eigh
 
 from flex_robot_sim.core.compiled import compiled
 
@@ -96,8 +96,7 @@ def _modes(M, blocks, most):
         return np.concatenate([solve(L, columns[part]) for L, part in zip(factors, parts)])
 
     # with K = L L^T: L^-1 M L^-T y = y / omega^2, psi = L^-T y, and K psi = L y
-    inside = each(lambda L, rows: solve_triangular(L, rows, lower=True), M)
-    inside = each(lambda L, rows: solve_triangular(L, rows, lower=True), inside.T)
+    inside = each(np.linalg.solve, each(np.linalg.solve, M).T)
     size = len(M)
     if most < size > DENSE:
         from scipy.sparse.linalg import LinearOperator, eigsh
