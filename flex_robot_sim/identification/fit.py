@@ -38,6 +38,7 @@ FIRST_SHARE = 0.02      # of what a channel moves, that its residual is taken fo
 LEAST_SHARE = 1e-6      # likewise, that it is at least
 ROUNDS = 2              # of finding the weights of channels
 MOST_EVALUATIONS = 25
+ONE_STEP = 2            # evaluations, which are enough for weights
 TOLERANCE = 1e-7        # of the sum of squares, that a last step would save
 LOOSE = 1e-3            # likewise, where weights change afterwards
 MARGIN = 1e-9           # from the bounds, at which a fit begins
@@ -46,6 +47,7 @@ PARTS = 24              # of a log, whose residuals are looked at by themselves
 KEPT = 4                # points whose simulations are kept
 KEPT_SLOPES = 2         # likewise, whose slopes
 NEAR = 0.01             # of what channels do, by which the model may change and slopes stay
+LITTLE = 0.05           # likewise, of a number: one without effect is not near for that
 
 
 class Fit(NamedTuple):
@@ -89,6 +91,8 @@ class Problem:
                                       + [False] * (self.size - len(self.unknowns)))
         self._motions: dict[bytes, tuple[ArmModel, list[Motion]]] = {}
         self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # where, and what
+        self._is_relative = np.array([one.scale == 0.0 for one in self.unknowns]
+                                     + [False] * (self.size - len(self.unknowns)))
         self._is_linear = np.array([one.kind == 'offset' for one in self.unknowns]
                                    + [False] * (self.size - len(self.unknowns)))
 
@@ -163,22 +167,20 @@ class Problem:
         """What was logged, all sequences, (r, c)."""
         return np.concatenate([sequence.measured for sequence in self.sequences])
 
-    def slopes(self, z: np.ndarray, here: bool = False) -> np.ndarray:
-        """
-        Return the slopes (r, c, p) of `read` with z.
-
-        :param here: whether they are wanted at z, and none from near it will do.
-        """
+    def slopes(self, z: np.ndarray) -> np.ndarray:
+        """Return the slopes (r, c, p) of `read` with z, or those of a place near it (I8)."""
         if self._quick is not None:
-            return self._quick.slopes(z, here)
+            return self._quick.slopes(z)
         for place, slopes in self._slopes:
-            if (z == place).all() or not here and self._is_near(slopes, z - place):
+            if self._is_near(slopes, z - place):
                 return slopes
         self._slopes = [(z.copy(), self._slopes_at(z)), *self._slopes][:KEPT_SLOPES]
         return self._slopes[0][1]
 
     def _is_near(self, slopes, step):
-        """Whether a step changes what is simulated by little of what channels do."""
+        """Whether a step changes little: numbers themselves, and what channels do."""
+        if (np.abs(step[self._is_relative]) > LITTLE).any():
+            return False
         step = np.where(self._is_linear, 0.0, step)
         change = slopes @ step
         return bool((change.std(axis=0) <= NEAR * self.measured.std(axis=0)).all())
@@ -290,9 +292,7 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
             return out
 
         def slopes_of(z, deviations=deviations):
-            # from afar, slopes of another place mislead
-            found = problem.slopes(z, here=tolerance >= LOOSE)
-            return (found / deviations[:, None]).reshape(-1, z.size)
+            return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
 
         low, high = problem.bounds()
         z = np.clip(z, low + MARGIN, high - MARGIN)
@@ -300,9 +300,11 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
-        least = tolerance if round_ == rounds - 1 else max(tolerance, LOOSE)
+        last = round_ == rounds - 1
+        least = tolerance if last else max(tolerance, LOOSE)
         found = least_squares(residual, z, slopes_of, (low, high), loss='soft_l1', f_scale=ROBUST,
-                              ftol=least, xtol=least, gtol=1e-10, max_nfev=most)
+                              ftol=least, xtol=least, gtol=1e-10,
+                              max_nfev=most if last else ONE_STEP)
         z = found.x
         rows = found.fun.reshape(measured.shape) * deviations
         deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)

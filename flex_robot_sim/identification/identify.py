@@ -120,7 +120,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     finer = best_order(problem, fit)
     if finer != problem.finer:
         problem, z = _with_order(problem, fit.z, finer)
-        fit = solve(problem, z, rounds=1, tolerance=ROUGH)
+        fit = solve(problem, z, rounds=1, most=1)       # slopes alone: the last fit goes on
     problem = fine_enough(problem, fit)
     setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
