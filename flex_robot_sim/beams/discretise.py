@@ -40,8 +40,7 @@ def _made(length, section, coordinates, elements, boundary, load, is_segment):
     section = Section(section[0], np.array(section[1]), *section[2:])
     coordinates = dict(coordinates)
     load = Load(load[0], np.array(load[1]), np.reshape(load[2], (3, 3)))
-    shapes, blocks = {}, []
-    names: list[str] = []
+    shapes, blocks, names = {}, [], []
     for direction in directions(section, load):
         count = coordinates.get(direction.name, 0)
         if count == 0:
