@@ -126,10 +126,9 @@ def noise_floor(tables: Rows[np.ndarray],
         frequency, power = welch(table, 1.0, nperseg=length, axis=0)
         share = np.ones_like(power) if passes is None else passes(frequency)
         count = max(1.0, OVERLAP * len(table) / length)
-        # of so few spectra the median is less than the mean
-        below = gamma.ppf(0.5, count) / count
-        levels.append([np.median((power[use, k] / share[use, k])) / 2 / below
-                       * share[:, k].mean()                             # one side of two
+        # one side of two; and of so few spectra the median is less than the mean
+        power /= 2 * gamma.ppf(0.5, count) / count
+        levels.append([np.median(power[use, k] / share[use, k]) * share[:, k].mean()
                        for k, use in enumerate(_empty_bands(share))])
         weights.append(len(table))
     return np.average(levels, axis=0, weights=weights)
