@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from rclpy.clock import ROSClock
 from rclpy.node import Node
 
 from flex_robot_sim.core.compiled import must_compile
@@ -69,7 +70,7 @@ class Stamps:
 
     def __init__(self, node: Node) -> None:
         """Take the clock of `node`."""
-        self._clock = node.get_clock()
+        self._clock = cast(ROSClock, node.get_clock())      # that of a node is one
         self._origin: int | None = None
 
     def waiting(self, subscription: Subscription) -> Iterator[Any]:
