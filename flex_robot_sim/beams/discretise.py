@@ -1,6 +1,7 @@
 """From a section, a length and a choice of coordinates to beams."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,8 @@ from flex_robot_sim.beams.quadrature import gauss_stations
 from flex_robot_sim.beams.section import Section
 from flex_robot_sim.beams.shapes import Direction, assumed_shapes, matrices
 from flex_robot_sim.eigenproblem import block_diagonal
+
+KEPT = 32       # beams that are made again and again, while other numbers of an arm change
 
 
 def make_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],
@@ -26,6 +29,17 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
     :param load: what hangs at the end; it shapes the modes and is not part of the beam.
     :param is_segment: whether it is one of several in a row, see `Beam`.
     """
+    # elements may take much memory, and modes much time
+    make = _made if elements else _kept
+    return make(length, (section.mass_per_length, tuple(section.inertia), *section[2:]),
+                tuple(coordinates.items()), elements, boundary,
+                (load.mass, tuple(load.centre), tuple(load.inertia.ravel())), is_segment)
+
+
+def _made(length, section, coordinates, elements, boundary, load, is_segment):
+    section = Section(section[0], np.array(section[1]), *section[2:])
+    coordinates = dict(coordinates)
+    load = Load(load[0], np.array(load[1]), np.reshape(load[2], (3, 3)))
     shapes, blocks, names = {}, [], []
     for direction in directions(section, load):
         count = coordinates.get(direction.name, 0)
@@ -42,6 +56,9 @@ def make_beam(length: float, section: Section, coordinates: Mapping[str, int | L
     per_piece = max((chosen.stations for chosen in shapes.values()), default=2)
     return Beam(length, section, tuple(names), block_diagonal(*blocks),
                 *gauss_stations(breaks, per_piece), shapes, is_segment)
+
+
+_kept = lru_cache(maxsize=KEPT)(_made)
 
 
 def cut_beam(length: float, section: Section, coordinates: Mapping[str, int | Literal['all']],

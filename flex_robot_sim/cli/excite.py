@@ -41,6 +41,9 @@ def add_to(commands: Any, about: str) -> None:
                         help='about which it moves (default: the best of some)')
     parser.add_argument('--size', type=float, default=1.0,
                         help='of the motion, over what the limits allow (default: %(default)s)')
+    parser.add_argument('--for-energy', action='store_true',
+                        help='let a fourier tell most for the energy, as where drives get warm, '
+                             'and not within the limits')
     parser.add_argument('--tries', type=int, default=8,
                         help='sets of phases of a fourier (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of these phases')
@@ -73,7 +76,7 @@ def run(arguments: Namespace) -> int:
     with patience('designing the motion'):
         design = designed(
             arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
-            arguments.seed)
+            arguments.seed, arguments.for_energy)
         if arguments.size < 1.0:
             design = smaller(arm, design, arguments.size, free)
         nearest = open_loop(arm, design.trial)

@@ -7,6 +7,7 @@ how the score, slope times residual, adds up over blocks of time (I9), (I10).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Rows
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ SURE = 0.95             # of the interval
 TOLD = 0.25             # deviation of a number that is told, over the number, at most
 TRADES = 0.95           # correlation from which two numbers trade against each other
 SEGMENT = 256           # samples of a spectrum
+PASSED = 0.1            # share of the power, below which other noise may come after a low-pass
+LINES = 8               # of a spectrum, that are enough for a median
 OVERLAP = 1.6           # spectra that are independent, over segments side by side
 SEEN = 1.0              # variance of a signal that is seen, over that of its noise
 CHANCE = 4.0            # deviations of a variance that are put down to chance
@@ -107,22 +110,37 @@ def explained(measured: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return 1 - (measured - predicted).var(axis=0) / np.where(total > 0, total, np.inf)
 
 
-def noise_floor(tables: Rows[np.ndarray]) -> np.ndarray:
+def noise_floor(tables: Rows[np.ndarray],
+                passes: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
     """
-    Return the variance (c,) of the white noise in even samples, tables (k, c) of one rate (I18).
+    Return the variance (c,) of the noise in even samples, tables (k, c) of one rate (I18).
 
     It is the median of the spectrum above a quarter of its band: what rings there is narrow.
+
+    :param passes: shares (f, c) of the power of white noise that low-passes before the log let
+        through, at frequencies (f,) over the rate of samples; None: all.
     """
     levels, weights = [], []
     for table in tables:
         length = min(SEGMENT, len(table))
-        power = welch(table, 1.0, nperseg=length, axis=0)[1] / 2     # one side of two
+        frequency, power = welch(table, 1.0, nperseg=length, axis=0)
+        share = np.ones_like(power) if passes is None else passes(frequency)
         count = max(1.0, OVERLAP * len(table) / length)
-        # of so few spectra the median is less than the mean
-        levels.append(np.median(power[len(power) // 4:-1], axis=0) / (
-            gamma.ppf(0.5, count) / count))
+        # one side of two; and of so few spectra the median is less than the mean
+        power /= 2 * gamma.ppf(0.5, count) / count
+        levels.append([np.median(power[use, k] / share[use, k]) * share[:, k].mean()
+                       for k, use in enumerate(_empty_bands(share))])
         weights.append(len(table))
     return np.average(levels, axis=0, weights=weights)
+
+
+def _empty_bands(share):
+    """Yield flags (f,) for each channel where there is noise, and little else."""
+    rows = np.arange(len(share))
+    for passed in share.T:
+        upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > PASSED)
+        # or on the slope of a low-pass that ends before
+        yield upper if upper.sum() >= LINES else (passed > PASSED) & (passed <= 0.5)
 
 
 class Share(NamedTuple):

@@ -20,7 +20,8 @@ REST = 0.15             # share of an experiment at its end, in which links ring
 STILL = 0.5             # at its beginning                                                  [s]
 RISE = 0.1              # share of the motion over which it grows, and dies away
 PERIODS = 2             # of a series, in an experiment
-LINES = 8               # of a series, for each joint
+LINES = 20              # of a series, for each joint, beside those near rings
+HIGHEST = 8             # line that its band has at least
 MOVES = 4               # of a decay
 QUICK = 0.6             # duration of a move of a decay, over the first period of the arm
 
@@ -96,7 +97,7 @@ def lines(length: float, band: tuple[float, float], rings: Iterable[float] = ())
     :param rings: frequencies that they meet as well as they can, with one on either side [Hz].
     """
     first = PERIODS / length
-    low, high = max(band[0] / first, 1.0), max(band[1] / first, LINES)
+    low, high = max(band[0] / first, 1.0), max(band[1] / first, HIGHEST)
     near = [ring / first + side for ring in rings if band[0] < ring < band[1]
             for side in (-0.5, 0.5)]
     whole = np.round([*np.geomspace(low, high, LINES), *near]).astype(int)

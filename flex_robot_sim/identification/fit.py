@@ -18,7 +18,6 @@ from scipy.optimize import least_squares
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
-from flex_robot_sim.identification.descent import Descent, descend
 from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
@@ -39,14 +38,16 @@ FIRST_SHARE = 0.02      # of what a channel moves, that its residual is taken fo
 LEAST_SHARE = 1e-6      # likewise, that it is at least
 ROUNDS = 2              # of finding the weights of channels
 MOST_EVALUATIONS = 25
+ONE_STEP = 2            # evaluations, which are enough for weights
 TOLERANCE = 1e-7        # of the sum of squares, that a last step would save
 LOOSE = 1e-3            # likewise, where weights change afterwards
-FAR = 20.0              # times the scale of a number, that a step goes at first
+MARGIN = 1e-9           # from the bounds, at which a fit begins
 WITHOUT_SIMULATION = ('gain', 'offset')
 PARTS = 24              # of a log, whose residuals are looked at by themselves
 KEPT = 4                # points whose simulations are kept
 KEPT_SLOPES = 2         # likewise, whose slopes
 NEAR = 0.01             # of what channels do, by which the model may change and slopes stay
+LITTLE = 0.05           # likewise, of a number: one without effect is not near for that
 
 
 class Fit(NamedTuple):
@@ -90,14 +91,10 @@ class Problem:
                                       + [False] * (self.size - len(self.unknowns)))
         self._motions: dict[bytes, tuple[ArmModel, list[Motion]]] = {}
         self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # where, and what
+        self._is_relative = np.array([one.scale == 0.0 for one in self.unknowns]
+                                     + [False] * (self.size - len(self.unknowns)))
         self._is_linear = np.array([one.kind == 'offset' for one in self.unknowns]
                                    + [False] * (self.size - len(self.unknowns)))
-
-    @property
-    def units(self) -> np.ndarray:
-        """Return the changes of z (p,) within which a model may be taken for linear at first."""
-        return np.array([1.0 if one.scale == 0.0 else FAR for one in self.unknowns]
-                        + [FAR] * (self.size - len(self.unknowns)))
 
     @property
     def finer(self) -> int:
@@ -170,22 +167,20 @@ class Problem:
         """What was logged, all sequences, (r, c)."""
         return np.concatenate([sequence.measured for sequence in self.sequences])
 
-    def slopes(self, z: np.ndarray, here: bool = False) -> np.ndarray:
-        """
-        Return the slopes (r, c, p) of `read` with z.
-
-        :param here: whether they are wanted at z, and none from near it will do.
-        """
+    def slopes(self, z: np.ndarray) -> np.ndarray:
+        """Return the slopes (r, c, p) of `read` with z, or those of a place near it (I8)."""
         if self._quick is not None:
-            return self._quick.slopes(z, here)
+            return self._quick.slopes(z)
         for place, slopes in self._slopes:
-            if (z == place).all() or not here and self._is_near(slopes, z - place):
+            if self._is_near(slopes, z - place):
                 return slopes
         self._slopes = [(z.copy(), self._slopes_at(z)), *self._slopes][:KEPT_SLOPES]
         return self._slopes[0][1]
 
     def _is_near(self, slopes, step):
-        """Whether a step changes what is simulated by little of what channels do."""
+        """Whether a step changes little: numbers themselves, and what channels do."""
+        if (np.abs(step[self._is_relative]) > LITTLE).any():
+            return False
         step = np.where(self._is_linear, 0.0, step)
         change = slopes @ step
         return bool((change.std(axis=0) <= NEAR * self.measured.std(axis=0)).all())
@@ -233,14 +228,6 @@ class Problem:
         for k, one in enumerate(self.unknowns):
             low[k], high[k] = one.bounds
         return low, high
-
-
-def _found_from_afar(residual, slopes, z, bounds, tolerance, most):
-    """Return a Descent by scipy, with slopes of every place: from afar, old ones mislead."""
-    found = least_squares(residual, np.clip(z, bounds[0] + 1e-9, bounds[1] - 1e-9),
-                          lambda z: slopes(z, True), bounds, loss='soft_l1', f_scale=ROBUST,
-                          ftol=tolerance, xtol=tolerance, gtol=1e-10, max_nfev=most)
-    return Descent(found.x, found.fun, float(found.cost))
 
 
 def _kept(memory, z, make):
@@ -304,26 +291,22 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
                 watch(evaluations, float(np.sqrt(np.mean(out**2))))
             return out
 
-        last: list[tuple[np.ndarray, np.ndarray]] = []
+        def slopes_of(z, deviations=deviations):
+            return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
 
-        def slopes_of(z, here, deviations=deviations, last=last):
-            found = problem.slopes(z, here)
-            if not last or found is not last[0][0]:
-                last[:] = [(found, (found / deviations[:, None]).reshape(-1, z.size))]
-            return last[0][1]
-
-        z = np.clip(z, *problem.bounds())
+        low, high = problem.bounds()
+        z = np.clip(z, low + MARGIN, high - MARGIN)
         if not np.isfinite(residual(z)).all():
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
-        if tolerance >= LOOSE:
-            found = _found_from_afar(residual, slopes_of, z, problem.bounds(), tolerance, most)
-        else:
-            found = descend(residual, slopes_of, z, problem.bounds(), problem.units, ROBUST,
-                            tolerance if round_ == rounds - 1 else LOOSE, most)
-        z = found.z
-        rows = found.residuals.reshape(measured.shape) * deviations
+        last = round_ == rounds - 1
+        least = tolerance if last else max(tolerance, LOOSE)
+        found = least_squares(residual, z, slopes_of, (low, high), loss='soft_l1', f_scale=ROBUST,
+                              ftol=least, xtol=least, gtol=1e-10,
+                              max_nfev=most if last else ONE_STEP)
+        z = found.x
+        rows = found.fun.reshape(measured.shape) * deviations
         deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]

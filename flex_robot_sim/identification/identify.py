@@ -120,7 +120,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     finer = best_order(problem, fit)
     if finer != problem.finer:
         problem, z = _with_order(problem, fit.z, finer)
-        fit = solve(problem, z, rounds=1, tolerance=ROUGH)
+        fit = solve(problem, z, rounds=1, most=1)       # slopes alone: the last fit goes on
     problem = fine_enough(problem, fit)
     setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
@@ -271,7 +271,13 @@ def _judged(setup, servo, held, sequences):
     """Shares by signal that are explained; and the signals that are covered by noise."""
     data, names = setup.data, setup.arm().joint_names
     measured, predicted = np.concatenate(held.measured), np.concatenate(held.predicted)
-    noise = answers.noise_floor(held.measured)
+    filters, period = setup.filters or {}, sequences[0].period
+
+    def passes(frequency):
+        return np.column_stack([filters[name].passes(frequency / period) if name in filters
+                                else np.ones(len(frequency)) for name in data.channels])
+
+    noise = answers.noise_floor(held.measured, passes)
     share = answers.explainable(
         (measured - predicted).var(axis=0), measured.var(axis=0), predicted.var(axis=0), noise,
         np.concatenate([row.measured for row in sequences]).var(axis=0), len(measured))

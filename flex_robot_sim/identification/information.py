@@ -25,10 +25,13 @@ NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4}   # [rad, 
 WEAKEST = 1e-10         # least singular value over the largest, that tells anything
 ENOUGH = 6.0            # of a motion, to compare poses                                     [s]
 FINALISTS = 2           # sets of phases, of which the information is found
-ROUNDS = 300            # of finding the shares of lines
+ROUNDS = 600            # of finding the shares of lines
+WORST = 4               # power of the variances of which a design makes the sum least
+UNTOLD = 1e-9           # eigenvalue over the largest, that all lines together must have to tell
 LOWEST = 0.2            # frequency of a motion [Hz]
-BEYOND = 1.3            # over the second frequency of the arm, to which motions go
-MOST_SHARE = 0.05       # of the rate of samples, likewise
+MODES = 4               # of the arm, that a motion is to reach
+BEYOND = 1.3            # over the frequency of the last of them, to which motions go
+MOST_SHARE = 0.1        # of the rate of samples, likewise
 
 
 class Information(NamedTuple):
@@ -83,26 +86,28 @@ def slopes_of(arm: ArmModel, trial: Trial,
 
 
 def by_lines(arm: ArmModel, trial: Trial, joint: int, frequencies: np.ndarray,
-             free: Iterable[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+             free: Iterable[str] = (), for_energy: bool = False
+             ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return what each line of a series tells by itself, for energy one, and its size then.
+    Return what each line of a series tells by itself for what it costs, and its size for cost one.
 
     About a pose an arm is nearly linear: what one joint does at one frequency comes back at that
     frequency, so that one trial of all lines shows each of them.
 
     :param joint: that moves, by sines of these frequencies (m,) [Hz].
+    :param for_energy: whether efforts cost alone, and not the use of any limit.
     :returns: matrices of information (m, p, p); accelerations (m,).
     """
     unknowns, J = slopes_of(arm, trial, free)
     time = trial.course.time
     J = J[:, :, [k for k, one in enumerate(unknowns) if one.kind != 'offset']]
-    efforts = (trial.sequence.efforts - trial.sequence.efforts[0]) / trial.strongest
     turn = np.hanning(len(time)) * np.exp(-2j * np.pi * np.outer(frequencies, time))
     told = np.tensordot(turn, J, 1)
     matrices = np.real(np.einsum('mcp,mcq->mpq', told.conj(), told))
-    energy = np.sum(np.abs(turn @ efforts)**2, axis=1) * (time[1] - time[0])
+    uses = trial.uses[:, -len(arm.joint_names):] if for_energy else trial.uses
+    use = np.sum(np.abs(turn @ uses)**2, axis=1) * (time[1] - time[0])
     way = np.abs(turn @ (trial.course.position[:, joint] - trial.course.pose[joint]))
-    root = np.sqrt(np.maximum(energy, 1e-300))
+    root = np.sqrt(np.maximum(use, 1e-300))
     return matrices / root[:, None, None]**2, way * (2 * np.pi * frequencies)**2 / root
 
 
@@ -118,6 +123,17 @@ class Design(NamedTuple):
     trial: Trial
     information: Information
     tried: int                  # motions that were compared
+
+    def rank(self, for_energy: bool = False) -> tuple[int, float]:
+        """
+        Return what is made least: numbers that are not told, then the spread of the others.
+
+        :param for_energy: whether as if the motion were made as large as energy one makes it.
+        """
+        size = self.trial.energy**0.5 if for_energy else 1.0
+        deviations = size * self.information.deviations
+        told = deviations[deviations < 1.0]
+        return len(deviations) - len(told), float(np.sum(told**(2 * WORST)))
 
 
 def poses_of(arm: ArmModel, pose: np.ndarray | None) -> list[np.ndarray]:
@@ -142,34 +158,42 @@ def rings_of(arm: ArmModel, pose: np.ndarray) -> np.ndarray:
 def band_of(arm: ArmModel, pose: np.ndarray, period: float) -> tuple[float, float]:
     """Return the lowest and the highest frequency at which an arm is worth moving [Hz]."""
     rings = rings_of(arm, pose)
-    high = BEYOND * rings[:2].max(initial=2.0 * LOWEST)
+    high = BEYOND * rings[:MODES].max(initial=2.0 * LOWEST)
     return LOWEST, float(min(max(high, 5 * LOWEST), MOST_SHARE / period))
 
 
-def best_shares(matrices: np.ndarray) -> np.ndarray:
+def best_shares(matrices: np.ndarray, power: int = WORST) -> np.ndarray:
     """
-    Return shares (m,) of one energy for m motions that make the determinant largest (I17).
+    Return shares (m,) of one cost for m motions that tell the worst number best (I17).
 
-    :param matrices: their information for the same energy (m, p, p); they add up.
+    :param matrices: their information for the same cost (m, p, p); they add up.
+    :param power: of the variances, of which the sum is made least.
     """
-    shares, p = np.full(len(matrices), 1 / len(matrices)), matrices.shape[-1]
+    shares = np.full(len(matrices), 1 / len(matrices))
     size = np.sqrt(np.maximum(np.einsum('mpp->p', matrices), 1e-300))
-    matrices = matrices / np.outer(size, size)
+    values, vectors = np.linalg.eigh(np.mean(matrices / np.outer(size, size), axis=0))
+    vectors = vectors[:, values > UNTOLD * values.max()]        # what nothing tells has no say
+    rows = vectors / size[:, None]
+    matrices = np.einsum('pa,mpq,qb->mab', rows, matrices, rows)
     for _ in range(ROUNDS):
-        whole = np.tensordot(shares, matrices, 1) + 1e-12 * np.eye(p)
-        shares = shares * np.einsum('pq,mqp->m', np.linalg.inv(whole), matrices) / p
+        told = rows @ np.linalg.pinv(np.tensordot(shares, matrices, 1), hermitian=True)
+        variances = np.einsum('pa,pa->p', told, rows)
+        weights = (variances / variances.max())**(power - 1)
+        gains = np.einsum('pa,p,pb,mab->m', told, weights, told, matrices, optimize=True)
+        shares = shares * np.maximum(gains, 0.0)**(1 / (power + 1))
         shares /= shares.sum()
     return shares
 
 
 def designed(arm: ArmModel, kind: str, seconds: float, period: float,
              free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
-             seed: int = 0, watch: Callable[[int, float], object] = lambda count, size: None
-             ) -> Design:
+             seed: int = 0, for_energy: bool = False,
+             watch: Callable[[int, float], object] = lambda count, size: None) -> Design:
     """
     Return the Design of a kind that tells most of what is free.
 
     :param tries: sets of phases of a fourier that are compared.
+    :param for_energy: whether most is told for the energy, and not within the limits.
     """
     free, tried, best = [*free], 0, None
     complaint: FlexRobotSimError | None = None
@@ -198,7 +222,7 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
     def better(one: Design | None, other: Design | None) -> Design | None:
         if one is None or other is None:
             return one or other
-        return other if other.information.size > one.information.size else one
+        return other if other.rank(for_energy) < one.rank(for_energy) else one
 
     def plan_of(place: np.ndarray, length: float, coefficients: np.ndarray | None = None
                 ) -> Course:
@@ -225,7 +249,7 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
             alone[j] = multisine(frequencies, joints)[j]
             trial = attempt(plan_of(place, seconds, alone))
             found, sizes[j] = (np.zeros((len(frequencies), p, p)), 0.0) if trial is None else (
-                by_lines(arm, trial, j, frequencies, free))
+                by_lines(arm, trial, j, frequencies, free, for_energy))
             matrices.append(found)
         shares = best_shares(np.concatenate(matrices)).reshape(sizes.shape)
         random, now = np.random.default_rng(seed), multisine(frequencies, joints)

@@ -49,6 +49,10 @@ class Filter(NamedTuple):
     frequency: float        # [Hz]
     order: int = 2
 
+    def passes(self, frequency: np.ndarray) -> np.ndarray:
+        """Share of the power that it lets through at frequencies [Hz]."""
+        return 1 / (1 + (frequency / self.frequency)**(2 * self.order))
+
 
 @dataclass(frozen=True, eq=False)
 class Setup:

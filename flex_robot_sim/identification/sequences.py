@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.ndimage import convolve1d
 from scipy.signal import savgol_coeffs, savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
@@ -52,6 +53,15 @@ class Sequence(NamedTuple):
         """Return some of the samples."""
         return self._replace(**{name: getattr(self, name)[start:end]
                                 for name in self._fields[1:]})
+
+    def thinned(self, every: int) -> Sequence:
+        """Return one of so many samples, with the mean efforts around them."""
+        if every <= 1 or len(self.time) < every * FEWEST:
+            return self
+        share = 1 - np.abs(np.arange(1 - every, every)) / every
+        efforts = convolve1d(self.efforts, share / every, axis=0, mode='nearest')
+        part = self._replace(efforts=efforts)
+        return part._replace(**{name: getattr(part, name)[::every] for name in self._fields[1:]})
 
 
 class Measured(NamedTuple):

@@ -33,6 +33,7 @@ HORIZONS = 5.0, 25.0    # periods of the slowest resonance that a fit sees first
 ACTIVE = 0.05           # share of what channels do, after which a log counts as moving
 MOST_SHARE = 0.35       # of a log, beyond which a horizon is not worth a fit of its own
 RINGING = 0.7           # of what is measured, in every mode, where a sequence begins in motion
+STEP = 4e-3             # between samples, and of the simulation, that is short enough      [s]
 TRIES = 12              # evaluations on a horizon
 ROUGH = 1e-2            # of the sum of squares there
 
@@ -112,20 +113,24 @@ def _spectra(sequences, tables):
 
 def _cut(problem: Problem, seconds: Rows[float], is_plain: bool = False) -> Problem:
     """
-    Return the problem on the first seconds of each sequence, which begin as they do.
+    Return the problem on some samples of the first seconds of each sequence.
 
     :param is_plain: whether shapes as described will do.
     """
-    parts = []
+    parts, setup = [], problem.setup
+    is_coarse = setup.time_step is None
+    if is_coarse:
+        setup = replace(setup, time_step=STEP)
     for sequence, length in zip(problem.sequences, seconds):
         active = np.cumsum(((sequence.measured - sequence.measured[0])
                             / np.maximum(sequence.measured.std(axis=0), 1e-300))**2, axis=0)
         begun = int(np.searchsorted(active.sum(axis=1), ACTIVE * active[-1].sum()))
         end = min(begun + round(length / sequence.period), len(sequence.time))
-        parts.append(sequence.part(0, end))
+        part = sequence.part(0, end)
+        parts.append(part.thinned(int(STEP / part.period + 1e-6)) if is_coarse else part)
     # where sequences begin in motion, starts are those of the shapes of the problem
     is_plain = is_plain and problem.size == len(problem.unknowns)
-    setup = replace(problem.setup, finer=0) if is_plain else problem.setup
+    setup = replace(setup, finer=0) if is_plain else setup
     starts = [np.zeros((2 * setup.arm().size, 0))] * len(parts) if is_plain else problem.starts
     return Problem(setup, problem.unknowns, problem.servo, parts, starts)
 

@@ -21,7 +21,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.log_file import Column, Log
-from flex_robot_sim.identification.prediction import Servo, Setup, respond
+from flex_robot_sim.identification.prediction import Servo, Setup, channel_rows, respond
 from flex_robot_sim.identification.sequences import Measured, Sequence
 
 MARGIN = 0.9            # of every limit, that is used
@@ -39,6 +39,7 @@ class Trial(NamedTuple):
     sequence: Sequence
     peaks: dict[str, float]         # 'position/JOINT' and so on -> share of its limit
     strongest: np.ndarray           # (joints,) limits of efforts, 1 where there is none
+    uses: np.ndarray                # (k, u)    share of each limit that the motion takes, in time
 
     @property
     def worst(self) -> tuple[str, float]:
@@ -88,9 +89,26 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3) -> Trial:
     columns = {name: Column(plan.time, found.channels[:, k]) for k, name in enumerate(channels)}
     for j, name in enumerate(arm.joint_names):
         columns[f'effort/{name}'] = Column(plan.time, efforts[:, j])
+    strongest = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
     return Trial(plan, Log('trial', columns, []), measured,
                  shares_of_limits(arm, found.coordinates, plan.time, efforts),
-                 np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0))
+                 strongest, _uses(arm, found.coordinates, rates, efforts / strongest))
+
+
+def _uses(arm, coordinates, rates, pushes):
+    """Shares (k, u) of limits that a motion takes beyond what it begins with; small bending."""
+    tips = [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz']
+    bent = coordinates @ channel_rows(arm, tuple(tips)).T
+    rooms = [np.repeat([_most_bent(arm, link) for link in arm.tips], 2),
+             0.5 * (arm.arrays.upper - arm.arrays.lower), rate_limits(arm), 1.0]
+    ways = [bent, coordinates[:, driven(arm)], rates, pushes]
+    return np.hstack([(way - way[0]) / room for way, room in zip(ways, rooms)])
+
+
+def _most_bent(arm, link):
+    """How far the tip of a link may move by bending [m]."""
+    return BENT * len(arm.segments[link]) * sum(arm.beams[body].length
+                                               for body in arm.segments[link])
 
 
 def shares_of_limits(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
@@ -114,10 +132,9 @@ def shares_of_limits(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
             out[f'effort/{name}'] = float(np.abs(efforts[:, j]).max() / pushes[j])
     every = max(1, len(coordinates) // LOOKS)
     for link in arm.tips:
-        length = sum(arm.beams[body].length for body in arm.segments[link])
         bent = max(float(np.linalg.norm(tip_deflection(arm, link, q)[:3]))
                    for q in coordinates[::every])
-        out[f'deflection/{link}'] = bent / (BENT * length * len(arm.segments[link]))
+        out[f'deflection/{link}'] = bent / _most_bent(arm, link)
     return out
 
 

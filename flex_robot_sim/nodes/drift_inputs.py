@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
-from flex_robot_sim.nodes.onlooker import Stamps, waiting
+from flex_robot_sim.nodes.onlooker import Stamps
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.state_pairs import NamedValues, StrainReader
 from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
@@ -80,16 +80,16 @@ class DriftInputs:
             yield time, drives, strain, row[joints:]
 
     def _take(self):
-        for message in waiting(self._strains):
+        for message in self._time.waiting(self._strains):
             strain = self._strain.read(message)
             if np.isfinite(strain).all():
                 self._gauges.append((self._time(message), strain))
-        for message in waiting(self._states):
+        for message in self._time.waiting(self._states):
             efforts = self._joints.read(message, 'effort') if len(message.effort) else (
                 self._no_efforts)
             self._put(self._known, message, np.concatenate([self._joints.read(message), efforts]),
                       len(self._no_efforts))
-        for message in waiting(self._motor_states) if self._motor_states else ():
+        for message in self._time.waiting(self._motor_states) if self._motor_states else ():
             self._put(self._behind, message, self._motors.read(message).copy(), len(self._gears))
 
     def _put(self, known, message, row, count):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from rclpy.clock import ROSClock
 from rclpy.node import Node
 
 from flex_robot_sim.core.compiled import must_compile
@@ -64,25 +65,31 @@ class Onlooker(Node):
         raise NotImplementedError
 
 
-def waiting(subscription: Subscription) -> Iterator[Any]:
-    """Yield the messages that have come to a subscription since it was asked last."""
-    with subscription.handle:
-        while (found := subscription.handle.take_message(
-                subscription.msg_type, subscription.raw)) is not None:
-            yield found[0]
-
-
 class Stamps:
-    """Times of messages since the first one; one without a stamp came just now."""
+    """Messages that have come, and their times since the first; without a stamp, of sending."""
 
     def __init__(self, node: Node) -> None:
         """Take the clock of `node`."""
-        self._clock = node.get_clock()
+        self._clock = cast(ROSClock, node.get_clock())      # that of a node is one
         self._origin: int | None = None
 
+    def waiting(self, subscription: Subscription) -> Iterator[Any]:
+        """Yield the messages that have come to a subscription since it was asked last."""
+        with subscription.handle:
+            while (found := subscription.handle.take_message(
+                    subscription.msg_type, subscription.raw)) is not None:
+                message, about = found
+                header = getattr(message, 'header', None)
+                if header is not None and stamp_of(header) is None:
+                    # many are asked for at once, which came one after the other
+                    sent = 0 if self._clock.ros_time_is_active else about['source_timestamp']
+                    header.stamp.sec, header.stamp.nanosec = divmod(
+                        int(sent) or self._clock.now().nanoseconds, SECOND)
+                yield message
+
     def __call__(self, message: Any) -> float:
-        """Time of a message [s]."""
-        stamp = stamp_of(message.header) or self._clock.now().nanoseconds
+        """Time of a message that was waiting [s]."""
+        stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
         if self._origin is None:
             self._origin = stamp
         return (stamp - self._origin) / SECOND

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.conversions import LEVELS, vector_of
-from flex_robot_sim.nodes.onlooker import Stamps, waiting
+from flex_robot_sim.nodes.onlooker import Stamps
 from flex_robot_sim.nodes.state_pairs import NamedValues, StatePairs
 from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.viewer.observed import Observed, Status
@@ -64,7 +64,7 @@ class ViewInputs:
     def look(self, now: float) -> None:
         """Take what has come until now [s]."""
         for subscription, read in self._readers:
-            for message in waiting(subscription):
+            for message in self._time.waiting(subscription):
                 read(now, message)
         seen = self._seen
         for name in [name for name, status in seen.status.items()

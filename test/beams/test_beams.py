@@ -293,3 +293,15 @@ def test_a_segment_carries_the_rest_of_the_beam():
         rest.mass, np.array([centre, 0.0, 0.0]), np.diag([Jx, 0.0, Jz])))
     np.testing.assert_allclose(first.Phi, direct.Phi, rtol=0, atol=1e-12)
     assert second.length == arm
+
+
+def test_a_beam_that_is_made_again_with_other_numbers_bends_by_F_L3_over_3EI():
+    load = Load(0.3, np.array([0.1, 0.0, 0.0]), 0.01 * np.eye(3))
+    for factor, mass in [(1.0, 0.3), (0.5, 0.3), (1.0, 3.0), (1.0, 0.3)]:
+        section = SLENDER._replace(EIz=factor * SLENDER.EIz)
+        a_beam = make_beam(LENGTH, section, TWO_BY_TWO, load=load._replace(mass=mass))
+        tip = a_beam.shape(LENGTH)[1]
+        # exact, as x^2 and x^3 are among the shapes
+        assert tip @ np.linalg.solve(a_beam.stiffness, tip) == pytest.approx(
+            LENGTH**3 / (3 * section.EIz), rel=1e-9)
+        assert a_beam.section.EIz == section.EIz

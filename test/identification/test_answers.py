@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
+from scipy.signal import butter, lfilter, sosfilt
 from scipy.stats import binom
 
 from flex_robot_sim.identification.answers import (
@@ -14,6 +14,7 @@ from flex_robot_sim.identification.answers import (
     uncertainty,
 )
 from flex_robot_sim.identification.fit import Fit
+from flex_robot_sim.identification.prediction import Filter
 
 ROWS, TRIALS = 3000, 400
 
@@ -88,6 +89,22 @@ def test_two_numbers_of_one_effect_are_said_to_trade():
     assert trading(spread.correlations, 2, 3) is None
 
 
+@pytest.mark.parametrize('apart, is_told', [(0.02, True), (0.001, False)])
+def test_two_numbers_are_told_apart_as_far_as_slopes_are_known(apart, is_told):
+    # columns of length one with an angle between them; what tells them apart is a share of
+    # (angle / 2)^2 of what tells their sum, and slopes by differences are good to a thousandth
+    turns = np.linspace(0, 2 * np.pi, ROWS, endpoint=False)
+    J = np.sqrt(2 / ROWS) * np.column_stack([np.cos(turns), np.cos(turns + apart)])[:, None, :]
+    noise = np.random.default_rng(0).normal(size=ROWS)
+    noise -= J[:, 0] @ np.linalg.lstsq(J[:, 0], noise, rcond=None)[0]
+    spread = uncertainty(Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0,
+                             0), [ROWS])
+    if is_told:     # white noise of variance one; 24 blocks know it to a third
+        assert spread.deviations == pytest.approx(2 * [1 / np.sin(apart)], rel=0.35)
+    else:
+        assert np.isinf(spread.deviations).all()
+
+
 def test_blocks_cover_all_rows_once_and_none_lies_in_two_sequences():
     edges = block_edges([100, 37, 300], 24)
     assert [row for a, b in edges for row in range(a, b)] == list(range(437))
@@ -159,3 +176,16 @@ def test_what_rings_is_no_noise():
     rings = sum(np.sin(2 * np.pi * f * t) for f in (2.0, 11.0, 37.0, 70.0, 130.0))
     noise = np.random.default_rng(0).normal(0, 1e-2, t.size)
     assert np.sqrt(noise_floor([(rings + noise)[:, None]])[0]) == pytest.approx(1e-2, rel=0.2)
+
+
+@pytest.mark.parametrize('corner', [0.24, 0.06])     # over the rate of samples
+def test_noise_behind_a_low_pass_is_that_of_its_whole_band(corner):
+    random, t = np.random.default_rng(3), np.arange(6000)
+    # as an analog low-pass does it: sampled eight times as often
+    noise = sosfilt(butter(2, corner / 8, fs=1, output='sos'), random.normal(size=8 * t.size))
+    seen = noise[::8] + 0.2 * np.sin(2 * np.pi * 0.02 * t)
+    known = Filter(corner)
+    found = noise_floor([seen[:, None]], lambda frequency: known.passes(frequency)[:, None])
+    # what is folded back, and a spectrum of 37 pieces
+    assert found[0] == pytest.approx(noise.var(), rel=0.2)
+    assert noise_floor([seen[:, None]])[0] < 0.6 * noise.var()      # for white noise, too little

@@ -22,6 +22,7 @@ from flex_robot_sim.identification.experiment_files import pieces_of, trajectory
 from flex_robot_sim.identification.information import (
     best_shares,
     by_lines,
+    designed,
     information,
     rings_of,
 )
@@ -63,6 +64,24 @@ def test_no_limit_is_passed_and_one_is_nearly_reached(arm, trial):
     assert trial.worst[1] > 0.5
 
 
+def test_uses_of_limits_peak_where_the_limits_say(trial):
+    peaks = np.abs(trial.uses).max(axis=0)
+    assert peaks[-1] == pytest.approx(trial.peaks['effort/motor'], rel=1e-9)
+    # places are those of the middle of the range, rates by differences
+    assert peaks[-3:-1] == pytest.approx([trial.peaks['position/motor'],
+                                          trial.peaks['velocity/motor']], rel=1e-6)
+    # small bending: 1 % less of a tenth of the length, and every other sample
+    assert peaks[:2].max() == pytest.approx(trial.peaks['deflection/arm'], rel=0.03)
+
+
+def test_a_design_for_energy_tells_more_for_it_than_one_for_limits(arm):
+    plans = [designed(arm, 'fourier', 4.0, 8e-3, FREE, np.zeros(1), tries=2, for_energy=by)
+             for by in (True, False)]
+    worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
+    assert worst[0] < 1.05 * worst[1]       # phases are of few tries
+    assert all(plan.trial.worst[1] <= MARGIN for plan in plans)
+
+
 def test_deviations_are_those_that_many_noises_make(arm, trial):
     found = information(arm, trial, FREE)
     larger = information(arm, try_out(arm, trial.course.scaled(0.5)), FREE)
@@ -78,10 +97,22 @@ def test_shares_are_those_of_a_design_that_is_known():
     rows = np.column_stack([np.ones_like(x), x])
     shares = best_shares(np.einsum('mp,mq->mpq', rows, rows))
     assert shares[[0, -1]] == pytest.approx([0.5, 0.5], abs=0.01)
-    # and a parabola by ends and middle, a third each
+    # a parabola by ends and middle: with u at both ends its variances are 1/(1-u), 1/u and
+    # 1/(u(1-u)), whatever power of them is added up, and u = 1/2 is best
     rows = np.column_stack([np.ones_like(x), x, x**2])
-    shares = best_shares(np.einsum('mp,mq->mpq', rows, rows))
-    assert shares[[0, 10, -1]] == pytest.approx([1 / 3] * 3, abs=0.02)
+    for power in (1, 4):
+        shares = best_shares(np.einsum('mp,mq->mpq', rows, rows), power)
+        assert shares[[0, 10, -1]] == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
+
+
+def test_shares_are_those_of_the_numbers_that_something_tells():
+    # two experiments, each of which tells one number: variances a/u and b/(1-u), and a third
+    # number that none tells
+    matrices = np.array([np.diag([1.0, 0.0, 0.0]), np.diag([0.0, 0.25, 0.0])])
+    share = best_shares(matrices, 1)[0]
+    assert share == pytest.approx(1 / (1 + np.sqrt(4.0)), rel=1e-3)
+    # both as uncertain as each other, nearly, if the worst of them counts
+    assert best_shares(matrices, 20)[0] == pytest.approx(0.2, abs=0.02)
 
 
 def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):

@@ -1,6 +1,7 @@
 """The drift watch over DDS: an arm that has become softer than the robot it is taken for."""
 
 import pytest
+from bridge_bench import CALM
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 
@@ -45,6 +46,17 @@ def test_softer_arm_is_reported_and_silence_before_it(start, observer, tmp_path)
     assert abs(float(seen['payload [kg]'])) < 0.05
     watch.wait_for_line('slower than its model in 2 stops')
     assert watch.stop()[0] == 0
+
+
+def test_a_bench_is_watched_by_what_its_bridge_sends(start, observer):
+    start('bridge', **CALM)
+    watch = start('drift', robot='rig')
+    watch.wait_for_line('rig: slowest mode 5.')
+    # a bench that stands rings too little to tell anything, but is heard
+    told = observer.hear(DiagnosticArray, '/diagnostics', lambda message: of_drift(
+        message) and message.status[0].message.startswith('nothing has rung yet'))
+    assert told.status[0].level == DiagnosticStatus.STALE
+    assert watch.count('refused') == 0 and watch.stop()[0] == 0
 
 
 def test_arm_without_gauges_is_refused_in_one_line(start, tmp_path):
