@@ -1,7 +1,6 @@
 """Recordings whose content is known by formulas."""
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, POSE, SECOND, TEXTS, joint_state, pose
@@ -31,6 +30,6 @@ def write_run(path, seconds=6.0, begins=1.0, late=0.0, away=0.01, joint='elbow',
         tip = 4e-3 * np.exp(-ratio * rate * since) * np.sin(
             rate * np.sqrt(1 - ratio**2) * since)
         send('forearm/tip_deflection', POSE, stamp, pose(
-            stamp, 'forearm', np.array([0.0, tip, 1e-3]), Rotation.identity()))
+            stamp, 'forearm', np.array([0.0, tip, 1e-3]), np.array([0.0, 0.0, 0.0, 1.0])))
     writer.close()
     return path
