@@ -31,7 +31,6 @@ import numpy as np
 from numba.core import config as numba_config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.options import TargetOptions
 from numba.core.sigutils import normalize_signature
 
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
@@ -52,10 +51,7 @@ OPTIONS: dict[str, Any] = {
     'nogil': True,              # ROS callbacks and the viewer run beside a step
     'error_model': 'numpy',     # 1 / 0 is inf, as in numpy; no hidden branch and no exception
     'fastmath': False,          # tests for nan hold, and exact zeros stay zero; it gained 3 %
-    'noalias': True,            # no array that is changed is another argument, too; it gained 4 %
 }
-target_options: Any = TargetOptions
-target_options.noalias = TargetOptions.Mapping('noalias')   # a flag that numba gives no name
 
 
 def compiled(function: Callable | None = None, *, allocates: bool = False) -> Any:
