@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
@@ -74,10 +75,9 @@ def run(arguments: Namespace) -> int:
         raise UsageError('--seconds must be above 0.')
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
-    if sys.stderr.isatty():
-        print('loading the dynamics; the first time this takes about a minute', file=sys.stderr)
-    emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
-                        arguments.fault, arguments.seed)
+    with compiling():
+        emulator = Emulator(arguments.link, rig_of(arguments.robot, arguments.seed, parts),
+                            arguments.fault, arguments.seed)
     signal.signal(signal.SIGTERM, lambda *_: emulator.stop())
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
     stand_in_for_hardware()                 # its thread will have the priority, too

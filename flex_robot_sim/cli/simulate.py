@@ -18,6 +18,7 @@ from flex_robot_sim.cli.arguments import (
     print_result,
     read_arm,
 )
+from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
@@ -200,12 +201,8 @@ def _is_led(arguments):
 
 def _compile(arm, settings):
     """Take a step aside, so that the time to compile is not taken for that to simulate."""
-    if sys.stderr.isatty():
-        print('loading the dynamics; the first time this takes about a minute', end='',
-              file=sys.stderr, flush=True)
-    Simulation(arm, settings).step()
-    if sys.stderr.isatty():
-        print('\r' + ' ' * 70 + '\r', end='', file=sys.stderr)
+    with compiling():
+        Simulation(arm, settings).step()
 
 
 def _set_servo(simulation, arguments):

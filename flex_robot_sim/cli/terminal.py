@@ -38,11 +38,12 @@ def key_watch() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
-def patience(line: str, after: float | None = None) -> Iterator[None]:
+def patience(line: str, after: float | None = None,
+             how_far: Callable[[], str] | None = None) -> Iterator[None]:
     """
     Show a line on the terminal while this context takes longer than `after` [s], and for how long.
 
-    :param after: default: LONG.
+    :param after: default: LONG; how_far: gives words that stand in the place of the time.
     """
     if not sys.stderr.isatty():
         yield
@@ -57,7 +58,8 @@ def patience(line: str, after: float | None = None) -> Iterator[None]:
             print(f'\r{text}' if widest[0] else text, end='', file=stream, flush=True)
             widest[0] = max(widest[0], len(text))
             pause = EVERY
-            text = f'{line}: {time.monotonic() - began + pause:.0f} s'
+            text = f'{line}: ' + (how_far() if how_far else
+                                  f'{time.monotonic() - began + pause:.0f} s')
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

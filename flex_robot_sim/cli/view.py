@@ -1,14 +1,13 @@
 """`flexsim view`: an arm in a web browser, without ROS."""
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
+from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.share import shipped_robots
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.opening import open_browser
@@ -39,12 +38,11 @@ def run(arguments: Namespace) -> int:
             from flex_robot_sim.viewer.browser import Page
             from flex_robot_sim.viewer.robot_choice import RobotChoice
             page = Page(arm.description.name, arguments.port)
-            if must_compile():
-                print('compiling, once after an installation: about a minute', file=sys.stderr)
             robots = [*shipped_robots()]
             own = arguments.robot if arguments.robot in robots else Path(arguments.robot).name
-            view = RobotChoice(page, [*dict.fromkeys([own, *robots])], own, lambda name: (
-                arm if name == own else frs.load(name, arguments.coupling, arguments.gravity)))
+            with compiling():
+                view = RobotChoice(page, [*dict.fromkeys([own, *robots])], own, lambda name: (
+                    arm if name == own else frs.load(name, arguments.coupling, arguments.gravity)))
         print(f'{arm.description.name} at {page.address}  Ctrl-C ends it.', flush=True)
         if not arguments.no_browser:
             open_browser(page.address)

@@ -21,8 +21,10 @@ import numpy as np
 from flex_robot_sim.core.compiled import (
     compile_for,
     compile_part,
+    is_kept,
     lock_of_second_process,
     must_compile,
+    parts_of,
 )
 from flex_robot_sim.interpreter import run_module
 
@@ -42,6 +44,18 @@ def start_compiling_ahead() -> None:
         except OSError:         # this one can do it alone
             return
     threading.Thread(target=_bury, args=(process,), daemon=True).start()
+
+
+def progress() -> tuple[int, int]:
+    """How many of the functions of a step are compiled, by any process, and how many there are."""
+    functions = _functions_of_a_step()
+    return sum(map(is_kept, functions)), len(functions)
+
+
+@functools.cache
+def _functions_of_a_step():
+    from flex_robot_sim.core.integrators import advance
+    return parts_of(advance)
 
 
 def _bury(process):

@@ -46,6 +46,7 @@ SHARED = (CORE, PACKAGE / 'analysis')       # what any compiled function may cal
 FOLDERS_KEPT = 24
 PATIENCE = 300.0        # with another process that compiles the same function             [s]
 LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
+COMPILING_ONCE = 'compiling, once after an installation'
 OPTIONS: dict[str, Any] = {
     'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
     'nogil': True,              # ROS callbacks and the viewer run beside a step
@@ -99,10 +100,28 @@ def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
 
 
 def must_compile() -> bool:
-    """Whether the machine code that takes half a minute is not kept yet; little parts may be."""
+    """Whether the machine code that takes long is not kept yet; little parts may be."""
     folder = _cache_folder(CORE)
     return not config.DISABLE_JIT and not (
         folder and any(folder.rglob(f'{LONGEST}-*.nbi')))
+
+
+def parts_of(function: Any) -> list[Any]:
+    """Return a compiled function and all compiled ones that it calls."""
+    found, ahead = [], [function]
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.append(one)
+            known = one.py_func.__globals__
+            ahead += [known[name] for name in one.py_func.__code__.co_names
+                      if hasattr(known.get(name), 'py_func')]
+    return found
+
+
+def is_kept(function: Any) -> bool:
+    """Whether machine code of a compiled function is on disk, whoever made it."""
+    return isinstance(function._cache, _PackageCache) and function._cache.is_there()
 
 
 @contextlib.contextmanager
@@ -193,6 +212,9 @@ class _PackageCache(FunctionCache):
         self._allocates = allocates
         self._cache_path = str(folder / PACKAGE.name)
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, None)
+
+    def is_there(self):
+        return (Path(self._cache_path) / f'{self._impl.filename_base}.nbi').exists()
 
     def load_overload(self, *args):
         # numba gets all ready to compile before it loads, which takes a third of a start, and what

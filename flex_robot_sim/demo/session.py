@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
+from flex_robot_sim.core.compile_ahead import progress
+from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
@@ -95,9 +97,13 @@ class Session:
     def _wait(self, watcher, condition, what, patience=None):
         """Wait until something is there, or somebody asks to stop."""
         patience = patience or self._patience
+        end, is_compiling = time.monotonic() + patience, must_compile()
         self._screen.show(f'waiting for {what}')
-        end = time.monotonic() + patience
         while not condition() and not self._stop.asked:
+            if is_compiling:
+                done, of = progress()
+                is_compiling = done < of
+                self._screen.show(f'waiting for {what}, compiling: {done} of {of} functions')
             self._look(watcher, LOOK / 5, is_quiet=True)
             if time.monotonic() > end:
                 raise ProgramError(
