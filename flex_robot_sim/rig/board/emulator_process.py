@@ -5,6 +5,7 @@ The child holds the read end of a pipe. Whatever becomes of the parent, kill -9 
 is closed then, and the child stops and takes its port away.
 """
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,7 @@ class EmulatorProcess:
             run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self._stdin, self._stdout, self._stderr = _pipes(self._process)
+        self.port = ''
         try:
             line = self._stdout.readline()
         except BaseException:
@@ -56,9 +58,11 @@ class EmulatorProcess:
             self._stdin.close()
         try:
             self._process.wait(5.0)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:       # on a machine that is full
             self._process.kill()
             self._process.wait()
+            if self.port:
+                shutil.rmtree(Path(self.port).parent, ignore_errors=True)
         self._stdout.close()
         self._stderr.close()
 
