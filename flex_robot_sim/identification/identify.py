@@ -15,6 +15,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.calibrated import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import best_order, fine_enough
 from flex_robot_sim.identification.sequences import Sequence, savgol_noise
@@ -235,8 +236,13 @@ def _numbers(unknowns, lost, first, last):
             one.path, one.unit, one.start, value if told else one.start,
             float(deviation * abs(one.slope(z))), interval, told,
             among[other].path if other is not None else '',
-            '' if told else answers.HINTS.get(one.kind, '')))
+            '' if told else answers.HINTS.get(_kind(one), '')))
     return out
+
+
+def _kind(unknown):
+    is_imu = unknown.kind == 'gain' and imu_channel(unknown.path.rpartition('.')[0])
+    return 'imu' if is_imu else unknown.kind
 
 
 class _HeldOut(NamedTuple):

@@ -19,8 +19,9 @@ from scipy.signal import welch
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Problem, processors, solve
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.refinement import best_order
-from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.sequences import Sequence, lively_imus
 from flex_robot_sim.identification.unknowns import is_gauge
 
 FACTORS = np.geomspace(0.3, 3.3, 11)        # of all stiffnesses together
@@ -39,9 +40,11 @@ ROUGH = 1e-2            # of the sum of squares there
 
 
 def measured_resonances(sequences: Rows[Sequence], channels: Rows[str]) -> list[Resonance]:
-    """Return what the gauges and tips of the longest sequence ring at."""
+    """Return what gauges and tips of the longest sequence ring at; IMUs where there are none."""
     sequence = max(sequences, key=lambda one: len(one.time))
-    columns = [k for k, name in enumerate(channels) if is_gauge(name) or name.startswith('tip/')]
+    columns = [k for k, name in enumerate(channels)
+               if not imu_channel(name) and (is_gauge(name) or name.startswith('tip/'))]
+    columns = columns or lively_imus(sequence.measured, channels)
     if not columns:
         return []
     return resonances(1 / sequence.period, sequence.measured[:, columns])[0]
