@@ -28,6 +28,8 @@ FEW_PERIODS = 3.0       # of the slowest resonance, that a log lasts at least
 ALIKE = 0.8             # correlation from which efforts are those that a motion needs
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
+DEGREES = 180 / np.pi
+THAT_MANY = 2.0         # factor within which rates of gyros are taken for degrees
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
 ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 FINE_ROUNDS = 3         # of finding weights, in the end
@@ -102,6 +104,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
         parts = whole
     problem = Problem(setup, unknowns, sequences=parts)
     refuse_currents(problem)
+    refuse_degrees(problem)
     rings = measured_resonances(parts, data.channels)
     notes = [*data.notes]
     slowest = min((one.frequency for one in rings), default=0.0)
@@ -338,3 +341,24 @@ def refuse_currents(problem: Problem) -> None:
                              f'{factor:.3g} times the efforts that were logged: a current, or '
                              f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
                              '--by motion.')
+
+
+def refuse_degrees(problem: Problem) -> None:
+    """Refuse gyros that turn as many times faster than the model as a radian has degrees."""
+    setup = problem.setup
+    columns: dict[str, list[int]] = {}
+    for k, name in enumerate(setup.data.channels):
+        one = imu_channel(name)
+        if one and one.kind == 'gyro':
+            columns.setdefault(one.link, []).append(k)
+    if not columns:
+        return
+    arm, row = setup.arm(), problem.sequences[0]
+    row = row.part(0, max(4, round(ENOUGH / row.period)))
+    read = respond(setup, problem.servo, arm, row).channels
+    for link, own in columns.items():
+        size, wanted = (np.sqrt(table[:, own].var(axis=0).sum()) for table in (row.measured, read))
+        if wanted * DEGREES / THAT_MANY < size < wanted * DEGREES * THAT_MANY:
+            raise UsageError(f'{row.name}: the gyro on "{link}" turns {size / wanted:.3g} times '
+                             'as fast as the arm: these are degrees. Give --signal '
+                             f'gyro/{link}/x=COLUMN*deg and so on.')

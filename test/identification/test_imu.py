@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.description.parameters import with_parameters
@@ -116,6 +117,17 @@ def with_stiffness(factor):
     return with_parameters(description, {'arm.stiffness': factor})
 
 
+def read_off(poses, h):
+    """Rates and forces (k, 6) of a frame by differences of its poses (k, 4, 4)."""
+    R, p = poses[:, :3, :3], poses[:, :3, 3]
+    turned = np.zeros((len(R), 3))
+    turned[1:-1] = Rotation.from_matrix(
+        np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec() / (2 * h)
+    force = np.tile([0.0, 0.0, 9.81], (len(R), 1))
+    force[1:-1] += (p[2:] - 2 * p[1:-1] + p[:-2]) / h**2
+    return np.hstack([turned, np.einsum('kji,kj->ki', R, force)])
+
+
 @cache
 def recorded():
     """Log of joint and IMU alone, of an arm with twice as many modes and 0.88 of its stiffness."""
@@ -131,16 +143,9 @@ def recorded():
         places.append(simulation.position[0])
         poses.append(pose(arm, simulation.coordinates, 'imu'))
         simulation.step()
-    # differences of what was simulated
-    R, p = np.array(poses)[:, :3, :3], np.array(poses)[:, :3, 3]
-    turned = np.zeros((len(R), 3))
-    turned[1:-1] = Rotation.from_matrix(
-        np.swapaxes(R[:-2], 1, 2) @ R[2:]).as_rotvec() / (2 * h)
-    force = np.tile([0.0, 0.0, 9.81], (len(R), 1))
-    force[1:-1] += (p[2:] - 2 * p[1:-1] + p[:-2]) / h**2
-    imu = np.hstack([turned, np.einsum('kji,kj->ki', R, force)])
+    imu = read_off(np.array(poses), h)
     every, late = round(1 / RATE / h), round(LATE / h)
-    imu = np.vstack([np.repeat(imu[:1], late, axis=0), imu])[:len(R)][::every]
+    imu = np.vstack([np.repeat(imu[:1], late, axis=0), imu])[:len(places)][::every]
     imu = imu + BIAS + np.random.default_rng(7).normal(0, NOISE, imu.shape)
     clock = np.arange(len(imu)) / RATE
     columns = {'position/motor': Column(clock, np.array(places)[::every])}
@@ -162,6 +167,52 @@ def test_stiffness_comes_out_of_joint_and_imu_alone():
     z = dict(zip([*numbers, *SIX], found.fit.z))
     assert z['gyro/imu/x'] * found.setup.data.sequences[0].measured[:, SIX.index(
         'gyro/imu/x')].std() == pytest.approx(BIAS[0], abs=5 * NOISE[0] / 30)
+
+
+def test_both_stiffnesses_of_an_arm_under_gravity_come_out_of_efforts_and_one_imu():
+    text, h = with_imu('two_link', 'tool', '0.01 0 0.005', '0.2 0.1 0'), 1e-3
+    true = {'upper_arm.stiffness': 0.85, 'forearm.stiffness': 1.15}
+    arm = build_arm(with_parameters(frs.read_description(text), true))
+    middle, simulation = np.array([0.2, 0.4, -0.5]), frs.Simulation(arm)
+    rest = equilibrium(arm, middle)
+    simulation.set_state(coordinates=rest.coordinates)
+    simulation.hold(middle, np.full(3, 8.0), np.full(3, 1.0))
+    places, efforts, poses = [], [], []
+    for k in range(round(SECONDS / h)):
+        t = k * h
+        chirps = np.sin(2 * np.pi * (np.array([0.5, 0.4, 0.6]) + [0.4 * t, 0.3 * t, 0.45 * t]) * t)
+        simulation.effort = rest.effort + (t > 0.2) * chirps * [1.5, 2.0, 1.0]
+        places.append(simulation.motor_position)
+        efforts.append(simulation.applied_effort)
+        poses.append(pose(arm, simulation.coordinates, 'imu'))
+        simulation.step()
+    random, every = np.random.default_rng(1), round(1 / RATE / h)
+    imu = read_off(np.array(poses), h)[::every]
+    imu = imu + BIAS + random.normal(0, NOISE, imu.shape)
+    clock = np.arange(len(imu)) * every * h
+    columns = {name: Column(clock, imu[:, k]) for k, name in enumerate(SIX)}
+    for j, name in enumerate(arm.joint_names):
+        seen = np.array(places)[::every, j] + random.normal(0, 1e-5, clock.size)
+        columns.update({f'motor/{name}': Column(clock, seen),
+                        f'effort/{name}': Column(clock, np.array(efforts)[::every, j])})
+    wrong = frs.read_description(text)
+    data = measured([Log('run', columns, [])], build_arm(wrong))
+    assert data.has_efforts and {*SIX} < {*data.channels}
+    found = identify(Setup(wrong, data), [*true, 'delay'])
+    for one in found.numbers[:2]:
+        assert one.value == pytest.approx(true[one.path], rel=0.01)
+    assert found.is_good
+
+
+def test_degrees_per_second_are_refused():
+    log, description = recorded(), with_stiffness(1.0)
+    columns = {name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
+               for name, column in log.columns.items()}
+    data = measured([Log('run', columns, [])], build_arm(description))
+    with pytest.raises(UsageError, match=r'^run: the gyro on "imu" turns \d\d(\.\d)? times as fast '
+                                         r'as the arm: these are degrees. Give --signal '
+                                         r'gyro/imu/x=COLUMN\*deg and so on.$'):
+        identify(Setup(description, data, time_step=5e-3), ['arm.stiffness'])
 
 
 def test_a_log_that_begins_in_motion_tells_the_same():
