@@ -19,7 +19,12 @@ from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import best_order, fine_enough
 from flex_robot_sim.identification.sequences import Sequence, savgol_noise
-from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
+from flex_robot_sim.identification.start import (
+    grown_start,
+    horizon_frequency,
+    measured_resonances,
+    spectral_start,
+)
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
 
 HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
@@ -116,7 +121,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('comparing spectra')
     z = spectral_start(problem)
     watch('fitting the beginning')
-    z, finer = grown_start(problem, z, slowest or NOTHING_RINGS)
+    z, finer = grown_start(problem, z, horizon_frequency(problem, slowest or NOTHING_RINGS))
     problem, z = _with_order(problem, z, finer)
     watch('fitting')
     fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import welch
 
+from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Problem, processors, solve
@@ -136,6 +137,23 @@ def _cut(problem: Problem, seconds: Rows[float], is_plain: bool = False) -> Prob
     setup = replace(setup, finer=0) if is_plain else setup
     starts = [np.zeros((2 * setup.arm().size, 0))] * len(parts) if is_plain else problem.starts
     return Problem(setup, problem.unknowns, problem.servo, parts, starts)
+
+
+def horizon_frequency(problem: Problem, slowest: float) -> float:
+    """
+    Return the frequency [Hz] whose periods a fit sees first.
+
+    :param slowest: resonance that was measured. IMUs alone show upper modes more than the first,
+        whose frequency is then taken from the description if it is less.
+    """
+    arm, channels = problem.setup.arm(), problem.setup.data.channels
+    imus = [name for name in channels if imu_channel(name)]
+    others = [name for name in channels
+              if name not in imus and (is_gauge(name) or name.startswith('tip/'))]
+    if others or not imus or not arm.tips:
+        return slowest
+    found = modes(arm, problem.sequences[0].places[0], 'locked').frequencies
+    return min([slowest, *found[found > 0.0]])
 
 
 def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> tuple[np.ndarray, int]:
