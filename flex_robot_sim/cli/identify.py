@@ -21,7 +21,8 @@ def add_to(commands: Any, about: str) -> None:
         'identify', help=about,
         description='Fit numbers of a robot to logs of its motions: CSV with a header or MCAP. '
                     'Signals are called position/JOINT, motor/JOINT, velocity/JOINT, '
-                    'effort/JOINT, LINK/SENSOR, tip/LINK/y; others are named by --signal.',
+                    'effort/JOINT, LINK/SENSOR, tip/LINK/y, gyro/LINK/x, '
+                    'acceleration/LINK/x; others are named by --signal.',
         epilog=f'Exit code {NOT_GOOD}: the fitted model does not explain the motions that were '
                'held out. See docs/identification.md.')
     parser.add_argument('files', metavar='LOG... URDF', nargs='+',
@@ -66,6 +67,7 @@ def run(arguments: Namespace) -> int:
         with_stepper,
     )
     from flex_robot_sim.identification.identify import identify
+    from flex_robot_sim.identification.imu import refuse_strange_links
     from flex_robot_sim.identification.log_file import GAUGES, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import measured
@@ -82,6 +84,7 @@ def run(arguments: Namespace) -> int:
     if arguments.output and Path(arguments.output).exists():
         raise UsageError(f'{arguments.output}: is there already. Name a new file by --output.')
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
+    refuse_strange_links(arm, arguments.signal)
     bench, known, model = None, [], arm
     if arguments.calibration:
         bench = read_calibration(arguments.calibration)
@@ -97,7 +100,7 @@ def run(arguments: Namespace) -> int:
     if arguments.by == 'efforts' and not data.has_efforts:
         raise UsageError(f'{paths[0]}: has no efforts of all joints. Name them by --signal '
                          'effort/JOINT=COLUMN, or take --by motion.')
-    held = measured(judges, model, not data.has_efforts) if judges else None
+    held = measured(judges, model, not data.has_efforts, data) if judges else None
     if held is not None and held.channels != data.channels:
         raise UsageError(f'{judges[0].path}: has other signals than {paths[0]}: '
                          f'{", ".join(held.channels)}. Record the same.')

@@ -78,7 +78,8 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     # a number that few blocks tell is as uncertain as these few
     told = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
                      for a, b in blocks])
-    several = told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300)
+    with np.errstate(over='ignore', invalid='ignore'):      # what has no effect is told by none
+        several = np.nan_to_num(told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300))
     freedom = np.maximum((several - 1) / KERNEL, 1.0)
     return Uncertainty(covariance, student.ppf(0.5 + SURE / 2, freedom), count)
 
@@ -184,6 +185,7 @@ HINTS = {
     'mass': 'move with two known payloads, or hold still in several poses if gravity acts',
     'delay': 'move faster: a sweep up to the first frequencies',
     'gain': 'give one of the stiffnesses, or bend the link by a known weight',
+    'imu': 'turn that link about this axis, or shake it along',
     'geometry': 'ring with two known payloads, or give the stiffness',
 }
 """Which excitation tells more of a kind of number."""

@@ -15,10 +15,16 @@ from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.calibrated import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import best_order, fine_enough
 from flex_robot_sim.identification.sequences import Sequence, savgol_noise
-from flex_robot_sim.identification.start import grown_start, measured_resonances, spectral_start
+from flex_robot_sim.identification.start import (
+    grown_start,
+    horizon_frequency,
+    measured_resonances,
+    spectral_start,
+)
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
 
 HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
@@ -27,6 +33,8 @@ FEW_PERIODS = 3.0       # of the slowest resonance, that a log lasts at least
 ALIKE = 0.8             # correlation from which efforts are those that a motion needs
 TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
 ENOUGH = 15.0           # of a log, to look at them                                         [s]
+DEGREES = 180 / np.pi
+THAT_MANY = 2.0         # factor within which rates of gyros are taken for degrees
 CURRENT = 3.0           # factor by which efforts are off, from which they are none
 ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 FINE_ROUNDS = 3         # of finding weights, in the end
@@ -101,6 +109,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
         parts = whole
     problem = Problem(setup, unknowns, sequences=parts)
     refuse_currents(problem)
+    refuse_degrees(problem)
     rings = measured_resonances(parts, data.channels)
     notes = [*data.notes]
     slowest = min((one.frequency for one in rings), default=0.0)
@@ -112,7 +121,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch('comparing spectra')
     z = spectral_start(problem)
     watch('fitting the beginning')
-    z, finer = grown_start(problem, z, slowest or NOTHING_RINGS)
+    z, finer = grown_start(problem, z, horizon_frequency(problem, slowest or NOTHING_RINGS))
     problem, z = _with_order(problem, z, finer)
     watch('fitting')
     fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)
@@ -235,8 +244,13 @@ def _numbers(unknowns, lost, first, last):
             one.path, one.unit, one.start, value if told else one.start,
             float(deviation * abs(one.slope(z))), interval, told,
             among[other].path if other is not None else '',
-            '' if told else answers.HINTS.get(one.kind, '')))
+            '' if told else answers.HINTS.get(_kind(one), '')))
     return out
+
+
+def _kind(unknown):
+    is_imu = unknown.kind == 'gain' and imu_channel(unknown.path.rpartition('.')[0])
+    return 'imu' if is_imu else unknown.kind
 
 
 class _HeldOut(NamedTuple):
@@ -332,3 +346,24 @@ def refuse_currents(problem: Problem) -> None:
                              f'{factor:.3g} times the efforts that were logged: a current, or '
                              f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
                              '--by motion.')
+
+
+def refuse_degrees(problem: Problem) -> None:
+    """Refuse gyros that turn as many times faster than the model as a radian has degrees."""
+    setup = problem.setup
+    columns: dict[str, list[int]] = {}
+    for k, name in enumerate(setup.data.channels):
+        one = imu_channel(name)
+        if one and one.kind == 'gyro':
+            columns.setdefault(one.link, []).append(k)
+    if not columns:
+        return
+    arm, row = setup.arm(), problem.sequences[0]
+    row = row.part(0, max(4, round(ENOUGH / row.period)))
+    read = respond(setup, problem.servo, arm, row).channels
+    for link, own in columns.items():
+        size, wanted = (np.sqrt(table[:, own].var(axis=0).sum()) for table in (row.measured, read))
+        if wanted * DEGREES / THAT_MANY < size < wanted * DEGREES * THAT_MANY:
+            raise UsageError(f'{row.name}: the gyro on "{link}" turns {size / wanted:.3g} times '
+                             'as fast as the arm: these are degrees. Give --signal '
+                             f'gyro/{link}/x=COLUMN*deg and so on.')

@@ -3,8 +3,8 @@ What was recorded of an arm, by name: CSV with a header, or MCAP with messages o
 
 Signals have the names of this program, whatever made the file: `position/JOINT` and
 `velocity/JOINT` on the link side, `motor/JOINT` behind the gear, `effort/JOINT`, `LINK/SENSOR` for
-the curvature that a flex sensor sees, `tip/LINK/y` for a deflection. The user names those that are
-called otherwise.
+the curvature that a flex sensor sees, `tip/LINK/y` for a deflection, `gyro/LINK/x` and
+`acceleration/LINK/x` for an IMU. The user names those that are called otherwise.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ SHORTEST_REST = 1.0     # of the stepper, that counts                           
 LEAST_REST = 3.0        # in all, or the whole log is taken                                 [s]
 MOST_RESTS = 2          # the longest; how each begins is found with the numbers
 LOST = 2.0              # full steps by which a rotor leaves its field
+IMU = 'sensor_msgs/msg/Imu'
+IMU_FIELDS = {'gyro': 'angular_velocity', 'acceleration': 'linear_acceleration'}
 DRIFT = 1e-3            # by which two clocks of a recording may differ                   [s/s]
 _SIGNAL = re.compile(r'(?P<signal>[^=]+)=(?P<column>.+?)(\*(?P<factor>[^*]+))?')
 
@@ -225,9 +227,29 @@ def _of_mcap(path):
             signal = _signal_of(table.topic.name, name)
             if signal:
                 log.columns[signal] = Column(time, values)
+        if table.topic.kind == IMU:
+            _add_imus(log, table, time)
     if not log.columns:
         raise UsageError(f'{path}: there are no messages with numbers in it.')
     return log
+
+
+def _add_imus(log, table, time):
+    """Add what an IMU measures, by the frame that its messages name."""
+    frames = np.char.strip(table.columns['frame_id'].astype(str), '/')
+    for frame in dict.fromkeys(frames.tolist()):
+        rows = frames == frame
+        for kind, field in IMU_FIELDS.items():
+            # by the convention of the message
+            if (table.columns[f'{field}_covariance/0'][rows] == -1.0).any() or not frame:
+                continue
+            names = {f'{kind}/{frame}/{axis}': f'{field}/{axis}' for axis in 'xyz'}
+            if log.columns.keys() & names.keys():
+                log.notes.append(f'{log.path}: {table.topic.name} is not the first IMU in frame '
+                                 f'"{frame}"; its {kind} is left out')
+                continue
+            log.columns.update({name: Column(time[rows], table.columns[column][rows])
+                                for name, column in names.items()})
 
 
 def _stamps(table: Table, log: Log) -> np.ndarray:

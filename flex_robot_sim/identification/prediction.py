@@ -19,6 +19,7 @@ from scipy.signal import butter, sosfilt, sosfilt_zi
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
@@ -29,6 +30,7 @@ from flex_robot_sim.core.tracked import advance_tracked
 from flex_robot_sim.core.validity import make_watch
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
 from flex_robot_sim.settings import SimulationSettings
 
@@ -155,7 +157,7 @@ def tight(servo: Servo, frequency: float) -> Servo:
 
 
 def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
-    """Return the matrix (c, n) from coordinates to channels; tips by small deflections."""
+    """Return the matrix (c, n) from coordinates to channels; tips as they bend little, no IMUs."""
     sensors, rows = flex_sensors(arm), np.zeros((len(channels), arm.size))
     names, motors = arm.joint_names, driven(arm)
     for row, channel in zip(rows, channels):
@@ -165,7 +167,7 @@ def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
         elif kind in ('position', 'motor'):
             j = names.index(name)
             row[j if kind == 'position' else motors[j]] = 1.0
-        else:
+        elif not imu_channel(channel):
             link, _, axis = name.rpartition('/')
             row[:] = _tip_row(arm, link, 'xyz'.index(axis))
     return rows
@@ -208,13 +210,26 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     for k in slow:
         shape = np.real(found.shapes[:, k] * np.exp(
             -1j * np.angle(found.shapes[np.argmax(np.abs(found.shapes[:, k])), k])))
-        size = np.abs(rows @ shape).max()
+        rate = 2 * np.pi * found.frequencies[k]
+        size = max(np.abs(rows @ shape).max(),
+                   _shaken(setup, arm, sequence.places[0], shape, rate))
         if size < 1e-12:
             continue
         shape = shape * (sequence.measured.std(axis=0).max() / size)
-        rate = 2 * np.pi * found.frequencies[k]
         columns += [np.concatenate([shape, 0 * shape]), np.concatenate([0 * shape, rate * shape])]
     return np.array(columns).T.reshape(2 * arm.size, -1)
+
+
+def _shaken(setup, arm, place, shape, rate):
+    """Largest reading of the IMUs that a small mode of rate [rad/s] makes, over its size."""
+    imus = [one for one in map(imu_channel, setup.data.channels) if one]
+    q = equilibrium(arm, place).coordinates
+    out = 0.0
+    for one in imus:
+        J = jacobian(arm, q, one.link)
+        turned, moved = np.abs(rate * (J @ shape)[[one.axis, 3 + one.axis]])
+        out = max(out, turned if one.kind == 'gyro' else rate * moved)
+    return out
 
 
 def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
@@ -268,12 +283,18 @@ def move(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: f
 def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
             delay: float = 0.0) -> np.ndarray:
     """Return the channels (k, c) of a Motion, seen with a delay [s]; nan where it was lost."""
-    rows = channel_rows(arm, setup.data.channels)
-    channels = _delayed(motion.coordinates @ rows.T, motion.rates @ rows.T,
-                        delay / sequence.period, sequence.period)
-    for k, name in enumerate(setup.data.channels):
+    names, period = setup.data.channels, sequence.period
+    rows = channel_rows(arm, names)
+    values, rates = motion.coordinates @ rows.T, motion.rates @ rows.T
+    imus = [k for k, name in enumerate(names) if imu_channel(name)]
+    if imus:
+        values[:, imus] = imu_readings(arm, setup.gravity, [names[k] for k in imus],
+                                       motion.coordinates, motion.rates, period)
+        rates[:, imus] = rates_along(values[:, imus], period)
+    channels = _delayed(values, rates, delay / period, period)
+    for k, name in enumerate(names):
         if setup.filters and name in setup.filters:
-            channels[:, k] = _filtered(channels[:, k], setup.filters[name], sequence.period)
+            channels[:, k] = _filtered(channels[:, k], setup.filters[name], period)
     channels[motion.reached:] = np.nan
     return channels
 

@@ -18,6 +18,14 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.identification.imu import (
+    FEW_VALUES,
+    LEAST_WEIGHT,
+    STANDS_STILL,
+    imu_channel,
+    imu_channels,
+    strange_links,
+)
 from flex_robot_sim.identification.log_file import Column, Log
 
 GAP = 5.0               # periods without a sample, from which a log is cut
@@ -29,6 +37,7 @@ SOFTLY = 0.035          # likewise, where a soft servo follows it, and noise wou
 CLIPPED = 5             # samples in a row at the end of the range, and
 CLIPPED_SHARE = 0.01    # of all that lie there
 STILL = 4.0             # times its noise that a signal moves at least
+LIVELY = 3.0            # times its noise that an axis of an IMU shows, if it shows anything
 TURNS = 0.2             # beyond its limits, of their range, that a joint may be
 DEGREES = 180 / np.pi
 ALIKE = 0.9             # correlation from which two signals tell the same
@@ -74,17 +83,28 @@ class Measured(NamedTuple):
     notes: list[str]
 
 
-def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False) -> Measured:
+def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
+             like: Measured | None = None) -> Measured:
     """
     Return what logs hold of an arm, the same signals of each.
 
     :param by_motion: whether efforts are left aside, even where there are some.
+    :param like: other logs, whose axes of IMUs are taken; default: those that do something.
     """
     names, notes = arm.joint_names, [note for log in logs for note in log.notes]
+    notes += [f'{log.path}: the IMU on "{link}" is left out, as the robot has no such link'
+              for log in logs for link in strange_links(arm, log.columns)]
     seen = _seen(logs, arm)
     has_efforts = not by_motion and all(
         f'effort/{name}' in log.columns for log in logs for name, side in zip(names, seen) if side)
     channels = _channels(logs, arm, seen, has_efforts)
+    idle = _idle(logs, channels)
+    if like is not None:
+        idle = {name for name in channels if imu_channel(name) and name not in like.channels}
+    channels = tuple(name for name in channels if name not in idle)
+    if not channels:
+        raise UsageError(f'{logs[0].path}: no excitation: the IMU does not move. Record a motion '
+                         'that bends the arm.')
     sequences: list[Sequence] = []
     for log in logs:
         wanted = [f'{side}/{name}' for name, side in zip(names, seen) if side]
@@ -93,6 +113,7 @@ def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False) -> Measure
         for name in wanted:
             _check_column(log, name)
         _check_units(log, arm, seen)
+        _check_weight(log, arm)
         grid = log.columns[wanted[0]].time
         for time in _runs(log, grid, notes):
             places, rates = _placed(log, arm, seen, time, has_efforts)
@@ -136,12 +157,38 @@ def _channels(logs, arm, seen, has_efforts):
     # the link side of a gear tells of it, the motor side is where the drive is
     known += [f'position/{name}' for name, side in zip(arm.joint_names, seen)
               if side == 'motor' and name in arm.motor_names]
+    known += imu_channels(arm)
     found = tuple(name for name in dict.fromkeys(known)
                   if all(name in log.columns for log in logs))
     if not found:
         raise UsageError(f'{logs[0].path}: has nothing that tells how the arm bends. Record '
                          f'{", ".join(known[:4]) or "efforts"}, or name the column by --signal.')
     return found
+
+
+def _idle(logs, channels):
+    """Axes of IMUs that do nothing in any log, as those across the plane of a motion."""
+    spread = {name: max(float(np.ptp(log.columns[name].values)) for log in logs)
+              for name in channels if imu_channel(name)}
+    kinds = {name: name.rpartition('/')[0] for name in spread}
+    most = {kind: max(spread[name] for name in spread if kinds[name] == kind)
+            for kind in kinds.values()}
+    return {name for name, size in spread.items() if size <= STANDS_STILL * most[kinds[name]]}
+
+
+def _check_weight(log, arm):
+    """Refuse accelerometers in multiples of g, which at rest read 1."""
+    weight = float(np.linalg.norm(arm.arrays.rising[3:]))
+    for link, frame in arm.frames.items():
+        axes = [log.columns.get(f'acceleration/{link}/{axis}') for axis in 'xyz']
+        if frame.body < 0 or any(
+                one is None or one.values.shape != axes[0].values.shape for one in axes):
+            continue
+        read = float(np.median(np.linalg.norm([one.values for one in axes], axis=0)))
+        if read < LEAST_WEIGHT * weight:
+            raise UsageError(f'{log.path}: the accelerometer on "{link}" reads {read:.3g} where '
+                             f'gravity is {weight:.3g} m/s2: in g, or without gravity? Give '
+                             f'--signal acceleration/{link}/x=COLUMN*9.80665 and so on.')
 
 
 def _check_column(log, name):
@@ -169,7 +216,8 @@ def _check_column(log, name):
     for end in (low, high):
         at = np.abs(values - end) <= 1e-9 * (high - low)
         if high > low and _longest(at) >= CLIPPED and at.mean() > CLIPPED_SHARE and (
-                not name.startswith(('position/', 'motor/', 'effort/'))):
+                not name.startswith(('position/', 'motor/', 'effort/'))) and not (
+                imu_channel(name) and np.unique(values).size < FEW_VALUES):
             raise UsageError(f'{log.path}: "{name}" is clipped: {at.mean():.0%} of its samples '
                              f'are {end:.4g}. Widen its range, or move less.')
 
@@ -268,12 +316,18 @@ def noise_of(values: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum((third**2).mean(axis=0), 0.0) / 20.0)
 
 
+def lively_imus(values: np.ndarray, channels: Rows[str]) -> list[int]:
+    """Return the columns of samples (k, c) in which axes of IMUs show more than noise."""
+    seen = values.std(axis=0) > LIVELY * noise_of(values)
+    return [k for k, name in enumerate(channels) if seen[k] and imu_channel(name)]
+
+
 def _check_excitation(sequences, arm, channels):
     """Refuse logs in which nothing moves."""
     for k, name in enumerate(channels):
         spread = max(np.ptp(row.measured[:, k]) for row in sequences)
         noise = max(noise_of(row.measured[:, [k]])[0] for row in sequences)
-        if name.startswith(('position/', 'motor/')):
+        if name.startswith(('position/', 'motor/')) or imu_channel(name):
             continue
         if not spread > STILL * noise or spread < 1e-12:
             raise UsageError(f'{sequences[0].name}: no excitation: "{name}" moves by '

@@ -16,11 +16,13 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import welch
 
+from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Problem, processors, solve
+from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.refinement import best_order
-from flex_robot_sim.identification.sequences import Sequence
+from flex_robot_sim.identification.sequences import Sequence, lively_imus
 from flex_robot_sim.identification.unknowns import is_gauge
 
 FACTORS = np.geomspace(0.3, 3.3, 11)        # of all stiffnesses together
@@ -39,9 +41,11 @@ ROUGH = 1e-2            # of the sum of squares there
 
 
 def measured_resonances(sequences: Rows[Sequence], channels: Rows[str]) -> list[Resonance]:
-    """Return what the gauges and tips of the longest sequence ring at."""
+    """Return what gauges and tips of the longest sequence ring at; IMUs where there are none."""
     sequence = max(sequences, key=lambda one: len(one.time))
-    columns = [k for k, name in enumerate(channels) if is_gauge(name) or name.startswith('tip/')]
+    columns = [k for k, name in enumerate(channels)
+               if not imu_channel(name) and (is_gauge(name) or name.startswith('tip/'))]
+    columns = columns or lively_imus(sequence.measured, channels)
     if not columns:
         return []
     return resonances(1 / sequence.period, sequence.measured[:, columns])[0]
@@ -133,6 +137,23 @@ def _cut(problem: Problem, seconds: Rows[float], is_plain: bool = False) -> Prob
     setup = replace(setup, finer=0) if is_plain else setup
     starts = [np.zeros((2 * setup.arm().size, 0))] * len(parts) if is_plain else problem.starts
     return Problem(setup, problem.unknowns, problem.servo, parts, starts)
+
+
+def horizon_frequency(problem: Problem, slowest: float) -> float:
+    """
+    Return the frequency [Hz] whose periods a fit sees first.
+
+    :param slowest: resonance that was measured. IMUs alone show upper modes more than the first,
+        whose frequency is then taken from the description if it is less.
+    """
+    arm, channels = problem.setup.arm(), problem.setup.data.channels
+    imus = [name for name in channels if imu_channel(name)]
+    others = [name for name in channels
+              if name not in imus and (is_gauge(name) or name.startswith('tip/'))]
+    if others or not imus or not arm.tips:
+        return slowest
+    found = modes(arm, problem.sequences[0].places[0], 'locked').frequencies
+    return min([slowest, *found[found > 0.0]])
 
 
 def grown_start(problem: Problem, z: np.ndarray, slowest: float) -> tuple[np.ndarray, int]:

@@ -13,7 +13,8 @@ from flex_robot_sim.description.parameters import (
     parameters_of,
 )
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.identification.sequences import Measured
+from flex_robot_sim.identification.imu import UNITS, imu_channel
+from flex_robot_sim.identification.sequences import Measured, lively_imus
 
 GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
 DELAY_SCALE = 1e-3      # [s]
@@ -57,7 +58,7 @@ class Unknown(NamedTuple):
 
 
 def is_gauge(channel: str) -> bool:
-    """Whether a channel is a flex sensor, whose zero and gain nobody may know."""
+    """Whether a channel is a flex sensor or an IMU, whose zero and gain nobody may know."""
     return not channel.startswith(('position/', 'motor/', 'tip/'))
 
 
@@ -102,8 +103,9 @@ def _known(arm, data):
             size = float(np.std(np.concatenate([row.measured[:, k] for row in data.sequences])))
             size = size or LEAST_SCALE
             out[f'{name}.gain'] = Unknown(f'{name}.gain', '', 1.0, 0.01, 100.0, 0.0, 'gain', k)
-            out[f'{name}.offset'] = Unknown(f'{name}.offset', '1/m', 0.0, -np.inf, np.inf,
-                                            size, 'offset', k)
+            imu = imu_channel(name)
+            out[f'{name}.offset'] = Unknown(f'{name}.offset', UNITS[imu.kind] if imu else '1/m',
+                                            0.0, -np.inf, np.inf, size, 'offset', k)
     return out
 
 
@@ -117,8 +119,10 @@ def _by_default(arm, data):
 def _group(word, arm, data, known):
     """Paths of a group that go together."""
     description = arm.description
-    if word == 'sensors':
-        return [path for path, one in known.items() if one.kind in ('gain', 'delay')]
+    if word == 'sensors':       # an axis of an IMU across the motion tells nothing of its gain
+        lively = {k for row in data.sequences for k in lively_imus(row.measured, data.channels)}
+        return [path for path, one in known.items() if one.kind == 'delay' or one.kind == 'gain'
+                and (one.channel in lively or not imu_channel(data.channels[one.channel]))]
     out = []
     for path, one in known.items():
         name, _, what = path.rpartition('.')
