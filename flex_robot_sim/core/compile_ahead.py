@@ -68,11 +68,13 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
     """Return what `advance` calls, the last first, and itself, with arguments as they have."""
     from flex_robot_sim.core.assembly import load
     from flex_robot_sim.core.damping_together import damp_together
-    from flex_robot_sim.core.dynamics import eliminate, set_accelerations
+    from flex_robot_sim.core.dynamics import eliminate, inverse_dynamics, set_accelerations
+    from flex_robot_sim.core.energy import set_energies
     from flex_robot_sim.core.forces import add_powers, keep_laws, set_forces
     from flex_robot_sim.core.integrators import advance
     from flex_robot_sim.core.loads import make_loads, set_loads
     from flex_robot_sim.core.model import make_workspace
+    from flex_robot_sim.core.refining import set_answer
     from flex_robot_sim.core.validity import make_watch, note_coarseness, note_validity
     from flex_robot_sim.settings import SimulationSettings
     model = load('two_link')        # the types are those of any arm
@@ -84,6 +86,9 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
             (add_powers, (arm, q, q, q, effort, h, h, work, flow)),
             (keep_laws, (arm, q, work)),
             (damp_together, (arm, h, q, work, q)),
+            (set_energies, (arm, q, q, work, flow)),
+            (set_answer, (arm, q, work, q)),
+            (inverse_dynamics, (arm, q, q, q, work, q)),
             (set_accelerations, (arm, work, q)),
             (eliminate, (arm, work)),
             (set_forces, (arm, q, q, effort, h, q, work)),
