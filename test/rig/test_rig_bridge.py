@@ -1,7 +1,10 @@
 """The bridge below ROS, over a real pseudo terminal, against the emulated bench in real time."""
 
+import os
+import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -329,6 +332,13 @@ def test_emulator_process_serves_one_bridge_and_leaves_nothing(arm):
     assert not emulator.is_running
     with pytest.raises(RigError, match='there is no such port'):
         RigLink(emulator.port)
+
+
+def test_emulator_process_that_does_not_answer_is_killed_and_leaves_nothing_either():
+    emulator = EmulatorProcess()
+    os.kill(emulator._process.pid, signal.SIGSTOP)      # as if others had all of the machine
+    emulator.close()
+    assert not emulator.is_running and not Path(emulator.port).parent.exists()
 
 
 def test_emulator_process_with_a_wrong_fault_says_so_in_one_line():
