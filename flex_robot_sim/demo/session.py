@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from flex_robot_sim.core.compile_ahead import progress
-from flex_robot_sim.core.compiled import must_compile
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
@@ -97,7 +96,7 @@ class Session:
     def _wait(self, watcher, condition, what, patience=None):
         """Wait until something is there, or somebody asks to stop."""
         patience = patience or self._patience
-        end, is_compiling = time.monotonic() + patience, must_compile()
+        end, is_compiling = time.monotonic() + patience, self._patience == COMPILING
         self._screen.show(f'waiting for {what}')
         while not condition() and not self._stop.asked:
             if is_compiling:

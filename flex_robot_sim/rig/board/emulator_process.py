@@ -61,8 +61,8 @@ class EmulatorProcess:
         except subprocess.TimeoutExpired:       # on a machine that is full
             self._process.kill()
             self._process.wait()
-            if self.port:
-                shutil.rmtree(Path(self.port).parent, ignore_errors=True)
+        if self.port:       # it clears up behind itself, unless it was killed, by us or by others
+            shutil.rmtree(Path(self.port).parent, ignore_errors=True)
         self._stdout.close()
         self._stderr.close()
 
