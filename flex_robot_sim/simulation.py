@@ -210,14 +210,15 @@ class Simulation(LedDrives):
         names, work = self.arm.joint_names, self._work
         gains = [checked(name, values if np.ndim(values) else np.full(len(names), values), names)
                  for name, values in (('stiffness', stiffness), ('damping', damping))]
-        if min(gain.min(initial=0.0) for gain in gains) < 0:
+        new = [gain.tolist() for gain in gains]
+        if any(gain < 0 for each in new for gain in each):
             raise SettingError('stiffness and damping of a servo must be >= 0')
         target = checked('target', target, names)
-        rate = np.zeros(len(names)) if rate is None else checked('rate', rate, names)
-        if np.any(np.array(gains) != [work.servo_stiffness, work.servo_damping]):
+        rate = 0.0 if rate is None else checked('rate', rate, names)
+        if new != [work.servo_stiffness.tolist(), work.servo_damping.tolist()]:
             self._refuse_unstable_step(*gains)
+            work.servo_stiffness[:], work.servo_damping[:] = gains
         work.target[:], work.target_rate[:] = target, rate
-        work.servo_stiffness[:], work.servo_damping[:] = gains
 
     def push(self, link: str, force: ArrayLike = (0.0, 0.0, 0.0),
              moment: ArrayLike = (0.0, 0.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0),

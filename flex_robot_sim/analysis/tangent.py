@@ -15,6 +15,7 @@ the truncated part is some 1e-13 of the forces, and so is rounding              
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -106,7 +107,8 @@ def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
         array = np.array(values, float)
     except (TypeError, ValueError):
         array = np.array(np.nan)
-    if array.shape != (len(names),) or not np.isfinite(array).all():
+    # of a few numbers, a plain loop is done before numpy has begun
+    if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
         raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
                            f'{", ".join(names)}')
     return array

@@ -7,6 +7,7 @@ the same calls give the same bench.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -110,7 +111,7 @@ class Bench:
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
         self._switches = (joint.lower + self.parts.switch_margin,
                           joint.upper - self.parts.switch_margin)
-        self._start = np.array(start, float)
+        self._start = [float(place) for place in start]
         self._steps = 0.0
         self._zero_angle = float(start[TURN])       # where the field stands before the first step
         self._held = [0, 0]                         # counts of encoders that have died
@@ -171,7 +172,7 @@ class Bench:
         self.hands.clear()
         self.simulation.reset()
         self.simulation.set_state(start)
-        self._start = np.array(start, float)
+        self._start = [float(place) for place in start]
         self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
         self._held = [0, 0]
 
@@ -185,22 +186,22 @@ class Bench:
 
     def read(self) -> Pins:
         """Return the Pins of this instant."""
-        position, faults = self.simulation.position, self.faults
+        position, faults = self.simulation.position.tolist(), self.faults
         lower, upper = self._switches
         wide = self.parts.turn_switch
         return Pins(
             self._counts(position), self._adc(),
-            (bool(position[SLIDE] <= lower or SLIDE in faults.closed_lower),
-             bool(position[TURN] <= -wide or TURN in faults.closed_lower)),
-            (bool(position[SLIDE] >= upper or SLIDE in faults.closed_upper),
-             bool(position[TURN] >= wide or TURN in faults.closed_upper)),
+            (position[SLIDE] <= lower or SLIDE in faults.closed_lower,
+             position[TURN] <= -wide or TURN in faults.closed_lower),
+            (position[SLIDE] >= upper or SLIDE in faults.closed_upper,
+             position[TURN] >= wide or TURN in faults.closed_upper),
             faults.stop_button, self.current)
 
     def _set_efforts(self, drive, powered):
+        # plain numbers: for two joints, a thousand times a second, numpy would take twice as long
         parts, simulation = self.parts, self.simulation
-        position, velocity = simulation.position, simulation.velocity
-        effort, target = np.zeros(2), position.copy()
-        stiffness, damping = np.zeros(2), np.zeros(2)
+        position, velocity = simulation.position.tolist(), simulation.velocity.tolist()
+        target, effort, stiffness, damping = position.copy(), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
         self.current = 0.0
         if drive.bridge and powered:
             voltage, speed = drive.duty * parts.supply, velocity[SLIDE]
@@ -228,7 +229,7 @@ class Bench:
         if self._jam is not None:
             target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
             damping[SLIDE] += JAM_DAMPING
-        for joint, (now, end) in list(self.hands.items()):
+        for joint, (now, end) in [*self.hands.items()]:
             speed = HAND_SPEED * STEP
             now += min(max(end - now, -speed), speed)
             self.hands[joint][0] = now
@@ -245,7 +246,7 @@ class Bench:
         for joint, scale in ((SLIDE, parts.counts_per_metre), (TURN, parts.counts_per_radian)):
             if joint not in self.faults.dead_encoders:
                 moved = position[joint] - self._start[joint]
-                self._held[joint] = int(np.floor(moved * scale + 0.5))
+                self._held[joint] = math.floor(moved * scale + 0.5)
             counts.append(self._held[joint] + self.faults.encoder_jump[joint])
         return tuple(counts)
 
@@ -254,16 +255,16 @@ class Bench:
         if not self._noise:
             self._noise = list(self._random.normal(0.0, parts.adc_noise,
                                                    (DRAWN, 2, self.conversions)))
-        noise, sums = self._noise.pop(), []
-        for sensor, bend in enumerate(self.curvatures * self._lengths):
+        counts = []
+        for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):
             resistance = flex_resistance(parts, bend)
             if sensor in self.faults.open_sensors:
-                resistance = np.inf
+                resistance = math.inf
             elif sensor in self.faults.shorted_sensors:
                 resistance = 0.0
-            counts = np.rint(divider_counts(parts, resistance) + noise[sensor])
-            sums.append(int(np.minimum(np.maximum(counts, 0), full).sum()))
-        return tuple(sums)
+            counts.append([divider_counts(parts, resistance)])
+        read = np.rint(self._noise.pop() + counts)
+        return tuple(np.minimum(np.maximum(read, 0), full).sum(axis=1).astype(int).tolist())
 
 
 def refuse_other(arm: ArmModel) -> None:
