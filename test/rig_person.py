@@ -1,6 +1,7 @@
 """A person at the emulated bench, who carries its joints, pulls at its end, and answers."""
 
 import math
+import time
 from dataclasses import replace
 
 from flex_robot_sim.rig.bench.parts import BenchParts
@@ -72,7 +73,7 @@ class Person:
         if deed:
             self._emulator.inject(deed)
             while self._emulator.call(lambda rig: bool(rig.bench.hands)):
-                pass
+                time.sleep(0.02)
         return answer
 
     @property
