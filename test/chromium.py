@@ -10,8 +10,8 @@ from node_processes import PATIENCE
 WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
          '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
          '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
-# five pictures a second instead of sixty, each of which keeps a processor busy; and where one takes
-# seconds, because many others use the processors, most of the time is left for who asks the page
+# five pictures a second instead of sixty, each of which keeps a processor busy; and where one
+# takes seconds, beside many other programs, most of the time is left for who asks the page
 SPARED = """let spent = 0;
 window.requestAnimationFrame = draw => setTimeout(() => {
     const start = performance.now();

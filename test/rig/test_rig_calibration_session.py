@@ -48,7 +48,7 @@ def arm():
 
 @pytest.fixture(scope='module')
 def calm_arm():
-    """Give an arm that comes to rest in one second and not in ten, which is all that is waited for."""
+    """Give an arm that comes to rest in one second, and not in ten."""
     text = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
     return frs.load(text.replace('<damping ratio="0.01"/>', '<damping ratio="0.1"/>'))
 
