@@ -126,9 +126,10 @@ def _summary(arguments, arm, design, nearest):
         'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
         'deviations': {one.path: float(size) if math.isfinite(size) else None for one, size in zip(
             design.information.unknowns, design.information.deviations)},
+        'measured': [*design.trial.channels],
         'scales': {one.path: one.scale for one in design.information.unknowns},
         'units': {one.path: one.unit for one in design.information.unknowns},
-        'measured': [*design.trial.channels], 'information': design.information.size, 'limits': design.trial.peaks,
+        'information': design.information.size, 'limits': design.trial.peaks,
         'open_loop': {'limit': nearest[0], 'share': nearest[1] if math.isfinite(
             nearest[1]) else None}}
 
