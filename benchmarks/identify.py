@@ -158,7 +158,7 @@ def synthetic_errors(quick):
 
 def coverage(quick, seeds=500):
     """Share of intervals that hold the truth: the arm as described, noisy gauges."""
-    seeds, held = 2 if quick else seeds, []
+    seeds, held = 2 if quick else seeds, {}
     description = frs.read_description('single_link')
     arm = build_arm(description)
     clean = record('single_link', 4.0, 0, False, arm)
@@ -178,9 +178,13 @@ def coverage(quick, seeds=500):
         setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0,
                       time_step=1e-3)
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
-        held += [one.interval[0] <= one.before <= one.interval[1] for one in found.numbers
-                 if one.is_told]
-    return {'seeds': seeds, 'intervals': len(held), 'held': round(float(np.mean(held)), 4)}
+        for one in found.numbers:
+            if one.is_told:
+                held.setdefault(one.path, []).append(
+                    one.interval[0] <= one.before <= one.interval[1])
+    every = np.concatenate([*held.values()])
+    return {'seeds': seeds, 'intervals': len(every), 'held': round(float(every.mean()), 4),
+            'by number': {path: round(float(np.mean(cases)), 4) for path, cases in held.items()}}
 
 
 def wrong_start(quick):
