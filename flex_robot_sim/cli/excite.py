@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import (
@@ -117,6 +118,13 @@ def _refuse(arguments):
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
+    names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
+             if arguments.output]
+    for path in map(Path, [*names, *filter(None, [arguments.log])]):    # no design is in vain
+        if path.exists():
+            raise UsageError(f'{path}: is there already. Name another file.')
+        if not path.parent.is_dir():
+            raise UsageError(f'{path}: cannot be written: No such file or directory.')
 
 
 def _summary(arguments, arm, design, nearest):

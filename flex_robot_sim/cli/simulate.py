@@ -147,7 +147,7 @@ def _begun(path, arm):
         return None
     from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
 
-    return SimulationRecording(path, arm)
+    return SimulationRecording(path, arm, is_settled=True)
 
 
 def _note(recording, arguments, arm, servo):

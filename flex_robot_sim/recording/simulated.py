@@ -30,13 +30,20 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.simulation import Simulation
 
+AROUND = 'means around each state'      # of a recording, that `efforts` are, in its metadata
+
 
 class SimulationRecording:
     """The states of a Simulation, stamped with simulated time."""
 
-    def __init__(self, path: str | Path, arm: ArmModel) -> None:
-        """Begin the file for an ArmModel; UsageError if it cannot be written."""
-        self._writer = RecordingWriter(path, about(arm))
+    def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
+        """
+        Begin the file for an ArmModel; UsageError if it cannot be written.
+
+        :param is_settled: whether each state gets the mean efforts around it, see `settle`.
+        """
+        self._writer = RecordingWriter(path, {
+            **about(arm), **({'efforts': AROUND} if is_settled else {})})
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), tool_link(arm)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)

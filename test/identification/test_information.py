@@ -139,6 +139,20 @@ def test_signal_that_no_sensor_gives_is_refused_in_one_line(tmp_path, capsys):
         'gyro/hub/z, gyro/cap/y, gyro/cap/x, gyro/hub/y, gyro/hub/x.\n')
 
 
+@pytest.mark.parametrize('words', [['--output', 'ex'], ['--log', 'ex.profile.yaml']])
+def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkeypatch, capsys,
+                                                                words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'ex.profile.yaml').touch()
+    # nothing of a motion of ten minutes is computed
+    assert main(['excite', 'two_link', '--seconds', '600', *words]) == 2
+    assert capsys.readouterr().err == (
+        'flexsim excite: ex.profile.yaml: is there already. Name another file.\n')
+    assert main(['excite', 'two_link', '--seconds', '600', '--log', 'none/run.csv']) == 2
+    assert capsys.readouterr().err == (
+        'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')
+
+
 def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, capsys):
     path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
     path.write_text(robot('cap', has_gauges=False), 'utf-8')
