@@ -12,16 +12,20 @@ excitation_gain     worst interval that a sweep leaves over that of the optimise
                     energy, the motion being optimised for that; and each as large as its limits
                     allow
 seconds             for 30 s at 500 Hz of two_link, eight parameters; and of processors
+real_data           share of strains of real logs explained where the fit has not looked, and by
+                    regressions without a model, see benchmarks/real_arm.py; {} without REAL_LOGS
 """
 
 import argparse
 import json
+import os
 from dataclasses import replace
 from time import perf_counter, process_time
 
 import numpy as np
 
 import flex_robot_sim as frs
+from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
@@ -154,7 +158,7 @@ def synthetic_errors(quick):
 
 def coverage(quick, seeds=500):
     """Share of intervals that hold the truth: the arm as described, noisy gauges."""
-    seeds, held = 2 if quick else seeds, []
+    seeds, held = 2 if quick else seeds, {}
     description = frs.read_description('single_link')
     arm = build_arm(description)
     clean = record('single_link', 4.0, 0, False, arm)
@@ -174,9 +178,13 @@ def coverage(quick, seeds=500):
         setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0,
                       time_step=1e-3)
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
-        held += [one.interval[0] <= one.before <= one.interval[1] for one in found.numbers
-                 if one.is_told]
-    return {'seeds': seeds, 'intervals': len(held), 'held': round(float(np.mean(held)), 4)}
+        for one in found.numbers:
+            if one.is_told:
+                held.setdefault(one.path, []).append(
+                    one.interval[0] <= one.before <= one.interval[1])
+    every = np.concatenate([*held.values()])
+    return {'seeds': seeds, 'intervals': len(every), 'held': round(float(every.mean()), 4),
+            'by number': {path: round(float(np.mean(cases)), 4) for path, cases in held.items()}}
 
 
 def wrong_start(quick):
@@ -243,8 +251,15 @@ def of_energy(arm, trial, energy):
     return trial
 
 
+def real_data(quick):
+    """Shares of strains that fit and regressions explain, in the log that they have not seen."""
+    folder = os.environ.get('REAL_LOGS', '')
+    return {} if quick or not folder else shares_of(folder)
+
+
 PARTS = {'synthetic_errors': synthetic_errors, 'coverage': coverage, 'wrong_start': wrong_start,
-         'excitation_gain': excitation_gain, 'seconds': seconds}
+         'excitation_gain': excitation_gain, 'seconds': seconds,
+         'real_data': real_data}
 
 
 def measure(quick=False, only=()):

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import (
@@ -36,6 +37,10 @@ def add_to(commands: Any, about: str) -> None:
                              'behind which links ring down (default: %(default)s)')
     parser.add_argument('--free', metavar='PATHS', default='',
                         help='what it is to tell, as for flexsim identify')
+    parser.add_argument('--signal', action='append', default=[], metavar='SIGNAL',
+                        help='what is measured beyond joints, flex sensors and IMUs in links '
+                             'that are called imu: gyro/LINK/x, acceleration/LINK/x, '
+                             'tip/LINK/y, as for flexsim identify; may be given several times')
     parser.add_argument('--seconds', type=float, default=20.0, help='(default: %(default)s)')
     parser.add_argument('--pose', type=numbers,
                         help='about which it moves (default: the best of some)')
@@ -66,17 +71,19 @@ def run(arguments: Namespace) -> int:
     _refuse(arguments)
     from flex_robot_sim.identification.experiment_files import open_loop, write_new
     from flex_robot_sim.identification.information import designed, smaller
+    from flex_robot_sim.identification.trial import known_to, try_out
 
     arm = read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
         raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
                          f'{len(arguments.pose)}.')
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
+    known_to(arm, arguments.signal)         # refuses what is no sensor, at once
     period = max(4e-3, arguments.seconds / 1e4)
     with patience('designing the motion'):
         design = designed(
             arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
-            arguments.seed, arguments.for_energy)
+            arguments.seed, arguments.for_energy, signals=arguments.signal)
         if arguments.size < 1.0:
             design = smaller(arm, design, arguments.size, free)
         nearest = open_loop(arm, design.trial)
@@ -89,8 +96,7 @@ def run(arguments: Namespace) -> int:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        from flex_robot_sim.identification.trial import try_out
-        fine = try_out(arm, design.trial.course.sampled(LOGGED), LOGGED)
+        fine = try_out(arm, design.trial.course.sampled(LOGGED), LOGGED, arguments.signal)
         write_new(arguments.log, log_text(fine.log))
     print_result(arguments, summary, _as_text)
     return 0
@@ -112,6 +118,13 @@ def _refuse(arguments):
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
+    names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
+             if arguments.output]
+    for path in map(Path, [*names, *filter(None, [arguments.log])]):    # no design is in vain
+        if path.exists():
+            raise UsageError(f'{path}: is there already. Name another file.')
+        if not path.parent.is_dir():
+            raise UsageError(f'{path}: cannot be written: No such file or directory.')
 
 
 def _summary(arguments, arm, design, nearest):
@@ -121,6 +134,7 @@ def _summary(arguments, arm, design, nearest):
         'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
         'deviations': {one.path: float(size) if math.isfinite(size) else None for one, size in zip(
             design.information.unknowns, design.information.deviations)},
+        'measured': [*design.trial.channels],
         'scales': {one.path: one.scale for one in design.information.unknowns},
         'units': {one.path: one.unit for one in design.information.unknowns},
         'information': design.information.size, 'limits': design.trial.peaks,
@@ -180,6 +194,10 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
            f'{summary["tried"]}, about ' + ', '.join(
                f'{name} {value:.3g}' for name, value in summary['pose'].items()))
     width = max(len(path) for path in summary['deviations'])
+    imus = [name for name in summary['measured'] if name.startswith(('gyro/', 'acceleration/'))]
+    if imus:
+        yield f'  counts on {", ".join(imus)}' + (
+            ', which the log of a bench has not' if 'run' in summary else '')
     yield '  what it tells, if nothing but sensors is noisy:'
     for path, size in summary['deviations'].items():
         scale = summary['scales'][path]

@@ -83,6 +83,8 @@ def run(arguments: Namespace) -> int:
         check_figure_path(arguments.plot)
     if arguments.output and Path(arguments.output).exists():
         raise UsageError(f'{arguments.output}: is there already. Name a new file by --output.')
+    if arguments.output and not Path(arguments.output).parent.is_dir():
+        raise UsageError(f'{arguments.output}: cannot be written: No such file or directory.')
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
     refuse_strange_links(arm, arguments.signal)
     bench, known, model = None, [], arm

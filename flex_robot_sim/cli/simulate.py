@@ -19,6 +19,7 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
 )
 from flex_robot_sim.cli.compiling import compiling
+from flex_robot_sim.cli.mean_efforts import MeanEfforts
 from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
@@ -146,7 +147,7 @@ def _begun(path, arm):
         return None
     from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
 
-    return SimulationRecording(path, arm)
+    return SimulationRecording(path, arm, is_settled=True)
 
 
 def _note(recording, arguments, arm, servo):
@@ -259,15 +260,18 @@ def _simulate(simulation, arguments, driver, recording):
     # a rate may be so low that its period is infinite
     block = max(round(min(1 / max(arguments.rate, 1e-9) / h, total)), 1)
     rows, wall, shown = [_row(simulation)], 0.0, time.monotonic()
+    efforts = MeanEfforts(simulation, driver, block) if arguments.output else None
     if recording:
         recording.add(simulation, driver.target)
     largest = dict.fromkeys(simulation.arm.tips, 0.0)
     while done < total:
         steps = min(block, total - done)
         started = time.perf_counter()
-        driver.advance(steps)
+        (efforts or driver).advance(steps)
         wall += time.perf_counter() - started
         done += steps
+        if efforts:
+            _settle(rows, simulation.arm, recording, efforts.around_last())
         rows.append(_row(simulation))
         if recording:
             recording.add(simulation, driver.target)
@@ -276,6 +280,8 @@ def _simulate(simulation, arguments, driver, recording):
         if sys.stderr.isatty() and time.monotonic() - shown > 0.2:
             shown = time.monotonic()
             print(f'\r{done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
+    if efforts:
+        _settle(rows, simulation.arm, recording, efforts.at_end())
     if sys.stderr.isatty():
         print('\r' + ' ' * 30 + '\r', end='', file=sys.stderr)
     return rows, wall, largest
@@ -285,6 +291,14 @@ def _row(simulation):
     tips = simulation.deflection.values()
     return np.concatenate([[simulation.time], simulation.position, simulation.velocity,
                            simulation.motor_position, simulation.applied_effort, *tips])
+
+
+def _settle(rows, arm, recording, efforts):
+    """Put mean efforts into the last row, and into the recording."""
+    joints = len(arm.joint_names)
+    rows[-1][1 + 3 * joints:1 + 4 * joints] = efforts
+    if recording:
+        recording.settle(efforts)
 
 
 def _write(path, arm, rows):

@@ -59,7 +59,7 @@ def open_loop(arm: ArmModel, trial: Trial) -> tuple[str, float]:
 
     Nobody leads the arm back then: what pieces and friction miss adds up.
     """
-    channels, seen = known_to(arm)
+    channels, seen = trial.channels, known_to(arm)[1]
     ends, means = pieces_of(trial)
     rows = np.minimum(np.searchsorted(ends, trial.sequence.time - trial.sequence.time[0]),
                       len(ends) - 1)

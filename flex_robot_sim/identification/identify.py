@@ -39,6 +39,8 @@ CURRENT = 3.0           # factor by which efforts are off, from which they are n
 ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 FINE_ROUNDS = 3         # of finding weights, in the end
 LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
+ROUGHLY = 0.7           # deviation of a number of which at least the order is told, over it
+SURELY = 2.0            # of these, by which it is another one than before
 AT_END = 0.05           # from the factor of a hundred, in its logarithm: a number has fled there
 OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
@@ -135,17 +137,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
     fit = solve(problem, fit.z, fit.deviations, rounds=FINE_ROUNDS)
     spread = _spread(fit, problem)
-    lost = [one for one, told in zip(unknowns, _told(fit, spread, unknowns))
-            if not told and one.kind != 'offset']
-    refitted, refit_problem, refit_spread = fit, problem, spread
-    if lost and len(lost) < sum(one.kind != 'offset' for one in unknowns):
-        # what the log cannot tell stays as it was, and the others are found with that
-        watch('fitting without ' + ', '.join(one.path for one in lost))
-        kept = [k for k, one in enumerate(unknowns) if one not in lost]
-        refit_problem = Problem(setup, [unknowns[k] for k in kept], problem.servo, parts)
-        keep = kept + list(range(len(unknowns), problem.size))
-        refitted = solve(refit_problem, fit.z[keep])
-        refit_spread = _spread(refitted, refit_problem)
+    lost, refitted, refit_problem, refit_spread = _left_alone(problem, fit, spread, watch)
     numbers = _numbers(unknowns, lost, (fit, spread), (refit_problem, refitted, refit_spread))
     free_count = sum(one.kind != 'offset' for one in refit_problem.unknowns)
     read = refit_problem.read(refit_problem.simulated(refitted.z), refitted.z)
@@ -207,6 +199,28 @@ def _spread(fit, problem):
     return answers.uncertainty(fit, [len(row.time) for row in problem.sequences])
 
 
+def _left_alone(problem, fit, spread, watch):
+    """Numbers that the log does not tell, and Fit, Problem and Uncertainty of the others."""
+    unknowns, lost = problem.unknowns, []
+    refitted, refit_problem, refit_spread = fit, problem, spread
+    for _ in range(2):
+        vague = [one for one, told in zip(refit_problem.unknowns, _told(
+            refitted, refit_spread, refit_problem.unknowns)) if not told
+            and one.kind != 'offset' and (not lost or one.kind == 'gain')]
+        # a gauge that is not told apart from masses may be told by those described
+        lost = lost + ([one for one in vague if one.kind != 'gain'] or vague)
+        if not vague or len(lost) == sum(one.kind != 'offset' for one in unknowns):
+            break
+        watch('fitting without ' + ', '.join(one.path for one in lost))
+        kept = [k for k, one in enumerate(unknowns) if one not in lost]
+        refit_problem = Problem(problem.setup, [unknowns[k] for k in kept], problem.servo,
+                                problem.sequences)
+        keep = kept + list(range(len(unknowns), problem.size))
+        refitted = solve(refit_problem, fit.z[keep])
+        refit_spread = _spread(refitted, refit_problem)
+    return lost, refitted, refit_problem, refit_spread
+
+
 def _told(fit, spread, unknowns):
     """Whether the log tells each of the unknowns."""
     out = []
@@ -214,7 +228,9 @@ def _told(fit, spread, unknowns):
         deviation, (low, high) = spread.deviations[k], one.bounds
         at_end = min(fit.z[k] - low, high - fit.z[k]) < 1e-6
         if one.scale == 0.0:
-            out.append(bool(deviation < answers.TOLD and not at_end))
+            # told roughly, if the value before is further off than that
+            is_other = deviation < ROUGHLY and abs(fit.z[k]) > SURELY * deviation
+            out.append(bool((deviation < answers.TOLD or is_other) and not at_end))
         else:       # it may well be zero: then it is told how far from it it may be
             size = max(abs(one.value(fit.z[k])), abs(one.scale))
             out.append(bool(deviation * one.scale < max(answers.TOLD * size, 3 * one.scale)))

@@ -35,6 +35,8 @@ FEW_VALUES = 32         # that an axis takes: steps of its converter, and no end
 LEAST_WEIGHT = 0.3      # of gravity, that three axes show in the mean at least
 _CHANNEL = re.compile(rf'(?P<kind>{"|".join(KINDS)})/(?P<link>.+)/(?P<axis>[xyz])')
 
+_CALLED = re.compile(r'(?:^|_)imu(?:_|\d|$)', re.IGNORECASE)
+
 
 class ImuChannel(NamedTuple):
     """An axis of a gyro or an accelerometer."""
@@ -48,6 +50,11 @@ def imu_channel(name: str) -> ImuChannel | None:
     """Return what the name of a channel says, or None if it is no IMU's."""
     match = _CHANNEL.fullmatch(name)
     return match and ImuChannel(match['kind'], match['link'], 'xyz'.index(match['axis']))
+
+
+def called_imu(link: str) -> bool:
+    """Whether a link has the name of an IMU: imu, imu_link, tool_imu, imu2."""
+    return bool(_CALLED.search(link))
 
 
 def imu_channels(arm: ArmModel) -> list[str]:

@@ -21,7 +21,8 @@ from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
 from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
 
-NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4}   # [rad, m; 1/m]
+NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4,   # [rad, m; 1/m]
+         'gyro': 2e-3, 'acceleration': 2e-2}                            # [rad/s, m/s2]
 WEAKEST = 1e-10         # least singular value over the largest, that tells anything
 ENOUGH = 6.0            # of a motion, to compare poses                                     [s]
 FINALISTS = 2           # sets of phases, of which the information is found
@@ -71,7 +72,7 @@ def information(arm: ArmModel, trial: Trial, free: Iterable[str] = ()) -> Inform
 def slopes_of(arm: ArmModel, trial: Trial,
               free: Iterable[str] = ()) -> tuple[list[Unknown], np.ndarray]:
     """Return what is free, and how a Trial depends on it, (k, c, p), over the noise."""
-    channels, seen = known_to(arm)
+    channels, seen = trial.channels, known_to(arm)[1]
     data = Measured([trial.sequence], channels, seen, True, [])
     setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
                   time_step=2e-3)
@@ -188,13 +189,16 @@ def best_shares(matrices: np.ndarray, power: int = WORST) -> np.ndarray:
 def designed(arm: ArmModel, kind: str, seconds: float, period: float,
              free: Iterable[str] = (), pose: np.ndarray | None = None, tries: int = 8,
              seed: int = 0, for_energy: bool = False,
-             watch: Callable[[int, float], object] = lambda count, size: None) -> Design:
+             watch: Callable[[int, float], object] = lambda count, size: None,
+             signals: Iterable[str] = ()) -> Design:
     """
     Return the Design of a kind that tells most of what is free.
 
     :param tries: sets of phases of a fourier that are compared.
     :param for_energy: whether most is told for the energy, and not within the limits.
+    :param signals: beyond those of joints and flex sensors, see `known_to`.
     """
+    signals = [*signals]
     free, tried, best = [*free], 0, None
     complaint: FlexRobotSimError | None = None
 
@@ -202,7 +206,7 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
         nonlocal tried, complaint
         tried += 1
         try:
-            return within_limits(arm, plan)
+            return within_limits(arm, plan, signals=signals)
         except FlexRobotSimError as error:
             complaint = error
             return None
@@ -270,5 +274,5 @@ def designed(arm: ArmModel, kind: str, seconds: float, period: float,
 
 def smaller(arm: ArmModel, design: Design, size: float, free: Iterable[str] = ()) -> Design:
     """Return a Design with all ways from its pose times a size."""
-    trial = try_out(arm, design.trial.course.scaled(size))
+    trial = try_out(arm, design.trial.course.scaled(size), signals=design.trial.channels)
     return Design(trial, information(arm, trial, free), design.tried)

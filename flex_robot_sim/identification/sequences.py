@@ -213,8 +213,9 @@ def _check_column(log, name):
                          f'{np.median(steps[:half]):.3g} to {np.median(steps[half:]):.3g} s. '
                          'Stamp samples where they are taken.')
     low, high = values.min(), values.max()
+    moving = values[int(np.argmax(values != values[0])):]       # a rest without noise is no end
     for end in (low, high):
-        at = np.abs(values - end) <= 1e-9 * (high - low)
+        at = np.abs(moving - end) <= 1e-9 * (high - low)
         if high > low and _longest(at) >= CLIPPED and at.mean() > CLIPPED_SHARE and (
                 not name.startswith(('position/', 'motor/', 'effort/'))) and not (
                 imu_channel(name) and np.unique(values).size < FEW_VALUES):

@@ -7,6 +7,7 @@ would hold: the efforts are means around each sample.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,10 @@ from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.control.weight import carrying_efforts
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.description.parameters import near
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
+from flex_robot_sim.identification.imu import called_imu, imu_channel, imu_channels
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Servo, Setup, channel_rows, respond
 from flex_robot_sim.identification.sequences import Measured, Sequence
@@ -36,6 +39,7 @@ class Trial(NamedTuple):
 
     course: Course
     log: Log
+    channels: tuple[str, ...]       # that it has, beside efforts
     sequence: Sequence
     peaks: dict[str, float]         # 'position/JOINT' and so on -> share of its limit
     strongest: np.ndarray           # (joints,) limits of efforts, 1 where there is none
@@ -53,21 +57,40 @@ class Trial(NamedTuple):
         return float(np.sum(efforts**2)) * self.sequence.period
 
 
-def known_to(arm: ArmModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return channels that a log of this arm has, and where its joints are seen."""
+def known_to(arm: ArmModel, signals: Iterable[str] = ()
+             ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """
+    Return channels that a log of this arm has, and where its joints are seen.
+
+    :param signals: that it has beyond joints, flex sensors and the IMUs in links that are called
+        so, as `--signal` of flexsim identify names them; of which column does not matter.
+    """
     seen = tuple('motor' if name in arm.motor_names else 'position' for name in arm.joint_names)
     channels = [f'{side}/{name}' for side, name in zip(seen, arm.joint_names)]
     channels += flex_sensors(arm).names
     channels += [f'position/{name}' for name in arm.motor_names]
-    if not flex_sensors(arm).names:
-        channels += [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz'
-                     if arm.beams[arm.segments[link][0]].count['yz'.index(axis)]]
-    return tuple(dict.fromkeys(channels)), seen
+    tips = [f'tip/{link}/{axis}' for link in arm.tips for axis in 'yz'
+            if arm.beams[arm.segments[link][0]].count['yz'.index(axis)]]
+    imus = imu_channels(arm)
+    more = [name for name in imus if called_imu(name.split('/')[1])]
+    also = [f'{side}/{name}' for side in ('motor', 'position', 'velocity', 'effort')
+            for name in arm.joint_names]
+    for words in signals:
+        name = words.partition('=')[0]
+        if name in tips or name in imus:
+            more.append(name)
+        elif name not in channels and name not in also:
+            raise UsageError(f'--signal {words}: no sensor of this robot. '
+                             f'{near(name, [*imus, *tips, *channels])}')
+    if not flex_sensors(arm).names and not any(map(imu_channel, more)):
+        more += tips
+    return tuple(dict.fromkeys([*channels, *more])), seen
 
 
-def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3) -> Trial:
-    """Return the Trial of a Course; UsageError if the arm does not survive it."""
-    channels, seen = known_to(arm)
+def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3,
+            signals: Iterable[str] = ()) -> Trial:
+    """Return the Trial of a Course, see `known_to`; UsageError if the arm does not survive it."""
+    channels, seen = known_to(arm, signals)
     fit = fitting_servo(arm)
     servo = Servo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
     carried = np.tile(carrying_efforts(arm, plan.pose), (plan.time.size, 1))
@@ -90,7 +113,7 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3) -> Trial:
     for j, name in enumerate(arm.joint_names):
         columns[f'effort/{name}'] = Column(plan.time, efforts[:, j])
     strongest = np.where(np.isfinite(effort_limits(arm)), effort_limits(arm), 1.0)
-    return Trial(plan, Log('trial', columns, []), measured,
+    return Trial(plan, Log('trial', columns, []), channels, measured,
                  shares_of_limits(arm, found.coordinates, plan.time, efforts),
                  strongest, _uses(arm, found.coordinates, rates, efforts / strongest))
 
@@ -138,7 +161,8 @@ def shares_of_limits(arm: ArmModel, coordinates: np.ndarray, time: np.ndarray,
     return out
 
 
-def within_limits(arm: ArmModel, plan: Course, time_step: float = 2e-3) -> Trial:
+def within_limits(arm: ArmModel, plan: Course, time_step: float = 2e-3,
+                  signals: Iterable[str] = ()) -> Trial:
     """
     Return the Trial of a Course made as large as MARGIN of all limits allows.
 
@@ -147,7 +171,7 @@ def within_limits(arm: ArmModel, plan: Course, time_step: float = 2e-3) -> Trial
     """
     plan = plan.scaled(_room(arm, plan))
     for _ in range(ROUNDS):
-        trial = try_out(arm, plan, time_step)
+        trial = try_out(arm, plan, time_step, signals)
         name, worst = trial.worst
         if worst <= MARGIN:
             return trial

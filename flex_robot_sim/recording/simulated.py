@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +30,28 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.simulation import Simulation
 
+AROUND = 'means around each state'      # of a recording, that `efforts` are, in its metadata
+
 
 class SimulationRecording:
     """The states of a Simulation, stamped with simulated time."""
 
-    def __init__(self, path: str | Path, arm: ArmModel) -> None:
-        """Begin the file for an ArmModel; UsageError if it cannot be written."""
-        self._writer = RecordingWriter(path, about(arm))
+    def __init__(self, path: str | Path, arm: ArmModel, is_settled: bool = False) -> None:
+        """
+        Begin the file for an ArmModel; UsageError if it cannot be written.
+
+        :param is_settled: whether each state gets the mean efforts around it, see `settle`.
+        """
+        self._writer = RecordingWriter(path, {
+            **about(arm), **({'efforts': AROUND} if is_settled else {})})
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), tool_link(arm)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
         self._driving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)
         self._elastic = slice(joints + motors, arm.size)
         self._words = topic_words(arm.tips)
+        self._held: list[tuple[str, str, int, bytes | Callable[[np.ndarray], bytes]]] = []
+        self._effort = np.zeros(joints)
         self._send('robot_description', TEXT, 0, text(arm.description.text), is_latched=True)
 
     def note(self, node: str, parameters: Mapping[str, Any]) -> None:
@@ -52,38 +61,55 @@ class SimulationRecording:
 
     def add(self, simulation: Simulation, target: np.ndarray | None = None) -> None:
         """
-        Add the state of the simulation.
+        Add the state of the simulation, with its efforts of the moment, unless `settle` follows.
 
         :param target: positions and velocities that a controller wants, (2, joints).
         """
+        self.settle()
         arm, stamp = self._arm, max(1, round(simulation.time * SECOND))   # zero means no stamp
-        q, qd, effort = simulation.coordinates, simulation.rates, simulation.applied_effort
+        q, qd = simulation.coordinates.copy(), simulation.rates.copy()
+        self._effort = simulation.applied_effort
         joints = len(arm.joint_names)
-        self._send('joint_states', JOINT_STATE, stamp,
-                   joint_state(stamp, arm.joint_names, q[:joints], qd[:joints], effort))
+        self._hold('joint_states', JOINT_STATE, stamp, lambda effort: joint_state(
+            stamp, arm.joint_names, q[:joints], qd[:joints], effort))
         if target is not None:
-            self._send('controller/target', JOINT_STATE, stamp,
+            self._hold('controller/target', JOINT_STATE, stamp,
                        joint_state(stamp, arm.joint_names, *target))
         if self._driving.size:
-            self._send('motor_states', JOINT_STATE, stamp, joint_state(
+            self._hold('motor_states', JOINT_STATE, stamp, lambda effort: joint_state(
                 stamp, arm.motor_names, q[self._motors], qd[self._motors], effort[self._driving]))
         if arm.tips:
-            self._send('flex_states', JOINT_STATE, stamp, joint_state(
+            self._hold('flex_states', JOINT_STATE, stamp, joint_state(
                 stamp, arm.coordinate_names[self._elastic], q[self._elastic], qd[self._elastic]))
         if self._sensors.names:
             matrix = self._sensors.matrix
-            self._send('strain', JOINT_STATE, stamp, joint_state(
+            self._hold('strain', JOINT_STATE, stamp, joint_state(
                 stamp, self._sensors.names, matrix @ q, matrix @ qd))
         for link, tip in simulation.deflection.items():
-            self._send(f'{self._words[link]}/tip_deflection', POSE, stamp,
+            self._hold(f'{self._words[link]}/tip_deflection', POSE, stamp,
                        pose(stamp, undeformed_tip(link), tip[:3], quaternion_about(tip[3:])))
         T = simulation.pose(self._tool)
-        self._send('tool_pose', POSE, stamp, pose(
+        self._hold('tool_pose', POSE, stamp, pose(
             stamp, arm.description.links[0].name, T[:3, 3], quaternion(T[:3, :3])))
+
+    def settle(self, effort: np.ndarray | None = None) -> None:
+        """
+        Write the state that was added last.
+
+        :param effort: of the motors around it (joints,) [N m, N]; None: that of the moment.
+        """
+        held, self._held = self._held, []
+        for topic, kind, stamp, data in held:
+            self._send(topic, kind, stamp, data(
+                self._effort if effort is None else effort) if callable(data) else data)
 
     def close(self) -> None:
         """End the file; UsageError if it could not be written."""
+        self.settle()
         self._writer.close()
+
+    def _hold(self, topic, kind, stamp, data):
+        self._held.append((topic, kind, stamp, data))
 
     def _send(self, topic, kind, stamp, data, is_latched=False):
         writer = self._writer

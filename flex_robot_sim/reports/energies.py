@@ -8,6 +8,7 @@ import numpy as np
 
 from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.recording.simulated import AROUND
 from flex_robot_sim.reports.series import Series
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def _work(run, arm):
         np.interp(time, run.velocity.time, run.velocity.column(name))
         for name in arm.joint_names])
     effort = np.column_stack([run.effort.column(name) for name in arm.joint_names])
-    # the effort of a state is what has led to it
-    power = np.nan_to_num((effort[1:] * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
+    # what nodes send has led to the state; a mean around it goes on behind it
+    led = (effort[1:] + effort[:-1]) / 2 if run.about.get('efforts') == AROUND else effort[1:]
+    power = np.nan_to_num((led * (speed[1:] + speed[:-1]) / 2).sum(axis=1))
     steps = np.diff(time) * power
     return time, np.append(0.0, np.cumsum(steps))

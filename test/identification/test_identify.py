@@ -129,16 +129,20 @@ def test_another_optimiser_finds_no_better_place():
     assert fit.cost <= other.fun * (1 + 1e-5)       # of the tolerance of the fit
 
 
-def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of():
-    frequency, ratio = 2.1, 0.02
-    t = np.arange(0, 6, 0.01)
+def decay(frequency, ratio, noise, seconds=6.0):
+    """Log of a link that rings down, as the closed form says."""
+    t = np.arange(0, seconds, 0.01)
     rate = 2 * np.pi * frequency
     # small, as large bending is slower
     root = 0.05 * np.exp(-ratio * rate * t) * np.cos(rate * np.sqrt(1 - ratio**2) * t + 0.7)
-    noise = np.random.default_rng(2).normal(0, 1e-4, t.size)
-    log = Log('decay', {'position/motor': Column(t, 0.3 + 0 * t),
-                        'arm/root': Column(t, root + noise)}, [])
-    setup = setup_of(log)
+    noise = np.random.default_rng(2).normal(0, noise, t.size)
+    return Log('decay', {'position/motor': Column(t, 0.3 + 0 * t),
+                         'arm/root': Column(t, root + noise)}, [])
+
+
+def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of():
+    frequency, ratio = 2.1, 0.02
+    setup = setup_of(decay(frequency, ratio, 1e-4))
     result = identify(setup, ['arm.stiffness', 'arm.damping'])
     arm = setup.arm(result.values)
     found_modes = frs.modes(arm, [0.3])
@@ -153,6 +157,26 @@ def test_what_the_log_cannot_tell_is_said_and_left_as_it_was():
     lost = [one for one in result.numbers if not one.is_told]
     assert {one.path for one in lost} == {'arm.stiffness', 'tip_mass.mass', 'arm.mass'}
     assert all(one.value == one.before and one.hint for one in lost)
+
+
+def test_gauges_that_trade_with_masses_are_told_by_those_described():
+    free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
+    values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping', 'tip_mass.mass')}
+    result = identify(setup_of(by_motion=True, **values), free)
+    told = {one.path: one.value for one in result.numbers if one.is_told}
+    assert [*told] == ['arm/root.gain', 'arm/tip.gain']
+    # gauges of the truth have a gain of one; encoder steps of 0.1 mrad drive the model
+    assert [*told.values()] == pytest.approx([1.0, 1.0], abs=0.1)
+
+
+@pytest.mark.parametrize('before, is_told', [(0.0004, True), (0.004, False)])
+def test_a_number_told_roughly_is_taken_where_the_one_before_is_far_off(before, is_told):
+    result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping': before}),
+                      ['arm.stiffness', 'arm.damping'])
+    damping = next(one for one in result.numbers if one.path == 'arm.damping')
+    assert damping.deviation > 0.25 * damping.value      # which alone would not be enough
+    assert damping.is_told == is_told
+    assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)
 
 
 def test_efforts_that_are_currents_are_refused():

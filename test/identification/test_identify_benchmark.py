@@ -14,4 +14,4 @@ def test_small_benchmark_has_its_keys_and_small_errors(monkeypatch):
     assert found['seconds']['numbers'] == 4
     assert len([*benchmark.as_text(found)]) == 5
     assert {*benchmark.PARTS} == {'synthetic_errors', 'coverage', 'wrong_start',
-                                  'excitation_gain', 'seconds'}
+                                  'excitation_gain', 'seconds', 'real_data'}

@@ -67,6 +67,12 @@ def test_what_speaks_against_a_log_is_one_line(log, line):
     assert complaint(log) == line
 
 
+def test_a_rest_at_the_end_of_a_range_is_not_clipped():
+    # as without noise a gauge that bends to one side only, or an accelerometer along an arm
+    data = measured([log_of(arm__root=np.where(TIME < 0.5, 0.0, (TIME - 0.5) * WAVE**2))], ARM)
+    assert 'arm/root' in data.channels
+
+
 def test_a_log_with_a_gap_is_cut_there_and_says_so():
     keep = (TIME < 1.5) | (TIME > 2.0)
     log = log_of(time=TIME[keep])

@@ -4,11 +4,13 @@ A real arm: fitted to one log, judged by another, by the command of docs/identif
 The logs are not part of the project: REAL_LOGS names a folder that holds exp1.csv and exp2.csv.
 """
 
+import importlib
 import json
 import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from project_files import ROOT
 
@@ -34,3 +36,27 @@ def test_strain_of_a_log_that_the_fit_has_not_seen_is_explained_as_the_page_says
     # a fit that ends elsewhere by a deviation
     assert [100 * found[name] for name in GAUGES] == pytest.approx(said, abs=1.5)
     assert min(found[name] for name in GAUGES[:2]) > 0.9
+
+
+def test_regressions_explain_what_joints_cause_and_nothing_else(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    real_arm = importlib.import_module('benchmarks.real_arm')
+
+    def table(seed):
+        random, t = np.random.default_rng(seed), np.arange(0, 60, real_arm.PERIOD)
+        out = np.zeros((t.size, 17))
+        for k, rates in ((2, (0.9, 0.35)), (3, (0.7, 0.23))):
+            shift = random.uniform(0, 6, 2)
+            out[:, k] = sum(0.5 * np.sin(w * t + s) for w, s in zip(rates, shift))
+            out[:, k + 3] = np.gradient(out[:, k], t)
+        noise = random.normal(0, 1, (t.size, 4))
+        weight = np.cos(out[:, 2] + out[:, 3])
+        late = np.roll(out[:, 5], 20)           # a rate, a fifth of a second before
+        out[:, 10:14] = np.column_stack([20 * weight, 20 * late, 3 * weight, 0 * t]) + noise
+        # slow, so that it is not taken for the noise of a gauge
+        out[:, 13] = np.convolve(random.normal(0, 1, t.size + 49), np.ones(50), 'valid')
+        return out
+    found = real_arm.of_regression(table(1), table(2))
+    assert [*found] == [*GAUGES]
+    assert min(found[name] for name in GAUGES[:3]) > 0.95
+    assert found['link3/eps32'] < 0.1

@@ -26,6 +26,7 @@ ELSEWHERE = {
     'identify': 'identification/test_identify_benchmark.py',
     'joining_listeners': 'nodes/test_joining_listeners.py',
     'page': 'project/test_benchmark_page.py',
+    'real_arm': 'identification/test_real_logs.py',
     'shaped_moves': 'control/test_control_benchmark.py',
 }
 

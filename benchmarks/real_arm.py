@@ -1,0 +1,103 @@
+"""
+What can be explained of two logs of a real arm: by its model, and by anything at all.
+
+The model is fitted as docs/identification.md does, once to each log, and judged by the other. What
+the data allow is asked of regressions that know no mechanics (ridge), with so many inputs that
+what they miss is not in those inputs: joint angles as sines and cosines; rates, accelerations and
+products of them 0.05 s ahead to 0.3 s late; then also motor currents, or what the root gauge of
+the other link shows above 8 Hz, where that link moves little, so that it is noise of amplifiers.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from scipy.signal import butter, savgol_filter, sosfiltfilt
+
+import flex_robot_sim as frs
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.identification.answers import explainable, noise_floor
+from flex_robot_sim.identification.identify import identify
+from flex_robot_sim.identification.log_file import read_log
+from flex_robot_sim.identification.prediction import Setup
+from flex_robot_sim.identification.sequences import measured
+
+ROOT = Path(__file__).parents[1]
+LOGS = 'exp1.csv', 'exp2.csv'
+PERIOD = 0.01                           # [s]
+LAGS = range(-5, 31)                    # samples
+ABOVE = 8.0                             # nearly all of what the second link does is below [Hz]
+COLUMNS = {'link2/eps21': 10, 'link2/eps22': 11, 'link3/eps31': 12, 'link3/eps32': 13}
+RIDGES = 1e-4, 1e-3, 1e-2, 1e-1         # the best is taken, as this is to be a ceiling
+
+
+def command():
+    """Words of the command on the page, by option."""
+    page = (ROOT / 'docs/identification.md').read_text('utf-8')
+    words = re.findall(r'^flexsim identify exp1.csv (.+)$', page, re.MULTILINE)[0].split()
+    return words[0], [words[k + 1] for k, word in enumerate(words) if word == '--signal'], (
+        words[words.index('--free') + 1].split(','))
+
+
+def of_model(folder, first, second):
+    """Shares of the second log by a fit to the first."""
+    robot, signals, free = command()
+    description = frs.read_description((ROOT / robot).read_text('utf-8'))
+    arm = build_arm(description)
+    logs = [measured([read_log(Path(folder) / name, signals)], arm, True)
+            for name in (first, second)]
+    return identify(Setup(description, logs[0], time_step=0.005), free,
+                    logs[1].sequences).held_out
+
+
+def inputs(table, more):
+    """What a regression is given, (k, m)."""
+    q2, q3, w2, w3 = (table[:, k] for k in (2, 3, 5, 6))
+    a2, a3 = (savgol_filter(w, 5, 2, deriv=1, delta=PERIOD) for w in (w2, w3))
+    still = [f(q) for q in (q2, q3, q2 + q3) for f in (np.cos, np.sin)]
+    late = [w2, w3, a2, a3, a2 * np.cos(q3), a2 * np.sin(q3), a3 * np.cos(q3), w2 * w3,
+            w2**2 * np.sin(q3), w2**2 * np.cos(q3), (w2 + w3)**2 * np.sin(q3),
+            np.tanh(w2 / 0.02), np.tanh(w3 / 0.02)]
+    if more == 'currents':
+        late += [table[:, 8], table[:, 9]]
+    if more == 'noise of link2/eps22':
+        late.append(sosfiltfilt(butter(4, ABOVE, 'high', fs=1 / PERIOD, output='sos'),
+                                table[:, COLUMNS['link2/eps22']]))
+    at = np.arange(len(table))
+    return np.column_stack([*still, *(values[np.clip(at - lag, 0, len(at) - 1)]
+                                      for values in late for lag in LAGS)])
+
+
+def of_regression(first, second, more=''):
+    """Shares of the gauges in the second table by ridges over the first."""
+    X, other = inputs(first, more), inputs(second, more)
+    mean, size = X.mean(axis=0), X.std(axis=0) + 1e-12
+    X, other = (X - mean) / size, (other - mean) / size
+    out = {}
+    for name, k in COLUMNS.items():
+        if more.endswith(name):
+            continue
+        y, z = first[:, k], second[:, [k]]
+        shares = []
+        for ridge in RIDGES:
+            w = np.linalg.solve(X.T @ X / len(X) + ridge * np.eye(X.shape[1]),
+                                X.T @ (y - y.mean()) / len(X))
+            said = (other @ w)[:, None]
+            shares.append(explainable((z - said).var(axis=0), z.var(axis=0), said.var(axis=0),
+                                      noise_floor([z]), z.var(axis=0), len(z)).explained[0])
+        out[name] = max(shares)
+    return out
+
+
+def shares_of(folder):
+    """Return shares by what explains them, direction and gauge."""
+    tables = {name: np.loadtxt(Path(folder) / name, delimiter=',') for name in LOGS}
+    out = {}
+    for first, second in (LOGS, LOGS[::-1]):
+        ways = {'model': of_model(folder, first, second)}
+        ways |= {f'regression{more and f", {more}"}': of_regression(
+            tables[first], tables[second], more)
+            for more in ('', 'currents', 'noise of link2/eps22')}
+        out[f'{first} to {second}'] = {way: {name: round(float(share), 3) for name, share in
+                                             shares.items()} for way, shares in ways.items()}
+    return out

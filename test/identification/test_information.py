@@ -1,0 +1,166 @@
+"""
+What a design says of its deviations, against what fits of many noises make of them.
+
+The judge is linear and shares nothing with fit and design but the arm: its matrices about the
+pose, their exact steps, differences, and noise that passes smoothing and servo (Gauss-Markov).
+"""
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+from scipy.signal import cont2discrete, savgol_filter
+
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.identification.courses import course
+from flex_robot_sim.identification.information import information
+from flex_robot_sim.identification.trial import known_to, within_limits
+from flex_robot_sim.share import shipped_robots
+
+PERIOD, SMOOTHED = 4e-3, 0.035          # of samples; of places that lead the model        [s]
+NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # that is assumed [rad, 1/m, rad/s, m/s2]
+LENGTH = 0.6            # of the link, at whose end the IMU is                              [m]
+SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping': (0.005, 1e-2)}     # value, share of a step
+FREE = [*SIZES, 'delay']
+IMU = ('gyro/imu/z', 'acceleration/imu/y')
+NOISES = 400
+
+
+def robot(name='imu', has_gauges=True):
+    """Text of single_link with a massless link at its tip."""
+    text = shipped_robots()['single_link'].read_text('utf-8').replace(
+        '</robot>', f'<link name="{name}"/><joint name="mount" type="fixed"><parent link="arm"/>'
+                    f'<child link="{name}"/><origin xyz="{LENGTH} 0 0"/></joint></robot>')
+    return text if has_gauges else '\n'.join(
+        line for line in text.splitlines() if '<flex_sensor' not in line)
+
+
+def arm_of(values=None, name='imu'):
+    return build_arm(with_parameters(frs.read_description(robot(name)), values or {}))
+
+
+def trial_of(arm):
+    plan = course('sweep', np.zeros(1), 4.0, (0.5, 4.0), PERIOD)
+    return within_limits(arm, plan, signals=[name for name in IMU if 'imu' in arm.frames])
+
+
+@cache
+def soft_servo():
+    """Stiffness and damping of (I2), in docs/identification.md, by the linear arm."""
+    model = frs.linearise(arm_of(), [0.0])
+    A, B = model.A[1:, 1:], model.B[1:]
+    slow = np.abs(np.linalg.eigvals(A)).min()       # friction over inertia
+    row = model.C[model.outputs.index('motor/rate'), 1:]
+    inertia = 1 / (slow * float((-row @ np.linalg.solve(A, B)).item()))
+    first = min(f for f in frs.modes(arm_of(), [0.0]).frequencies if f > 0.1)
+    rate = 2 * np.pi * min(1.0, 0.3 * first)
+    return inertia * rate**2, 1.4 * inertia * rate
+
+
+def seen_by(values, effort, place, rate):
+    """Return (k, 5, m) that the arm with values shows, led by efforts, places, rates (k, m)."""
+    kp, kd = soft_servo()
+    model = frs.linearise(arm_of(values), [0.0], gains=(kp, kd))
+    row = {name: model.C[k] for k, name in enumerate(model.outputs)}
+    A, B = model.A, model.B[:, :1]
+    tip = LENGTH * row['motor/rate'] + row['arm/tip_y/rate']
+    C = np.array([row['motor'], row['arm/root'], row['arm/tip'],
+                  row['motor/rate'] + row['arm/tip_turn_z/rate'], tip @ A])
+    D = np.zeros((5, 1))
+    D[4] = tip @ B
+    A, B, C, D, _ = cont2discrete((A, B, C, D), PERIOD, 'foh')
+    x, out = np.zeros((len(A), place.shape[1])), []
+    for push in effort + kp * place + kd * rate:
+        out.append(C @ x + D * push)
+        x = A @ x + B * push
+    return np.array(out)
+
+
+@pytest.mark.parametrize('name, count', [('cap', 3), ('imu', 5)], ids=['gauges', 'and an IMU'])
+def test_deviations_of_a_design_are_those_of_fits_to_smoothed_places(name, count):
+    arm = arm_of(name=name)
+    trial = trial_of(arm)
+    found = information(arm, trial, FREE)
+    effort, place, rate = trial.sequence.efforts, trial.sequence.places, trial.sequence.rates
+    time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
+
+    def late(d):        # the servo pulls where the arm was
+        ahead = np.clip(time + d, time[0], time[-1])
+        out = seen_by({}, effort, at(ahead), at(ahead, 1))[..., 0]
+        return CubicSpline(time, out)(np.clip(time - d, time[0], time[-1]))
+
+    columns = []
+    for path, (value, share) in SIZES.items():
+        more, less = (seen_by({path: value * (1 + sign * share)}, effort, place, rate)[..., 0]
+                      for sign in (1, -1))
+        columns.append((more - less) / (2 * share))
+    columns.append((late(1e-4) - late(-1e-4)) / 0.2)                # for a millisecond
+    columns += [np.tile(zero, (len(place), 1)) for zero in np.eye(5)[1:count]]  # zeros
+    noise = NOISE[:count, None]
+    J = (np.stack(columns, axis=-1)[:, :count] / noise).reshape(len(place) * count, -1)
+    white = np.sqrt(np.diag(np.linalg.inv(J.T @ J)))[:3]
+    # small angles, and rates by seven neighbours
+    assert found.deviations == pytest.approx(white, rel=0.02)
+    random = np.random.default_rng(1)
+    rough = noise * random.normal(size=(len(place), count, NOISES))
+    window = 2 * round(SMOOTHED / PERIOD / 2) + 1
+    led = [savgol_filter(rough[:, 0], window, 3, deriv=k, delta=PERIOD, axis=0) for k in (0, 1)]
+    off = rough - seen_by({}, 0 * led[0], *led)[:, :count]
+    fits = np.linalg.lstsq(J, (off / noise).reshape(-1, NOISES), rcond=None)[0]
+    scatter = fits[:3].std(axis=1) / found.deviations
+    # four hundred noises know it to 3.5 %; what shakes the servo comes on top of what is said
+    assert (scatter > 0.9).all() and (scatter < 1.4).all()
+
+
+def test_imus_are_counted_where_a_link_is_called_so_and_where_a_signal_names_them():
+    six = {f'{kind}/imu/{axis}' for kind in ('gyro', 'acceleration') for axis in 'xyz'}
+    assert six < {*known_to(arm_of())[0]}
+    arm = arm_of(name='cap')
+    assert known_to(arm)[0] == ('position/motor', 'arm/root', 'arm/tip')
+    # the words of flexsim identify, whose columns are not there yet
+    words = ['gyro/cap/z=wz*deg', 'position/motor=q1']
+    assert known_to(arm, words)[0] == ('position/motor', 'arm/root', 'arm/tip', 'gyro/cap/z')
+    bare = frs.read_description(robot('cap', has_gauges=False))
+    # tips are taken for measured only where nothing else is
+    assert 'tip/arm/y' in known_to(build_arm(bare))[0]
+    assert known_to(build_arm(bare), words)[0] == ('position/motor', 'gyro/cap/z')
+
+
+def test_signal_that_no_sensor_gives_is_refused_in_one_line(tmp_path, capsys):
+    (tmp_path / 'arm.urdf').write_text(robot('cap'), 'utf-8')
+    assert main(['excite', str(tmp_path / 'arm.urdf'), '--signal', 'gyro/cup/z']) == 2
+    assert capsys.readouterr().err == (
+        'flexsim excite: --signal gyro/cup/z: no sensor of this robot. Near: gyro/cap/z, '
+        'gyro/hub/z, gyro/cap/y, gyro/cap/x, gyro/hub/y, gyro/hub/x.\n')
+
+
+@pytest.mark.parametrize('words', [['--output', 'ex'], ['--log', 'ex.profile.yaml']])
+def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkeypatch, capsys,
+                                                                words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'ex.profile.yaml').touch()
+    # nothing of a motion of ten minutes is computed
+    assert main(['excite', 'two_link', '--seconds', '600', *words]) == 2
+    assert capsys.readouterr().err == (
+        'flexsim excite: ex.profile.yaml: is there already. Name another file.\n')
+    assert main(['excite', 'two_link', '--seconds', '600', '--log', 'none/run.csv']) == 2
+    assert capsys.readouterr().err == (
+        'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')
+
+
+def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, capsys):
+    path, log = tmp_path / 'arm.urdf', tmp_path / 'run.csv'
+    path.write_text(robot('cap', has_gauges=False), 'utf-8')
+    free = ['--free', 'arm.stiffness,delay', '--json']
+    assert main(['excite', str(path), '--kind', 'decay', '--seconds', '5', '--pose', '0',
+                 '--signal', 'gyro/cap/z', '--log', str(log), *free]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said['measured'] == ['position/motor', 'gyro/cap/z']
+    assert main(['identify', str(log), str(path), *free]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found['numbers']['arm.stiffness']['value'] == pytest.approx(1.0, abs=2e-3)
