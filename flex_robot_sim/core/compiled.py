@@ -194,7 +194,7 @@ def _compile_once(dispatcher, compile_, signature):
 
 
 def _type_of(type_of, value):
-    """Numba's type of an argument; for an array it would import `numpy.ma`, to see if it is one."""
+    """Numba's type of an argument; for an array, Numba alone would import `numpy.ma`."""
     if type(value) is np.ndarray and value.flags.carray and value.dtype.kind in 'fiu':
         return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, 'C')
     return type_of(value)
