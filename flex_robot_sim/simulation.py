@@ -310,7 +310,7 @@ class Simulation(LedDrives):
 
     def _advance(self, h, steps):
         """Take steps with what has been chosen; return how many."""
-        if self._by_midpoints is not None:      # most calls, which take 2 us more than their steps
+        if self._by_midpoints is not None:      # the usual case, which is timed
             return self._by_midpoints(
                 self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
                 self._effort, h, steps, self._flow, self._watch, self._stage, self._work)

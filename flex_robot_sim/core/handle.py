@@ -16,6 +16,7 @@ all of them, so that `rows[k]` is what an arm by itself would be.
 from __future__ import annotations
 
 import operator
+import sys
 from functools import cache, cached_property
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -148,7 +149,7 @@ def _type_of(value, _):
 
 
 # the one string that Python finds at once where it looks for attributes, known to the linker
-_NAME, _SYMBOL = '_address', f'{__name__}._NAME'
+_NAME, _SYMBOL = sys.intern('_address'), f'{__name__}._NAME'
 binding.add_symbol(_SYMBOL, id(_NAME))
 
 
