@@ -74,7 +74,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     if not allocates:
         options['pipeline_class'] = ShortPipeline
     result: Any = numba.njit(**options)(function)
-    room = Path(function.__code__.co_filename).resolve().parent
+    room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
     if folder is not None:
         with _cache_directory(folder):
@@ -191,6 +191,11 @@ def _compile_once(dispatcher, compile_, signature):
         if isinstance(dispatcher._cache, _PackageCache):
             stand_alone(dispatcher)
         return entry
+
+
+@functools.cache
+def _room_of(file):
+    return Path(file).resolve().parent
 
 
 def _type_of(type_of, value):

@@ -5,6 +5,8 @@ Each walks through all of a function, and after most of them Numba looks again f
 variable is used: together a sixth of the time to compile.
 """
 
+from typing import Any
+
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
 LEFT_OUT = {
@@ -21,7 +23,7 @@ LEFT_OUT = {
 class ShortPipeline(CompilerBase):
     """What compiles a function that is numbers and loops."""
 
-    def define_pipelines(self):
+    def define_pipelines(self) -> list[Any]:
         """Return the one list of passes."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [(one, what) for one, what in manager.passes
