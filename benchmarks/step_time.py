@@ -36,6 +36,17 @@ def step_times(rounds):
     return {name: min(row) / CALLS * 1e6 for name, row in zip(simulations, times)}
 
 
+def call_over_step(rounds):
+    """What a call of `step()` for one step takes beside that step [us], for two_link."""
+    simulation = frs.Simulation(frs.load('two_link'))
+
+    def one_by_one():
+        for _ in range(CALLS):
+            simulation.step()
+    alone, together = in_turns([one_by_one, lambda: simulation.step(CALLS)], rounds)
+    return (min(alone) - min(together)) / CALLS * 1e6
+
+
 def against_pinocchio(rounds):
     """
     Forward dynamics of 16 coordinates, and Pinocchio's of 16 joints [us].
@@ -135,7 +146,8 @@ def _aba(pinocchio, joints):
 def measure(quick=False):
     """Return all figures of this page."""
     rounds = 15 if quick else 41
-    return {'step_us': step_times(rounds), **against_pinocchio(rounds),
+    return {'step_us': step_times(rounds), 'step_call_us': call_over_step(rounds),
+            **against_pinocchio(rounds),
             'links_64_over_8': links_64_over_8(rounds)}
 
 
@@ -143,6 +155,7 @@ def as_text(result):
     """Lines of the table."""
     for name, time in result['step_us'].items():
         yield f'one step, {name}', f'{time:.2f} us'
+    yield 'a call of `step()` beside its one step', f'{result["step_call_us"]:.2f} us'
     for way, words in (('', 'without the call'), ('called_', 'called from Python')):
         yield (f'forward dynamics, 16 coordinates, {words}',
                f'{result[f"forward_dynamics_{way}us_16"]:.2f} us')

@@ -16,6 +16,7 @@ from flex_robot_sim.exceptions import (
     SettingError,
     SimulationError,
 )
+from flex_robot_sim.garbage import collected_seldom
 
 __version__ = '0.1.0'
 
@@ -82,7 +83,8 @@ __all__ = [
 if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
     def __getattr__(name):
         if name in _MODULE_OF:
-            return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
+            with collected_seldom():
+                return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 

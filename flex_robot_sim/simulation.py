@@ -277,7 +277,7 @@ class Simulation(LedDrives):
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
         if not isinstance(steps, (int, np.integer)) or steps < 1:
             raise SettingError(f'steps = {steps!r} must be a whole number > 0')
-        if not isfinite(hypot(*self._effort)):
+        if not isfinite(hypot(*self._effort.tolist())):
             checked('effort', self._effort, self.arm.joint_names)
         h, start, steps = float(self.settings.time_step), self.time, int(steps)
         # Ctrl-C stops plain Python anywhere, and time must keep up with the state
@@ -311,10 +311,11 @@ class Simulation(LedDrives):
 
     def _advance(self, h, steps):
         """Take steps with what has been chosen; return how many."""
+        if self._by_midpoints is not None:      # the usual case, which is timed
+            return self._by_midpoints(
+                self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
+                self._effort, h, steps, self._flow, self._watch, self._stage, self._work)
         motion = (self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch)
-        if self._by_midpoints is not None:
-            return self._by_midpoints(self._arrays, self._loads, self.settings.iterations, *motion,
-                                      self._stage, self._work)
         if self._drive is not None:
             return advance_by(self._drive, self._arrays, self._loads, self.settings.scheme,
                               self.settings.iterations, *motion, self._work)

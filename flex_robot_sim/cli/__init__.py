@@ -13,6 +13,7 @@ from flex_robot_sim.cli import completion
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 from flex_robot_sim.cli.terminal import painted
 from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.garbage import collected_seldom
 from flex_robot_sim.xacro_arguments import SIGN
 
 COMMANDS = {
@@ -62,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
     _open_streams()
     name = 'flexsim'
     try:
-        with _quiet_end():
+        with _quiet_end(), collected_seldom():
             parser = _parser(words[0] if words else None)
         try:
             arguments = _parsed(parser, words)

@@ -64,8 +64,8 @@ def _bury(process):
         process.wait()
 
 
-def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
-    """Return what `advance` calls, the last first, and itself, with arguments as they have."""
+def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
+    """Return by what to compile what `advance` calls, the last first, and for which arguments."""
     from flex_robot_sim.core.assembly import load
     from flex_robot_sim.core.damping_together import damp_together
     from flex_robot_sim.core.dynamics import eliminate, inverse_dynamics, set_accelerations
@@ -81,19 +81,20 @@ def parts_of_a_step() -> list[tuple[Callable, tuple[Any, ...]]]:
     arm, h, (q, effort, flow) = model.arrays, 1e-3, np.zeros((3, model.size))
     work, loads, watch = (make_workspace(arm), make_loads(model),
                           make_watch(model, SimulationSettings()))
-    return [(note_coarseness, (arm, q, q, q, h, watch)),
-            (note_validity, (arm, q, 0, watch, work)),
-            (add_powers, (arm, q, q, q, effort, h, h, work, flow)),
-            (keep_laws, (arm, q, work)),
-            (damp_together, (arm, h, q, work, q)),
-            (set_energies, (arm, q, q, work, flow)),
-            (set_answer, (arm, q, work, q)),
-            (inverse_dynamics, (arm, q, q, q, work, q)),
-            (set_accelerations, (arm, work, q)),
-            (eliminate, (arm, work)),
-            (set_forces, (arm, q, q, effort, h, q, work)),
-            (set_loads, (arm, loads, q, q, work)),
-            (advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None], work))]
+    return [(compile_part, note_coarseness, (arm, q, q, q, h, watch)),
+            (compile_part, note_validity, (arm, q, 0, watch, work)),
+            (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
+            (compile_part, keep_laws, (arm, q, work)),
+            (compile_part, damp_together, (arm, h, q, work, q)),
+            (compile_for, set_energies, (arm, q, q, work, flow)),   # Python asks for them, too
+            (compile_part, set_answer, (arm, q, work, q)),
+            (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
+            (compile_part, set_accelerations, (arm, work, q)),
+            (compile_part, eliminate, (arm, work)),
+            (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
+            (compile_part, set_loads, (arm, loads, q, q, work)),
+            (compile_for, advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None],
+                                    work))]
 
 
 def _follow():
@@ -104,7 +105,5 @@ def _follow():
 
 if __name__ == '__main__':
     threading.Thread(target=_follow, daemon=True).start()
-    *parts, (advance, arguments) = parts_of_a_step()
-    for part, its_arguments in parts:
-        compile_part(part, *its_arguments)
-    compile_for(advance, *arguments)
+    for compile_, function, arguments in parts_of_a_step():
+        compile_(function, *arguments)

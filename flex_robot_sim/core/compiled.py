@@ -34,6 +34,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
+from flex_robot_sim.core.pipeline import ShortPipeline
+from flex_robot_sim.garbage import collected_seldom
 
 if sys.platform != 'win32':
     import fcntl
@@ -69,8 +71,10 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     if function is None:
         return functools.partial(compiled, allocates=allocates)
     options: Any = {**OPTIONS, '_nrt': allocates}
+    if not allocates:
+        options['pipeline_class'] = ShortPipeline
     result: Any = numba.njit(**options)(function)
-    room = Path(function.__code__.co_filename).resolve().parent
+    room = _room_of(function.__code__.co_filename)
     folder = _cache_folder(room) if PACKAGE in room.parents and result is not function else None
     if folder is not None:
         with _cache_directory(folder):
@@ -78,6 +82,7 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     if result is not function:
         result.compile = functools.partial(_compile_once, result, result.compile)
         result.add_overload = functools.partial(_add, result, result.add_overload)
+        result.typeof_pyval = functools.partial(_type_of, result.typeof_pyval)
     return result
 
 
@@ -181,11 +186,23 @@ def _compile_once(dispatcher, compile_, signature):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
-        with _inside_another():
+        with _inside_another(), collected_seldom():
             entry = compile_(signature)
         if isinstance(dispatcher._cache, _PackageCache):
             stand_alone(dispatcher)
         return entry
+
+
+@functools.cache
+def _room_of(file):
+    return Path(file).resolve().parent
+
+
+def _type_of(type_of, value):
+    """Numba's type of an argument; for an array, Numba alone would import `numpy.ma`."""
+    if type(value) is np.ndarray and value.flags.carray and value.dtype.kind in 'fiu':
+        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, 'C')
+    return type_of(value)
 
 
 def _add(dispatcher, add, result):

@@ -16,11 +16,12 @@ all of them, so that `rows[k]` is what an arm by itself would be.
 from __future__ import annotations
 
 import operator
+import sys
 from functools import cache, cached_property
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.core.typing.arraydecl import GetItemBuffer, SetItemBuffer
@@ -147,10 +148,15 @@ def _type_of(value, _):
     return value._numba_type_
 
 
+# the one string that Python finds at once where it looks for attributes, known to the linker
+_NAME, _SYMBOL = sys.intern('_address'), f'{__name__}._NAME'
+binding.add_symbol(_SYMBOL, id(_NAME))
+
+
 @unbox(Handle)
 @unbox(HandleRows)
 def _unboxed(_, table, c):
-    number = c.pyapi.object_getattr_string(table, '_address')
+    number = c.pyapi.object_getattr(table, c.pyapi.get_c_object(_SYMBOL))
     address = cgutils.alloca_once_value(c.builder, ir.Constant(cgutils.voidptr_t, None))
     with c.builder.if_then(cgutils.is_not_null(c.builder, number), likely=True):
         c.builder.store(c.pyapi.long_as_voidptr(number), address)

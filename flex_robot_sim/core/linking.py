@@ -46,8 +46,7 @@ def stand_alone(dispatcher: Any) -> None:
         symbol = _Symbol(function.__module__, function.__qualname__, types)
         digest = hashlib.sha256(repr(symbol).encode()).hexdigest()[:16]
         name = f'{function.__module__}.{function.__qualname__}.{digest}'
-        if _standing.get(name) is result or not any(
-                isinstance(type_, Handle) for type_ in types):
+        if _standing.get(name) is result or not _stands_alone(types):
             continue
         if name not in _known:
             binding.add_symbol(name, result.library.get_pointer_to_function(
@@ -58,6 +57,20 @@ def stand_alone(dispatcher: Any) -> None:
         result.target_context.insert_user_function(result.entry_point, description, [])
 
 
+def _stands_alone(types):
+    return any(isinstance(type_, Handle) for type_ in types)
+
+
+def _without_bitcode(result, code):
+    """Leave but names of what could become part of callers: all of it takes longest to load."""
+    names = [result.fndesc.llvm_func_name]
+    if is_for_python(result):
+        names.append(result.fndesc.llvm_cpython_wrapper_name)
+    named = '\n'.join(f'define void @"{name}"() {{ unreachable }}' for name in names)
+    (name, kind, (machine_code, _)), *others = code
+    return (name, kind, (machine_code, binding.parse_assembly(named).as_bitcode())), *others
+
+
 class LinkedResults(CompileResultCacheImpl):
     """Machine code on disk, with the names of what it calls."""
 
@@ -66,7 +79,11 @@ class LinkedResults(CompileResultCacheImpl):
         module = result.library._final_module
         called = [_known[function.name] for function in module.functions
                   if function.is_declaration and function.name in _known]
-        return called, super().reduce(result)
+        # half of what would be written is the source, with types at each line
+        code = super().reduce(result._replace(type_annotation=''))
+        if _stands_alone(result.signature.args):
+            code = _without_bitcode(result, code)
+        return called, code
 
     def rebuild(self, context: Any, payload: Any) -> Any:
         """Return what was read, after what it calls."""

@@ -10,6 +10,8 @@ import signal
 import sys
 from importlib import import_module
 
+from flex_robot_sim.garbage import collected_seldom
+
 
 def end_quietly() -> None:
     """Let a signal end the process at once; nodes/run.py will have it end in good order."""
@@ -32,9 +34,10 @@ def start(name: str) -> None:
     """Run a module of this folder: what the files in programs/ call."""
     end_quietly()
     keep_to_one_thread()
-    import_module('flex_robot_sim.nodes.network').prepare_network()
     try:
-        module = import_module(f'flex_robot_sim.nodes.{name}')
+        with collected_seldom():
+            import_module('flex_robot_sim.nodes.network').prepare_network()
+            module = import_module(f'flex_robot_sim.nodes.{name}')
     except ImportError as error:
         sys.exit(f'{name}: there is no ROS 2 here ({error}). Source a ROS installation, or '
                  'install its wheels by pip install "flex_robot_sim[ros]".')

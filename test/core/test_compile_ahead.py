@@ -43,7 +43,7 @@ def wait_until(condition, seconds=120.0):
 
 def test_what_it_compiles_is_what_a_step_calls():
     frs.Simulation(frs.load('single_link')).step()
-    for function, arguments in parts_of_a_step():
+    for _, function, arguments in parts_of_a_step():
         types = tuple(map(function.typeof_pyval, arguments))
         assert types in function.overloads, function.py_func.__name__
 

@@ -61,9 +61,9 @@ def called(first_call, tmp_path):
 
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
-    for name in ('compiled', 'handle', 'linking'):
-        source = Path(compiled_module.__file__).with_name(f'{name}.py').read_text(encoding='utf-8')
-        (folder / 'core' / f'{name}.py').write_text(
+    for name in ('garbage', 'core/compiled', 'core/handle', 'core/linking', 'core/pipeline'):
+        source = (compiled_module.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
+        (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
     write_callee(folder, 'x + 1.0')
     (folder / 'core' / 'caller.py').write_text(
