@@ -34,11 +34,11 @@ def start(name: str) -> None:
     """Run a module of this folder: what the files in programs/ call."""
     end_quietly()
     keep_to_one_thread()
-    try:
-        with collected_seldom():
-            import_module('flex_robot_sim.nodes.network').prepare_network()
+    with collected_seldom():
+        import_module('flex_robot_sim.nodes.network').prepare_network()
+        try:
             module = import_module(f'flex_robot_sim.nodes.{name}')
-    except ImportError as error:
-        sys.exit(f'{name}: there is no ROS 2 here ({error}). Source a ROS installation, or '
-                 'install its wheels by pip install "flex_robot_sim[ros]".')
+        except ImportError as error:
+            sys.exit(f'{name}: there is no ROS 2 here ({error}). Source a ROS installation, or '
+                     'install its wheels by pip install "flex_robot_sim[ros]".')
     module.main()
