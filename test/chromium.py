@@ -11,13 +11,13 @@ WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swifts
          '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
          '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
 # five pictures a second instead of sixty, each of which keeps a processor busy; and where one
-# takes seconds, beside many other programs, most of the time is left for who asks the page
+# takes long, beside many other programs, some time is left for who asks the page
 SPARED = """let spent = 0;
 window.requestAnimationFrame = draw => setTimeout(() => {
     const start = performance.now();
     draw(start);
     spent = performance.now() - start;
-}, Math.max(200, 4 * spent));
+}, Math.min(Math.max(200, 2 * spent), 2000));
 window.cancelAnimationFrame = clearTimeout"""
 BUTTON = """return [...document.querySelectorAll('button')].find(
     b => b.innerText.trim().toLowerCase() == arguments[0])"""
