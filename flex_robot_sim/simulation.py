@@ -53,7 +53,7 @@ class Simulation(LedDrives):
         self._work = make_workspace(self._arrays)
         # questions have scratch of their own: another thread may ask while this one steps
         work = self._work
-        self._motions = {}
+        self._motions, self._ends, self._jumped = {}, {}, set()
         self._asking = make_workspace(self._arrays)._replace(
             effort_limit=work.effort_limit, rate_limit=work.rate_limit, target=work.target,
             target_rate=work.target_rate, servo_stiffness=work.servo_stiffness,
@@ -157,7 +157,7 @@ class Simulation(LedDrives):
     def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
                   coordinates: ArrayLike | None = None, rates: ArrayLike | None = None) -> None:
         """
-        Put the arm somewhere else; time goes on.
+        Put the arm somewhere else; time goes on, and prescribed drives stay on their motion.
 
         :param position: of the joints, motor and link side, (joints,); elastic parts straight.
         :param coordinates: all of them, (n,), instead of a position; likewise rates.
@@ -174,6 +174,7 @@ class Simulation(LedDrives):
                 values = checked(name, values, self.arm.joint_names)
                 out[:values.size] = values
                 out[self._driven] = values
+        self._lead_state(q, qd, (coordinates is None, rates is None))
         self._q[:], self._qd[:], self._qdd[:] = q, qd, 0.0
         self._forget_steps()
         self._flow[:] = 0.0
@@ -290,7 +291,7 @@ class Simulation(LedDrives):
             done = self._advance(h, asked)
             self.time = start + (first + done) * h
             if self._motions and done:
-                self._put_on_motions(self.time)
+                self._put_on_motions()
             if self._signs_of(self._watch) != len(self._reported):
                 self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
                                              _times(start, first, h)))
