@@ -18,6 +18,7 @@ from flex_robot_sim.core.adaptive import advance_adaptively
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
+from flex_robot_sim.core.joint_laws import motor_pull
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
@@ -90,9 +91,11 @@ class Simulation(LedDrives):
         That is the present target on the present state; see `mean_effort` for the last step.
         """
         work = self._work
-        pull = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
-                + work.servo_damping * (work.target_rate - self.motor_velocity))
-        return np.clip(pull, -work.effort_limit, work.effort_limit) + work.given_effort
+        push = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
+                + work.servo_damping * work.target_rate)
+        rows = zip(*(values.tolist() for values in (
+            self.motor_velocity, push, work.servo_damping, work.effort_limit, work.rate_limit)))
+        return np.array([motor_pull(*row)[0] for row in rows]) + work.given_effort
 
     @property
     def mean_effort(self) -> np.ndarray:
@@ -186,7 +189,7 @@ class Simulation(LedDrives):
 
         Time goes on, and payloads stay.
         """
-        self._effort[:] = 0.0
+        self._effort[:] = self._work.applied[:] = 0.0
         self.hold(np.zeros(self._effort.size), 0.0, 0.0)
         for row in [*self._motions]:
             self.prescribe(self.arm.joint_names[row])
@@ -297,6 +300,7 @@ class Simulation(LedDrives):
                                              _times(start, first, h)))
             if done < asked:
                 self._forget_steps()
+                self._work.applied[:] = 0.0
                 raise lost_state(self.time, self._remedy())
 
     def _remedy(self):

@@ -245,3 +245,23 @@ def test_samples_that_jump_are_booked_as_work():
     energy = simulation.energy()
     assert energy.work == pytest.approx(free_hinge(0.4) - free_hinge(), rel=1e-9)
     assert abs(energy.balance) < 1e-9
+
+
+def test_what_a_motor_applies_keeps_to_its_velocity_as_well():
+    simulation = hinge(drive_limits=True)
+    # 2 rad/s is its limit, and 2 % of that is what it ceases to push in
+    for rate, share in ((1.0, 1.0), (2.0, 1.0), (2.02, 0.5), (2.5, 0.0), (-2.5, 1.0)):
+        simulation.set_state(velocity=[rate])
+        simulation.hold([0.0], 0.0, 0.0)
+        simulation.effort = [8.0]
+        assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
+        simulation.effort = [0.0]
+        simulation.hold([1.0], 0.0, 2.0, [rate + 4.0])
+        assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
+        simulation.effort = [80.0]
+        assert simulation.applied_effort == pytest.approx([10.0 * share], rel=1e-9)
+    simulation.set_state(velocity=[2.5])
+    simulation.step()
+    assert simulation.velocity == pytest.approx([2.5]) and not simulation.mean_effort.any()
+    simulation.reset()
+    assert not simulation.applied_effort.any() and not simulation.mean_effort.any()
