@@ -29,7 +29,9 @@ class Energy(NamedTuple):
     gravity: float
     work: float             # done by motors and loads since the start
     dissipated: float       # since the start
-    balance: float          # of these: zero but for rounding, or errors of an explicit scheme
+    # of these: zero but for rounding; for what explicit schemes, formulations and steps with led
+    # drives miss; and for what coarse implicit steps lost and could not put right (T44, T46)
+    balance: float
 
 
 class Questions:

@@ -18,11 +18,13 @@ from flex_robot_sim.core.adaptive import advance_adaptively
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
+from flex_robot_sim.core.joint_laws import motor_pull
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.stability import longest_step, rounded_down
 from flex_robot_sim.core.validity import count_signs, lines_of, make_watch, turn_limits
+from flex_robot_sim.energy_gain import EVERY, EnergyGain
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
@@ -53,7 +55,7 @@ class Simulation(LedDrives):
         self._work = make_workspace(self._arrays)
         # questions have scratch of their own: another thread may ask while this one steps
         work = self._work
-        self._motions = {}
+        self._motions, self._ends, self._jumped = {}, {}, set()
         self._asking = make_workspace(self._arrays)._replace(
             effort_limit=work.effort_limit, rate_limit=work.rate_limit, target=work.target,
             target_rate=work.target_rate, servo_stiffness=work.servo_stiffness,
@@ -69,6 +71,7 @@ class Simulation(LedDrives):
         self._loads = make_loads(arm)
         self._watch = make_watch(arm, self.settings)
         self._reported = set()
+        self._gain, self._stops_told = EnergyGain(), False
         self._signs_of, self._by_midpoints = bound(count_signs, self._watch), None
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
@@ -90,9 +93,11 @@ class Simulation(LedDrives):
         That is the present target on the present state; see `mean_effort` for the last step.
         """
         work = self._work
-        pull = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
-                + work.servo_damping * (work.target_rate - self.motor_velocity))
-        return np.clip(pull, -work.effort_limit, work.effort_limit) + work.given_effort
+        push = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
+                + work.servo_damping * work.target_rate)
+        rows = zip(*(values.tolist() for values in (
+            self.motor_velocity, push, work.servo_damping, work.effort_limit, work.rate_limit)))
+        return np.array([motor_pull(*row)[0] for row in rows]) + work.given_effort
 
     @property
     def mean_effort(self) -> np.ndarray:
@@ -157,7 +162,7 @@ class Simulation(LedDrives):
     def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
                   coordinates: ArrayLike | None = None, rates: ArrayLike | None = None) -> None:
         """
-        Put the arm somewhere else; time goes on.
+        Put the arm somewhere else; time goes on, and prescribed drives stay on their motion.
 
         :param position: of the joints, motor and link side, (joints,); elastic parts straight.
         :param coordinates: all of them, (n,), instead of a position; likewise rates.
@@ -174,9 +179,11 @@ class Simulation(LedDrives):
                 values = checked(name, values, self.arm.joint_names)
                 out[:values.size] = values
                 out[self._driven] = values
+        self._lead_state(q, qd, (coordinates is None, rates is None))
         self._q[:], self._qd[:], self._qdd[:] = q, qd, 0.0
         self._forget_steps()
         self._flow[:] = 0.0
+        self._gain.forget()
         self._start_energy = self._energies().sum()
 
     def reset(self) -> None:
@@ -185,7 +192,7 @@ class Simulation(LedDrives):
 
         Time goes on, and payloads stay.
         """
-        self._effort[:] = 0.0
+        self._effort[:] = self._work.applied[:] = 0.0
         self.hold(np.zeros(self._effort.size), 0.0, 0.0)
         for row in [*self._motions]:
             self.prescribe(self.arm.joint_names[row])
@@ -195,6 +202,8 @@ class Simulation(LedDrives):
         self.reports.clear()
         self._watch.bent[:] = self._watch.turned[:] = -1
         self._watch.hard[:], self._watch.coarse[:] = (0, 0, -1), 0.0
+        self._gain, self._stops_told = EnergyGain(), False
+        self._refuse_unstable_step(0.0, 0.0)        # says again what it has to say
         self.set_state()
 
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
@@ -282,7 +291,8 @@ class Simulation(LedDrives):
         h, start, steps = float(self.settings.time_step), self.time, int(steps)
         # Ctrl-C stops plain Python anywhere, and time must keep up with the state
         in_python = self._drive is not None or self.settings.scheme == 'reference'
-        at_once = 1 if in_python or self._motions else STEPS_AT_ONCE
+        is_explicit = self.settings.scheme in EXPLICIT
+        at_once = 1 if in_python or self._motions else EVERY if is_explicit else STEPS_AT_ONCE
         for first in range(0, steps, at_once):
             asked = min(at_once, steps - first)
             if self._motions:
@@ -290,12 +300,17 @@ class Simulation(LedDrives):
             done = self._advance(h, asked)
             self.time = start + (first + done) * h
             if self._motions and done:
-                self._put_on_motions(self.time)
+                self._put_on_motions()
             if self._signs_of(self._watch) != len(self._reported):
                 self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
                                              _times(start, first, h)))
+            if is_explicit and self._gain.is_due(done):
+                self._own_energy()
+                self.reports += self._gain.look(self._work.energy, self._flow,
+                                                self._start_energy, self.time, self.settings)
             if done < asked:
                 self._forget_steps()
+                self._work.applied[:] = 0.0
                 raise lost_state(self.time, self._remedy())
 
     def _remedy(self):
@@ -337,11 +352,17 @@ class Simulation(LedDrives):
 
     def _soften_stops(self, stiffness, damping):
         """Give stops no more damping than an explicit scheme can follow: they throw back more."""
+        h, scheme = self.settings.time_step, self.settings.scheme
         for share in STOP_SHARES:
             self._arrays.stop_damping[:] = share * self.arm.arrays.stop_damping
-            if self.settings.time_step <= longest_step(self._arrays, self.settings.scheme,
-                                                       stiffness, damping, in_stops=True):
+            longest = longest_step(self._arrays, scheme, stiffness, damping, in_stops=True)
+            if h <= longest:
                 return
+        if not self._stops_told:
+            self._stops_told = True
+            self.reports.append(
+                f'time_step = {h:g} s is too long for {scheme} where joints lean on their stops, '
+                f'even without damping: it takes {rounded_down(longest):.3g} s at most there')
 
     def _frame(self, link):
         if link not in self.arm.frames:
@@ -352,10 +373,11 @@ class Simulation(LedDrives):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""
         h, scheme = self.settings.time_step, self.settings.scheme
         longest = longest_step(self._arrays, scheme, stiffness, damping)
-        if h <= longest < np.inf:
+        if scheme in EXPLICIT and h <= longest:
             self._soften_stops(stiffness, damping)
         if h > longest:
-            remedy = (f'the longest step that works is {rounded_down(longest):.3g} s' if longest
+            remedy = (f'with straight links, in the poses looked at, the longest step that works '
+                      f'is {rounded_down(longest):.3g} s' if longest
                       else 'no step works, because some mode is undamped')
             raise SettingError(f'time_step = {h:g} s is too long for {scheme}: {remedy}')
 

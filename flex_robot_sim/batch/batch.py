@@ -30,7 +30,7 @@ from flex_robot_sim.core.handle import TableRows
 from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
 from flex_robot_sim.core.mass_points import with_as_many_points
 from flex_robot_sim.core.model import ArmModel, make_workspace
-from flex_robot_sim.core.validity import ENOUGH, MANY, lines_of, make_watch, turn_limits
+from flex_robot_sim.core.validity import MANY, lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.led_drives import lost_state
 from flex_robot_sim.settings import SimulationSettings
@@ -358,7 +358,7 @@ class Batch:
         w = self._watches
         return np.column_stack([
             w.hard[:, 1] > 0, w.hard[:, 0] >= MANY,
-            (w.coarse[:, 2] >= ENOUGH) & (w.coarse[:, 0] > 0.5 * w.coarse[:, 1]),
+            (w.coarse[:, 2] >= w.enough[:, 0]) & (w.coarse[:, 0] > 0.5 * w.coarse[:, 1]),
             w.bent >= 0, w.turned >= 0])
 
     def _kept(self):

@@ -44,6 +44,8 @@ class Roller:
         h, names = simulation.settings.time_step, arm.joint_names
         count, begin = round(duration / h), simulation.time
         samples = np.array([motion.sample(k * h) for k in range(count + 1)])
+        for name in names:      # the last motion lets go, or it would have its drives back
+            simulation.prescribe(name)
         simulation.set_state(coordinates=self._start)
 
         for j, name in enumerate(names):

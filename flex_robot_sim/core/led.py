@@ -1,6 +1,7 @@
 """Many steps of an arm whose drives are all led along samples, in one compiled call."""
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.integrators import advance
 
 
@@ -27,6 +28,9 @@ def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stag
         for j in range(driven.size):
             q[driven[j]] = places[k + 1, j]
             qd[driven[j]] = rates[k + 1, j]
+        # where that is elsewhere than the step led to, the drives do the work for it
+        set_energies(arm, q, qd, work, work.energy)
+        flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]
         for i in range(q.size):
             out[k + 1, i] = q[i]
     return len(places) - 1

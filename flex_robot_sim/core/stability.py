@@ -1,4 +1,9 @@
-"""The longest step that an explicit scheme can take with an arm."""
+"""
+The longest step that an explicit scheme can take with an arm whose links are straight.
+
+That is at zero and in a few poses within the limits of its joints (T42). In others, and with links
+that bend, some mode may be faster, and grow: energy_gain.py sees that.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +59,8 @@ def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
 
 def rounded_down(step: float) -> float:
     """Return a step with three digits that is not longer."""
+    if step == 0.0:
+        return 0.0
     digit = 10.0**(np.floor(np.log10(step)) - 2)
     return np.floor(step / digit) * digit
 

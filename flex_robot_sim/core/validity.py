@@ -26,6 +26,8 @@ MANY = 100              # steps taken in parts, from which they are told
 FEW = 10                # steps in a period; they make it 3 % too long
 COARSE = (2.0 * np.pi / FEW)**2     # change of the rates' change in a step, over the rates
 MEMORY, ENOUGH = 1000, 150  # steps that are looked back upon; coarse ones: a kick has few
+SOON = 10               # coarse steps that are enough where even the slowest mode swings in FEW
+RIGID = 1e-9            # square of a natural rate over that of the highest: free motion
 STILL = 1e-2            # rate that is added to others, for an arm at rest      [rad/s, m/s]
 
 
@@ -41,6 +43,7 @@ class Watch(NamedTuple):
     turned: np.ndarray      # (k,)  likewise
     hard: np.ndarray        # (3,)  steps in parts, parts not good in the end, first of them
     coarse: np.ndarray      # (3,)  kinetic energy in coarse steps and in all; coarse steps
+    enough: np.ndarray      # (1,)  coarse steps from which they are told
 
 
 def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
@@ -53,7 +56,16 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
     return Watch(np.array(bodies, int), np.array([ends[body] for body in bodies], int),
                  settings.deflection_limit * lengths, turn_limits(arm, arm.arrays, settings),
                  np.full(len(bodies), -1), np.full(len(bodies), -1), np.array([0, 0, -1]),
-                 np.zeros(3))
+                 np.zeros(3), np.array([_enough(arm, settings.time_step)]))
+
+
+def _enough(arm, step):
+    """How many coarse steps are none of a kick that only makes stiff modes ring."""
+    K, _ = spring_matrices(arm.arrays)
+    squares = eigvalsh(K, mass_matrix(arm.arrays, np.zeros(arm.size)))
+    elastic = squares[squares > RIGID * squares.max(initial=0.0)]
+    slowest = np.sqrt(elastic.min(initial=np.inf))
+    return SOON if 2.0 * np.pi / FEW < slowest * step < np.inf else ENOUGH
 
 
 def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) -> np.ndarray:
@@ -133,7 +145,7 @@ def count_signs(watch):
         signs += 1
     if watch.hard[0] >= MANY:
         signs += 1
-    if watch.coarse[2] >= ENOUGH and watch.coarse[0] > 0.5 * watch.coarse[1]:
+    if watch.coarse[2] >= watch.enough[0] and watch.coarse[0] > 0.5 * watch.coarse[1]:
         signs += 1
     for k in range(watch.body.size):
         signs += int(watch.bent[k] >= 0) + int(watch.turned[k] >= 0)
@@ -156,7 +168,7 @@ def lines_of(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: se
         seen.add('parts')
         yield (f'{MANY} steps were taken in parts by {time_of(0):.4g} s: time_step = '
                f'{settings.time_step:g} s is too long for this motion. Take a shorter one')
-    if watch.coarse[2] >= ENOUGH and watch.coarse[0] > 0.5 * watch.coarse[1] and (
+    if watch.coarse[2] >= watch.enough[0] and watch.coarse[0] > 0.5 * watch.coarse[1] and (
             'coarse' not in seen):
         seen.add('coarse')
         yield (f'by {time_of(0):.4g} s most of the motion swings in fewer than {FEW} steps: '

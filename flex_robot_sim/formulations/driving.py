@@ -33,6 +33,7 @@ from flex_robot_sim.core.integrators import (
     STILL,
     TOLERANCE,
 )
+from flex_robot_sim.core.joint_laws import smoothed_friction
 from flex_robot_sim.core.loads import LoadArrays, set_loads
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmArrays, Workspace, make_workspace
@@ -123,9 +124,9 @@ class Drive:
         _, K, D = self._springs
         driven = np.where(arm.motor >= 0, arm.motor, np.arange(arm.motor.size))
         D = D.copy()
-        # dry friction damps a drive that stands
-        D[driven, driven] += (arm.coulomb / arm.coulomb_rate
-                              * (1.0 - np.tanh(qd[driven] / arm.coulomb_rate)**2))
+        # dry friction damps a drive that stands; that it falls with the rate is left out
+        D[driven, driven] += [smoothed_friction(*law)[1] for law in zip(
+            qd[driven], arm.coulomb, arm.stiction, arm.stribeck, arm.coulomb_rate)]
         return np.eye(q.size) + np.linalg.solve(mass_matrix(arm, q), h / 2 * D + h * h / 4 * K)
 
 

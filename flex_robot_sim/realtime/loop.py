@@ -49,6 +49,8 @@ class Output:
         """
         Let `loop` call function(simulation, effort) at a rate [1/s of simulated time].
 
+        The effort is what the motors gave in the last step, within all limits.
+
         :param is_answered: whether commands answer it, so that lockstep needs it every period.
         """
         self.function, self._loop = function, loop
@@ -104,7 +106,6 @@ class SimulationLoop:
         self._pending, self._sent_at = 0, -float('inf')
         self._handled_stamp: int | None = None
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
-        self._effort = simulation.effort.copy()
         self._thread: threading.Thread | None = None
         self._stopping = False
         self.crash: BaseException | None = None     # what ended the thread, if something did
@@ -124,7 +125,7 @@ class SimulationLoop:
 
     def add_output(self, rate: float, function: Callable[[Simulation, np.ndarray], object],
                    is_answered: bool = False) -> Output:
-        """Return the Output that calls function(simulation, effort) at a rate [Hz]."""
+        """Return the Output that calls function(simulation, mean_effort) at a rate [Hz]."""
         self.outputs.append(Output(function, rate, self, is_answered))
         return self.outputs[-1]
 
@@ -310,7 +311,6 @@ class SimulationLoop:
             self.state = FAILED
             self.events.put(('error', f'{error}. Call the reset service to go on'))
             return
-        self._effort = effort
         self.periods += 1
         self._carried_out = self._clock()
         if self._began is None:
@@ -325,7 +325,7 @@ class SimulationLoop:
     def _publish(self, everything=False):
         for output in self.outputs:
             if output.every and (everything or self.periods % output.every == 0):
-                output.function(self.simulation, self._effort)
+                output.function(self.simulation, self.simulation.mean_effort)
         self._sent_at = self._clock()
 
     def _publish_when_idle(self):

@@ -166,3 +166,22 @@ def count_evaluations():
 
 if __name__ == '__main__':
     count_evaluations()
+
+
+def test_a_run_of_few_steps_is_told_that_they_are_too_long():
+    # four seconds of a fall, in twenty steps and in four thousand
+    ends = []
+    for step in (0.2, 1e-3):
+        simulation = Simulation(load('two_link'), SimulationSettings(time_step=step))
+        simulation.set_state([0.3, 1.0, -0.5])
+        simulation.advance_to(4.0)
+        ends.append(simulation.velocity[1])
+        assert bool(told_to_be_coarse(simulation)) == (step == 0.2)
+    assert abs(ends[0] - ends[1]) > 1.0
+    # one that goes slowly in as few of them is not: a tenth of a turn in forty seconds
+    slow = Simulation(load('two_link', gravity=(0.0, 0.0, 0.0)),
+                      SimulationSettings(time_step=0.2))
+    for k in range(200):
+        slow.hold([0.3 * np.sin(np.pi * k / 400)**2, 0.0, 0.0], 50.0, 20.0)
+        slow.step()
+    assert slow.reports == []

@@ -1,7 +1,8 @@
 """Schemes against an integrator of another library, the energy, and their theory."""
 
+import re
 from dataclasses import replace
-from math import floor, log2, sqrt
+from math import floor, log2, pi, sqrt
 
 import numpy as np
 import pytest
@@ -118,8 +119,9 @@ def test_a_step_too_long_for_an_undamped_beam_is_refused(scheme, edge):
     with pytest.raises(SettingError) as caught:
         Simulation(arm, SimulationSettings(time_step=0.5, scheme=scheme))
     step = floor(longest * 1e3) / 1e3       # rounded so that it works when typed in
-    assert str(caught.value) == (f'time_step = 0.5 s is too long for {scheme}: the longest step '
-                                 f'that works is {step:.3g} s')
+    assert str(caught.value) == (f'time_step = 0.5 s is too long for {scheme}: with straight '
+                                 'links, in the poses looked at, the longest step that works is '
+                                 f'{step:.3g} s')
     Simulation(arm, SimulationSettings(time_step=step, scheme=scheme))
 
 
@@ -141,8 +143,9 @@ def test_a_servo_too_stiff_for_the_step_is_refused():
     with pytest.raises(SettingError) as caught:
         simulation.hold([1.0], 1e5, 0.0)
     longest = floor(2e5 / sqrt(1e5 / inertia)) / 1e5
-    assert str(caught.value) == ('time_step = 0.02 s is too long for semi_implicit_euler: the '
-                                 f'longest step that works is {longest:.3g} s')
+    assert str(caught.value) == ('time_step = 0.02 s is too long for semi_implicit_euler: with '
+                                 'straight links, in the poses looked at, the longest step that '
+                                 f'works is {longest:.3g} s')
     # what was held before is still held
     assert simulation.applied_effort == pytest.approx([0.0])
     simulation.set_state(position=[0.1])
@@ -241,3 +244,42 @@ def test_the_midpoint_does_not_drift_in_a_minute():
     assert abs(trend) < np.ptp(errors) / 3
     # the motion is chaotic, so that its energy at one moment, the last one too, is no measure
     assert np.ptp(errors) < 5e-3 * largest
+
+
+@pytest.mark.parametrize('scheme, is_told', [('forward_euler', True), ('rk4', False)])
+def test_an_explicit_scheme_that_makes_energy_is_told_once(scheme, is_told):
+    # a pendulum has no spring, so that no step is refused; it swings by a twentieth of a radian
+    hinge = joint(kind='continuous', inside='<axis xyz="0 1 0"/>')
+    arm = build_arm(read_description(robot(link(), hinge)), gravity=(0.0, 0.0, -9.81))
+    simulation = Simulation(arm, SimulationSettings(time_step=5e-3, scheme=scheme))
+    square = 2 * 9.81 * 0.5 / (1 / 6 + 2 * 0.25)        # of its rate
+    simulation.set_state([pi / 2 + 0.05])
+    simulation.step(1000)
+    assert len(simulation.reports) == is_told
+    if is_told:
+        found = re.fullmatch(r'by (\S+) s forward_euler has made (\S+) J out of nothing: '
+                             r'time_step = 0.005 s is too long for it here. Take a shorter one, '
+                             r'or the scheme implicit_midpoint', simulation.reports[0])
+        time, gain = map(float, found.groups())
+        # each Euler step makes the energy of a swing 1 + (omega h)^2 of what it was
+        grown = 0.5 * 2 * 9.81 * 0.5 * 0.05**2 * ((1 + square * 5e-3**2)**(time / 5e-3) - 1)
+        # a swing is one of small angles to (0.05 rad)^2 / 16, and the line has three digits
+        assert gain == pytest.approx(grown, rel=5e-3)
+
+
+def test_a_step_too_long_for_joints_in_their_stops_is_told():
+    bounded = joint(kind='revolute', inside='<axis xyz="0 1 0"/>'
+                    '<limit lower="-1" upper="1" effort="9" velocity="9"/>')
+    arm = build_arm(read_description(robot(link(), bounded)), gravity=WEIGHTLESS)
+    # stops have 40 Hz, and the classical scheme goes to h omega = sqrt(8) without damping, and
+    # never to 1.3 of that
+    edge = sqrt(8.0) / (2 * pi * 40)
+    assert Simulation(arm, SimulationSettings(time_step=0.99 * edge, scheme='rk4')).reports == []
+    simulation = Simulation(arm, SimulationSettings(time_step=1.3 * edge, scheme='rk4'))
+    report, = simulation.reports
+    assert report.startswith(f'time_step = {1.3 * edge:g} s is too long for rk4 where joints '
+                             'lean on their stops, even without damping: it takes ')
+    # 1/4096 of the damping is left, and three digits
+    assert float(report.split()[-5]) == pytest.approx(edge, rel=5e-3)
+    simulation.reset()
+    assert simulation.reports == [report]

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from arms import flexibility, joint, link, robot
 from random_arms import random_robot, random_state
 
 from flex_robot_sim.cli import main
@@ -159,3 +160,20 @@ def test_simulate_takes_a_formulation(capsys):
         assert main(['simulate', 'rcm', '--seconds', '0.01', '--formulation', name, '--json']) == 0
         found.append(json.loads(capsys.readouterr().out)['position'])
     assert found[0] == pytest.approx(found[1], abs=1e-9)     # see above: 1e-7 of the way
+
+
+def test_static_friction_is_solved_for_and_lets_a_joint_creep():
+    static, kinetic, pull = 4.0, 0.05, 0.5
+    arm = load(robot(joint(inside='<axis xyz="0 1 0"/>'
+                                  f'<dynamics damping="0" friction="{kinetic}"/>'), link(),
+                     flexibility(f'<joint name="hinge" static_friction="{static}" '
+                                 'stribeck_rate="0.01"/>')), gravity=(0.0, 0.0, 0.0))
+    # steered by the kinetic slope alone, each iteration would leave 1.5 of what the last one did
+    simulation = Simulation(arm, SimulationSettings(time_step=5e-3, formulation='dual_screw'))
+    simulation.effort = [pull]
+    simulation.step(40)
+    assert simulation.hard_steps == (0, 0) and not simulation.reports
+    rate, = simulation.velocity
+    drag = (kinetic + (static - kinetic) * np.exp(-(rate / 0.01)**2)) * np.tanh(rate / 0.01)  # T32
+    # it has come to rest within 40 steps of 3 time constants each
+    assert drag == pytest.approx(pull, rel=1e-6)

@@ -19,7 +19,8 @@ LAYERS = (
     {'analysis'},
     {'formulations'},
     # the package itself offers the library
-    {'batch', 'control', 'led_drives', 'questions', 'simulation', 'sweeps', PACKAGE},
+    {'batch', 'control', 'energy_gain', 'led_drives', 'questions', 'simulation', 'sweeps',
+     PACKAGE},
     {'demo', 'display', 'environments', 'identification', 'plots', 'realtime', 'recording',
      'reports', 'reproduce', 'rig', 'system', 'viewer'},
     {'cli', 'nodes', 'start', '__main__'},

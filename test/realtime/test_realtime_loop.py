@@ -440,3 +440,26 @@ def test_a_controller_inside_or_lockstep_does_not_wait(make_loop):
     assert loop.state == RUNNING and loop.simulation.time > 0.0
     loop, _ = make_loop(wait_for_command=True, pacing='lockstep')
     assert loop.state == RUNNING
+
+
+def test_outputs_tell_the_effort_that_the_motor_gives_and_not_the_command():
+    arm = frs.load('two_link', gravity=(0.0, 0.0, 0.0))
+    simulation = frs.Simulation(arm, frs.SimulationSettings(drive_limits=True))
+    loop, told = SimulationLoop(simulation, LoopSettings(), LIMITS, Clock()), []
+    loop.add_output(1000.0, lambda _, effort: told.append(effort.tolist()))
+    loop.command(['waist'], [8.0])
+    waist = [0, frs.driven_coordinates(arm)[0]]         # link and rotor
+
+    def momentum():
+        return (frs.mass_matrix(arm, simulation.coordinates)[waist] @ simulation.rates).sum()
+
+    for rate, given in ((0.0, 8.0), (3.5, 0.0)):        # the URDF allows it 3 rad/s
+        simulation.set_state(velocity=[rate, 0.0, 0.0])
+        before = momentum()
+        loop.step() if loop.state == PAUSED else loop.turn()
+        assert told[-1] == pytest.approx([given, 0.0, 0.0])
+        # in 1 ms, but for what the friction of the joint takes
+        assert momentum() - before == pytest.approx(1e-3 * given, abs=1e-3)
+        loop.state = PAUSED
+    loop.reset()
+    assert told[-1] == [0.0, 0.0, 0.0]

@@ -154,3 +154,114 @@ def test_whoever_asks_while_the_arm_moves_changes_nothing():
         return simulation.coordinates
 
     np.testing.assert_array_equal(swung(True), swung(False))
+
+
+def free_hinge(place=0.0, rate=0.0):
+    """Energy of the hinge of arms.py on its way, and of height [J]."""
+    return 0.5 * INERTIA * rate**2 + 2 * 9.81 * 0.5 * np.sin(-place)
+
+
+def jump(place, time, before, where):
+    return (f'the motion of "hinge" is at {place:g} rad at {time:g} s, where {before} {where:g} '
+            'rad: the drive jumps. Prescribe a motion that goes on from there')
+
+
+DOWN = (0.0, 0.0, -9.81)
+
+
+def test_a_motion_that_begins_elsewhere_is_told_and_its_drive_does_the_work():
+    simulation = hinge(gravity=DOWN)
+    simulation.prescribe('hinge', lambda t: (0.4, 0.0))
+    assert simulation.reports == [jump(0.4, 0, 'its drive is at', 0)]
+    # gravity, along a turn about y, is all that there is
+    energy = simulation.energy()
+    assert energy.work == pytest.approx(free_hinge(0.4) - free_hinge(), rel=1e-12)
+    assert abs(energy.balance) < 1e-12 * abs(energy.work)
+    simulation.step(100)
+    assert len(simulation.reports) == 1 and simulation.position == pytest.approx([0.4], abs=0)
+
+
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
+def test_a_motion_that_jumps_is_told_once_and_its_drive_does_the_work(scheme):
+    simulation = hinge(gravity=DOWN, scheme=scheme)
+    simulation.prescribe(
+        'hinge', lambda t: (0.0 if t < 0.0995 else 0.5 if t < 0.1995 else 0.1, 0.0))
+    simulation.step(150)
+    assert simulation.reports == [jump(0.5, 0.1, 'its velocity leads to', 0)]
+    assert simulation.energy().work == pytest.approx(free_hinge(0.5) - free_hinge(), rel=1e-9)
+    simulation.step(100)
+    assert len(simulation.reports) == 1
+    assert simulation.energy().work == pytest.approx(free_hinge(0.1) - free_hinge(), rel=1e-9)
+    assert abs(simulation.energy().balance) < 1e-9
+
+
+def test_a_motion_whose_velocity_is_not_its_slope_is_told_once_and_booked():
+    simulation = hinge(gravity=DOWN)
+    simulation.prescribe('hinge', lambda t: (0.5 * t, 0.0))
+    simulation.step(500)
+    assert simulation.reports == [jump(0.0005, 0.001, 'its velocity leads to', 0)]
+    assert simulation.position == pytest.approx([0.25], rel=1e-12)
+    assert simulation.energy().work == pytest.approx(free_hinge(0.25) - free_hinge(), rel=1e-9)
+
+
+def test_a_new_state_has_its_prescribed_drives_on_their_motion():
+    def course(t):
+        return 0.2 * np.sin(t), 0.2 * np.cos(t)
+
+    simulation = hinge('<joint name="hinge" stiffness="200" rotor_inertia="0.01"/>')
+    simulation.prescribe('hinge', course)
+    simulation.step(500)
+    assert simulation.reports == []
+    simulation.set_state([-0.3])
+    place, rate = course(0.5)
+    assert simulation.reports == [jump(float(f'{place:.6g}'), 0.5, 'its drive was put to', -0.3)]
+    for position, velocity in ((simulation.motor_position, simulation.motor_velocity),
+                               (simulation.position, simulation.velocity)):    # straight
+        assert position == pytest.approx([place], abs=1e-15)
+        assert velocity == pytest.approx([rate], abs=1e-15)
+    assert simulation.energy().strain == 0.0
+    simulation.step(300)
+    assert simulation.motor_position == pytest.approx([course(0.8)[0]], abs=1e-12)
+    # a drive that turns by 0.06 rad with 0.7 kg m2 behind it; midpoints miss h2 of that
+    assert abs(simulation.energy().balance) < 1e-6
+
+
+def test_smooth_motions_and_those_with_kinks_are_no_jumps():
+    for course in (lambda t: (0.3 * np.sin(300 * t), 90 * np.cos(300 * t)),     # 20 steps a turn
+                   lambda t: (max(0.0, 0.5 * (t - 0.1)), 0.5 * (t > 0.1)),      # its rate jumps
+                   lambda t: (max(0.0, 0.5 * (t - 0.0997)), 0.5 * (t > 0.0997))):
+        simulation = hinge()
+        simulation.prescribe('hinge', course)
+        simulation.step(200)
+        assert simulation.reports == []
+        # what the rate of the motion asks for at once is booked, too
+        energy = simulation.energy()
+        assert abs(energy.balance) < 1e-9 * max(1.0, energy.kinetic)
+
+
+def test_samples_that_jump_are_booked_as_work():
+    simulation = hinge(gravity=DOWN)
+    simulation.follow([[0.1]] + 5 * [[0.1]] + 5 * [[0.4]], np.zeros((11, 1)))
+    energy = simulation.energy()
+    assert energy.work == pytest.approx(free_hinge(0.4) - free_hinge(), rel=1e-9)
+    assert abs(energy.balance) < 1e-9
+
+
+def test_what_a_motor_applies_keeps_to_its_velocity_as_well():
+    simulation = hinge(drive_limits=True)
+    # 2 rad/s is its limit, and 2 % of that is what it ceases to push in
+    for rate, share in ((1.0, 1.0), (2.0, 1.0), (2.02, 0.5), (2.5, 0.0), (-2.5, 1.0)):
+        simulation.set_state(velocity=[rate])
+        simulation.hold([0.0], 0.0, 0.0)
+        simulation.effort = [8.0]
+        assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
+        simulation.effort = [0.0]
+        simulation.hold([1.0], 0.0, 2.0, [rate + 4.0])
+        assert simulation.applied_effort == pytest.approx([8.0 * share], rel=1e-9)
+        simulation.effort = [80.0]
+        assert simulation.applied_effort == pytest.approx([10.0 * share], rel=1e-9)
+    simulation.set_state(velocity=[2.5])
+    simulation.step()
+    assert simulation.velocity == pytest.approx([2.5]) and not simulation.mean_effort.any()
+    simulation.reset()
+    assert not simulation.applied_effort.any() and not simulation.mean_effort.any()
