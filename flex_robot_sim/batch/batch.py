@@ -80,7 +80,8 @@ class Batch:
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
             raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
                                'recursion; take Simulation for others')
-        self._threads = whole('threads', len(os.sched_getaffinity(0)) if threads is None else threads)
+        self._threads = whole('threads', len(os.sched_getaffinity(0)) if threads is None
+                              else threads)
         self._pool = ThreadPoolExecutor(self._threads)
         self.time = 0.0
         self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]

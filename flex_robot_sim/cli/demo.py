@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import sys
 import tempfile
 from argparse import Namespace
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json, no_ros
+from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros
 from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
@@ -69,8 +68,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    if arguments.seconds is not None and not 0.0 < arguments.seconds < math.inf:
-        raise UsageError('--seconds must be above 0.')
+    expect_within('--seconds', arguments.seconds)
     stop = Stop()
     try:
         return _demonstrate(arguments, stop)

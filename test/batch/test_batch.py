@@ -211,7 +211,7 @@ def test_what_makes_no_batch_is_one_line(make, message):
     (lambda batch: batch.hold(0.0, -1.0, 1.0), 'stiffness and damping of a servo must be >= 0'),
     (lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]), 'mass must be one number, or 2 of '
      'them, one for each member'),
-    (lambda batch: batch.push(['tool']), '''no link "['tool']" to push at. Known: '''),
+    (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
     (lambda batch: batch.restore(3), 'restore needs a Snapshot, as `snapshot` returns it'),
     (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'payload of "tool" needs a mass >= 0'),
     (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '

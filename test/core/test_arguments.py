@@ -32,7 +32,7 @@ def test_the_name_of_a_robot_is_no_arm(function, more):
      'iterations = 1000000000 must be <= 1000: of the implicit scheme in a step, at least'),
     (lambda: frs.load('two_link', gravity='down'), 'gravity must be three finite numbers [m/s2]'),
     (lambda: frs.with_payload(ARM, ['tool'], 1.0),
-     '''no link "['tool']" that carries a payload. Known: arm, forearm, tool'''),
+     """no link "['tool']" that carries a payload. Known: arm, forearm, tool"""),
     (lambda: frs.equilibrium(ARM, pushes=3),
      'pushes = 3 must be a list of Push(link, force, moment, point, follows)'),
     (lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),

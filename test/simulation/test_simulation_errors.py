@@ -60,7 +60,7 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
      'stiffness and damping of a servo must be >= 0'),
     (lambda s: s.push('hand', (1.0, 0.0, 0.0)),
      'no link "hand" to push at. Known: base, arm, forearm, tool'),
-    (lambda s: s.push(['tool']), '''no link "['tool']" to push at. Known: base, arm, forearm, '''
+    (lambda s: s.push(['tool']), """no link "['tool']" to push at. Known: base, arm, forearm, """
      'tool'),
     (lambda s: s.push('tool', 'abc'), PUSHED),
     (lambda s: s.push('tool', (1.0, 0.0)), PUSHED),
@@ -80,10 +80,10 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
      'no payload of "tool" has this inertia [kg m2]: it breaks the triangle inequality (principal '
      'moments 1 + 1 < 100 kg m2)'),
     (lambda s: s.set_payload(['tool'], 1.0),
-     '''no link "['tool']". Known: base, arm, forearm, tool'''),
+     """no link "['tool']". Known: base, arm, forearm, tool"""),
     (lambda s: s.set_payload('tool', 1.0, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), PAYLOAD),
     (lambda s: s.pose('hand'), 'no link "hand". Known: base, arm, forearm, tool'),
-    (lambda s: s.pose(['tool']), '''no link "['tool']". Known: base, arm, forearm, tool'''),
+    (lambda s: s.pose(['tool']), """no link "['tool']". Known: base, arm, forearm, tool"""),
     (lambda s: s.wrench('wrist'), 'no joint "wrist" carries a body. Known: waist, elbow, mount'),
     (lambda s: s.deflection['tool'], 'no flexible link "tool". Known: arm, forearm'),
 ])
