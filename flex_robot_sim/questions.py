@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
+from flex_robot_sim.core.arguments import is_known
 from flex_robot_sim.core.dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.forces import keep_laws
@@ -82,7 +83,7 @@ class Questions:
 
     def wrench(self, joint: str) -> np.ndarray:
         """Moment and force (6,) [N m, N] that a joint passes on to its link, in the link frame."""
-        if joint not in self.arm.carried_bodies:
+        if not is_known(joint, self.arm.carried_bodies):
             raise SettingError(f'no joint "{joint}" carries a body. Known: '
                                f'{", ".join(self.arm.carried_bodies)}')
         body, frame = self.arm.carried_bodies[joint]

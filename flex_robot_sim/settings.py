@@ -61,7 +61,8 @@ class SimulationSettings(Settings):
 
     time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
     scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
-    iterations: int = setting(2, 'of the implicit scheme in a step, at least', at_least=1)
+    iterations: int = setting(2, 'of the implicit scheme in a step, at least', at_least=1,
+                              at_most=1000)
     formulation: str = setting('recursion', 'equations of motion; all but the recursion are slow',
                                choices=FORMULATIONS)
     drive_limits: bool = setting(

@@ -6,6 +6,7 @@ Python only keeps the state; the steps between two calls are one compiled call w
 
 from dataclasses import replace
 from math import hypot, isfinite
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,11 +16,12 @@ from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.analysis.tangent import checked, driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.adaptive import advance_adaptively
+from flex_robot_sim.core.arguments import expect_arm, is_known, settings_or_default, whole
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
 from flex_robot_sim.core.joint_laws import motor_pull
-from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
+from flex_robot_sim.core.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.stability import longest_step, rounded_down
@@ -41,11 +43,13 @@ class Simulation(LedDrives):
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
         """Start `arm` (ArmModel) at rest in its zero position."""
+        expect_arm(arm)
+        settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
         start_compiling_ahead()
         refuse_massless(arm)
-        self.arm, self.settings = arm, settings or SimulationSettings()
+        self.arm, self.settings = arm, settings
         self.time = 0.0
         self._effort = np.zeros(len(arm.joint_names))
         self.reports = []               # lines about a state beyond the validity of the model
@@ -239,6 +243,7 @@ class Simulation(LedDrives):
             `follows` the link.
         :param point: where the force acts, in the link frame (3,) [m].
         """
+        expect_link(self.arm, link)
         pushes = {**self._pushes, link: Push(link, force, moment, point, follows)}
         self._loads = make_loads(self.arm, pushes.values())
         if not np.any(force) and not np.any(moment):
@@ -284,11 +289,10 @@ class Simulation(LedDrives):
 
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; SimulationError leaves the last good state."""
-        if not isinstance(steps, (int, np.integer)) or steps < 1:
-            raise SettingError(f'steps = {steps!r} must be a whole number > 0')
+        steps = whole('steps', steps)
         if not isfinite(hypot(*self._effort.tolist())):
             checked('effort', self._effort, self.arm.joint_names)
-        h, start, steps = float(self.settings.time_step), self.time, int(steps)
+        h, start = float(self.settings.time_step), self.time
         # Ctrl-C stops plain Python anywhere, and time must keep up with the state
         in_python = self._drive is not None or self.settings.scheme == 'reference'
         is_explicit = self.settings.scheme in EXPLICIT
@@ -365,7 +369,7 @@ class Simulation(LedDrives):
                 f'even without damping: it takes {rounded_down(longest):.3g} s at most there')
 
     def _frame(self, link):
-        if link not in self.arm.frames:
+        if not is_known(link, self.arm.frames):
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
         return self.arm.frames[link]
 
@@ -384,7 +388,7 @@ class Simulation(LedDrives):
 
 def steps_until(time: float, now: float, step: float) -> int:
     """Return how many steps [s] come nearest to a time; SettingError if it is over [s]."""
-    if not np.isfinite(time):
+    if not isinstance(time, Real) or not isfinite(time):
         raise SettingError(f'time = {time!r} must be finite [s]')
     steps = round((time - now) / step)
     if steps < 0:

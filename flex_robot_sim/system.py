@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flex_robot_sim.control.impulses import KINDS
+from flex_robot_sim.control.settings import AUTO, NODE_SHAPERS
 from flex_robot_sim.core.assembly import load
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.layout import fitted_layout
@@ -134,8 +134,8 @@ class ShaperArguments(Settings):
     frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
                                    'them, the modes of the robot')
     damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
-    shaper: str = setting('auto', 'shaper of each mode; auto: what flexsim shape recommends',
-                          choices=('auto', *KINDS, 'none'))
+    shaper: str = setting(AUTO, 'shaper of each mode; auto: what flexsim shape recommends',
+                          choices=NODE_SHAPERS)
     design_file: str = setting('', 'file of flexsim shape --output, in place of these')
     payload: str = setting('', 'mass at the tool [kg]; several, with spaces between: anything '
                                'between them')

@@ -14,13 +14,15 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.tangent import checked, driven, lacking_force
 from flex_robot_sim.core import dynamics, mass
+from flex_robot_sim.core.arguments import expect_arm
 from flex_robot_sim.core.loads import Push, make_loads, set_loads
 from flex_robot_sim.core.model import ArmModel, make_workspace
 
 
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
     """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
-    return mass.mass_matrix(model.arrays, *_checked(model, coordinates=coordinates))
+    q, = _checked(model, coordinates=coordinates)
+    return mass.mass_matrix(model.arrays, q)
 
 
 def bias_forces(model: ArmModel, coordinates: ArrayLike,
@@ -73,10 +75,12 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 
 def driven_coordinates(model: ArmModel) -> np.ndarray:
     """Which coordinate each motor moves, (joints,): its own side of a gear that gives."""
+    expect_arm(model)
     return driven(model)
 
 
 def _checked(model, **values):
     """Arrays (n,) of all coordinates; None: zero."""
+    expect_arm(model)
     return [np.zeros(model.size) if array is None
             else checked(name, array, model.coordinate_names) for name, array in values.items()]

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import checked
+from flex_robot_sim.core.arguments import expect_arm
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
@@ -43,6 +44,7 @@ def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
 
     :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
     """
+    expect_arm(arm)
     sensors = flex_sensors(arm)
     values = sensors.matrix @ checked('coordinates', coordinates, arm.coordinate_names)
     return dict(zip(sensors.names, values.tolist()))

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
+from flex_robot_sim.core.arguments import expect_arm, is_known
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import set_bodies, set_carried_acceleration
 from flex_robot_sim.core.kinematics import set_base_poses, set_station
@@ -39,6 +40,7 @@ def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = N
         [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
     :param work: Workspace to use instead of a new one.
     """
+    expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     return _moved(arm, q, np.zeros(arm.size), link, station, work).pose
 
@@ -51,6 +53,7 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     :param representation: of the twist: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
     :param q, station, work: see `pose`.
     """
+    expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     seat = _moved(arm, q, np.zeros(arm.size), link, station, work)
     columns = np.zeros((arm.size, 6))
@@ -69,6 +72,7 @@ def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation:
 
     It comes from the recursion over the bodies, and costs less than the Jacobian times the rates.
     """
+    expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     qd = checked('rates', qd, arm.coordinate_names)
     seat = _moved(arm, q, qd, link, station, work)
@@ -86,6 +90,7 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
 
     :param qdd: accelerations of all coordinates, (n,); the others as in `twist`.
     """
+    expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     qd = checked('rates', qd, arm.coordinate_names)
     qdd = checked('accelerations', qdd, arm.coordinate_names)
@@ -114,7 +119,7 @@ class _Seat(NamedTuple):
 
 def _moved(arm, q, qd, link, station, work):
     """Seat of a link or of one of its sections, with all bodies in `work` in motion."""
-    if link not in arm.frames:
+    if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]
     work, section = work or make_workspace(arm.arrays), None
@@ -138,7 +143,7 @@ def _moved(arm, q, qd, link, station, work):
 
 def _section(arm, link, station):
     """Body of a flexible link that has a station, and the row of its station arrays."""
-    if link not in arm.segments:
+    if not is_known(link, arm.segments):
         raise SettingError(f'link "{link}" is rigid and has no stations. Flexible links: '
                            f'{", ".join(arm.segments) or "none"}')
     if isinstance(station, str) and station == 'tip':

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from flex_robot_sim.core.arguments import expect_arm, is_known
 from flex_robot_sim.core.loads import payload_inertia
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
@@ -21,7 +22,8 @@ def with_payload(model: ArmModel, link: str, mass: float, centre: ArrayLike = (0
     :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
         of the link (3, 3) [kg m2]; default: a point.
     """
-    if link not in model.frames or model.frames[link].body < 0:
+    expect_arm(model)
+    if not is_known(link, model.frames) or model.frames[link].body < 0:
         moving = [name for name, frame in model.frames.items() if frame.body >= 0]
         raise SettingError(f'no link "{link}" that carries a payload. Known: {", ".join(moving)}')
     frame = model.frames[link]

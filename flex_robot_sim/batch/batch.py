@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.batch.checks import checked_arms, checked_rows, whole
+from flex_robot_sim.batch.checks import checked_arms, checked_rows, expect_finite
 from flex_robot_sim.batch.rows import (
     State,
     advance_rows,
@@ -26,8 +26,9 @@ from flex_robot_sim.batch.rows import (
     table_of,
 )
 from flex_robot_sim.control.limits import effort_limits, rate_limits
+from flex_robot_sim.core.arguments import is_known, settings_or_default, whole
 from flex_robot_sim.core.handle import TableRows
-from flex_robot_sim.core.loads import Push, make_loads, payload_inertia
+from flex_robot_sim.core.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.core.mass_points import with_as_many_points
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.core.validity import MANY, lines_of, make_watch, turn_limits
@@ -73,13 +74,14 @@ class Batch:
         :param arms: an ArmModel for all, with a `count`; or one for each, alike but for numbers.
         :param threads: that step them; default: as many as there are processors.
         """
-        self.settings = settings or SimulationSettings()
+        self.settings = settings_or_default(settings)
         self.arms = checked_arms(arms, count)
         self.arm, size = self.arms[0], len(self.arms)
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
             raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
                                'recursion; take Simulation for others')
-        self._threads = whole('threads', threads or len(os.sched_getaffinity(0)))
+        self._threads = whole('threads', len(os.sched_getaffinity(0)) if threads is None
+                              else threads)
         self._pool = ThreadPoolExecutor(self._threads)
         self.time = 0.0
         self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]
@@ -241,10 +243,10 @@ class Batch:
         rows = self._rows(members)
         vectors = [checked_rows(name, values, (len(rows), 3)) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
+        expect_link(self.arm, link)
         pushes = list(self._pushes.get(link, [Push(link)] * len(self)))
         for k, pull, turn, place in zip(rows, *vectors):
             pushes[k] = Push(link, pull, turn, place, follows)
-        make_loads(self.arm, pushes[:1])        # refuses a link that is not there
         self._pushes[link] = pushes
         self._make_loads()
 
@@ -257,7 +259,7 @@ class Batch:
         :param inertia: (3, 3), or one for each [kg m2]; see `Simulation.set_payload`.
         """
         rows = self._rows(members)
-        if link not in self.arm.frames:
+        if not is_known(link, self.arm.frames):
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
         if self.arm.frames[link].body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
@@ -289,6 +291,8 @@ class Batch:
     def restore(self, snapshot: Snapshot, members: Rows = None) -> None:
         """Put members back to a Snapshot of this batch; they go on from there as they did."""
         rows = self._rows(members)
+        if not isinstance(snapshot, Snapshot):
+            raise SettingError('restore needs a Snapshot, as `snapshot` returns it')
         if len(snapshot.lost) != len(self):
             raise SettingError(f'a snapshot of {len(snapshot.lost)} members cannot be restored to '
                                f'{len(self)}')
@@ -305,10 +309,10 @@ class Batch:
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; a member that is lost keeps its last good state."""
         left, size = whole('steps', steps), len(self)
-        if not np.isfinite(self._state.effort).all():
-            k, j = np.argwhere(~np.isfinite(self._state.effort))[0]
-            raise SettingError(f'effort of "{self.arm.joint_names[j]}" of member {k} must be '
-                               'finite [N m, N]')
+        names = self.arm.joint_names
+        expect_finite('effort', self._state.effort, names, 'N m, N')
+        expect_finite('target', self._works.target, names, 'rad, m')
+        expect_finite('target_rate', self._works.target_rate, names, 'rad/s, m/s')
         start, done = self.time, 0
         while left:
             now = min(left, max(1, ROUND // size))

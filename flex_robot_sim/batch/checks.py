@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.arguments import expect_arm, whole
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel
@@ -17,11 +18,14 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     """Return a list of ArmModels that differ in numbers only."""
     if isinstance(arms, ArmModel):
         arms = [arms] * whole('count', count)
+    elif isinstance(arms, str) or not isinstance(arms, Sized):
+        expect_arm(arms)
     elif count not in (None, len(arms)):
         raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
     if not len(arms):
         raise SettingError('a batch needs an arm at least')
     first = arms[0]
+    expect_arm(first)
     if first.size == 0:
         raise SettingError('the arm has no coordinates: it has nothing to simulate')
     start_compiling_ahead()
@@ -29,6 +33,7 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     for k, arm in enumerate(arms):
         if arm is first and k:
             continue
+        expect_arm(arm)
         if id(arm) not in refused:
             refuse_massless(arm)
             refused.add(id(arm))
@@ -43,21 +48,23 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     return list(arms)
 
 
-def whole(name: str, value: object) -> int:
-    """Return a whole number above 0."""
-    if not isinstance(value, (int, np.integer)) or value < 1:
-        raise SettingError(f'{name} = {value!r} must be a whole number > 0')
-    return int(value)
-
-
 def checked_rows(name: str, values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """Array of finite numbers that fits a shape, one row for each member."""
     try:
         array = np.broadcast_to(np.asarray(values, float), shape)
     except (TypeError, ValueError) as error:
-        raise SettingError(f'{name} must be one number, {" x ".join(map(str, shape[1:]))} of them '
-                           f'for all, or {" x ".join(map(str, shape))}') from error
+        every = (f'{" x ".join(map(str, shape[1:]))} of them for all, or '
+                 f'{" x ".join(map(str, shape))}' if shape[1:] else
+                 f'or {shape[0]} of them, one for each member')
+        raise SettingError(f'{name} must be one number, {every}') from error
     if not np.isfinite(array).all():
         k = np.argwhere(~np.isfinite(array))[0]
         raise SettingError(f'{name} of member {k[0]} must be finite')
     return array
+
+
+def expect_finite(name: str, table: np.ndarray, joints: Sequence[str], unit: str) -> None:
+    """Refuse a live table (count, joints) that somebody has put another number into."""
+    if not np.isfinite(table).all():
+        k, j = np.argwhere(~np.isfinite(table))[0]
+        raise SettingError(f'{name} of "{joints[j]}" of member {k} must be finite [{unit}]')

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
@@ -16,6 +19,7 @@ from flex_robot_sim.xacro_arguments import xacro_arguments
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
+ROUNDING = 1e-9     # of a limit that is written with few digits              [rad, m]
 LARGEST = 1e12      # number of any unit; powers of it are still numbers
 
 
@@ -30,10 +34,50 @@ def numbers(text: str) -> list[float]:
     return values
 
 
+def expect_within(option: str, value: float | None, most: float = 1e9) -> None:
+    """Refuse what is not above 0 and below `most`; None is left alone."""
+    if value is not None and not 0.0 < value < most:
+        raise UsageError(f'{option} must be above 0 and below {most:g}.')
+
+
+def expect_folder(path: str) -> None:
+    """Refuse a file that cannot be written because it has no folder: no run is in vain."""
+    if not path or not Path(path).parent.is_dir():
+        raise UsageError(f'{path or "a file without a name"} cannot be written: No such file or '
+                         'directory.')
+
+
+def expect_new(path: str) -> None:
+    """Refuse a file that cannot be made, or is there already."""
+    expect_folder(path)
+    if os.path.lexists(path):
+        raise UsageError(f'{path}: is there already. Name another file.')
+
+
+def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:
+    """Return the line about a joint of a pose that lies beyond its stops, or ''."""
+    arrays = arm.arrays
+    for name, value, low, high, unit in zip(arm.joint_names, pose or (), arrays.lower,
+                                            arrays.upper, arm.units):
+        if not low - ROUNDING <= value <= high + ROUNDING and not math.isnan(value):
+            return (f'{option}: "{name}" at {value:g} {unit} is beyond its limits, {low:g} to '
+                    f'{high:g} {unit}')
+    return ''
+
+
+def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] | None) -> None:
+    """Say that a joint of a pose lies beyond its stops: they push, and it counts."""
+    line = beyond_limits(arm, option, pose)
+    if line:
+        print(f'flexsim {command}: note: {line}; its stop pushes with all it has',
+              file=sys.stderr)
+
+
 def add_robot(parser: ArgumentParser) -> None:
     """Add the robot, and arguments for its xacro file."""
     parser.add_argument('robot', metavar='URDF', help='URDF or xacro file, or a shipped robot')
-    parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
+    parser.add_argument('xacro', nargs='*', default=[], metavar='NAME:=VALUE',
+                        help='arguments for xacro')
 
 
 def add_model(parser: ArgumentParser) -> None:

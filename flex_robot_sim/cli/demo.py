@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import sys
 import tempfile
 from argparse import Namespace
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json, no_ros
-from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
+from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros
+from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
@@ -46,9 +45,9 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='simulated time to run (default: until Ctrl-C)')
-    parser.add_argument('--shaper', choices=SHAPERS[1:], metavar='KIND',
+    parser.add_argument('--shaper', choices=CONTROLLER_SHAPERS[1:], metavar='KIND',
                         help='shape the motion so that the links do not ring: '
-                             f'{", ".join(SHAPERS[1:])}; see docs/control.md')
+                             f'{", ".join(CONTROLLER_SHAPERS[1:])}; see docs/control.md')
     parser.add_argument('--compare', action='store_true',
                         help='run without a shaper, then with it (default: zvd), and draw both; '
                              '--seconds is the time of each run (default: three motions)')
@@ -69,8 +68,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    if arguments.seconds is not None and not 0.0 < arguments.seconds < math.inf:
-        raise UsageError('--seconds must be above 0.')
+    expect_within('--seconds', arguments.seconds)
     stop = Stop()
     try:
         return _demonstrate(arguments, stop)

@@ -12,6 +12,7 @@ from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
     add_robot,
+    expect_new,
     numbers,
     print_result,
     read_arm,
@@ -115,6 +116,9 @@ def _refuse(arguments):
         raise UsageError('--play needs --log FILE for what is measured.')
     if arguments.calibration and not arguments.play:
         raise UsageError('--calibration goes with --play.')
+    for path in filter(None, [arguments.log, arguments.output and (
+            f'{arguments.output}.trajectory.yaml')]):
+        expect_new(path)
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)

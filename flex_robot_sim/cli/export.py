@@ -39,10 +39,11 @@ def run(arguments: Namespace) -> int:
     check_place(place, form)
     with patience('reading'):
         tables, notes = read_tables(reader, arguments.topics)
+    if not tables:
+        raise UsageError('; '.join([f'{reader.path}: there are no messages in it that make a '
+                                    'table', *reader.notes, *notes]) + '.')
     for note in [*reader.notes, *notes]:
         print(f'flexsim export: note: {note}', file=sys.stderr)
-    if not tables:
-        raise UsageError(f'{reader.path}: there are no messages in it that make a table.')
     with patience('writing'):
         files = write_tables(tables, place, form)
     print_result(arguments, {

@@ -9,6 +9,7 @@ from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
     add_robot,
+    note_beyond,
     numbers,
     payload_of,
     pose_text,
@@ -52,6 +53,7 @@ def run(arguments: Namespace) -> int:
             payload = payload_of(arguments.payload, tool_of(arm))
             arm = with_payload(arm, *payload)
         found = modes(arm, arguments.pose, arguments.joints)
+    note_beyond('modes', arm, '--pose', arguments.pose)
     count = min(arguments.count, found.frequencies.size)
     summary = {
         'robot': arm.description.name,

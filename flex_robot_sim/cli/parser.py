@@ -1,11 +1,14 @@
 """Commands and their parsers: complaints of one line, an example below every help."""
 
 import argparse
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, NoReturn
 
 from flex_robot_sim.cli.completion import complete_robots
+
+NUMBERS = re.compile(r'-[\d.][-+\d.,e]*')       # -1,0,0: to argparse an option
 
 
 class Command(NamedTuple):
@@ -19,6 +22,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line."""
 
     example = ''
+    _words: Sequence[str] = ()
 
     def add_argument(self, *words: Any, **options: Any) -> argparse.Action:
         """Add an argument; shells know what robots there are."""
@@ -29,13 +33,26 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse `--seconds=--`, of which some versions of argparse make an empty list."""
+        self._words = [*(args or ())]
         for option, _, value in (word.partition('=') for word in args or ()):
             if value == '--' and option[:1] == '-':
                 self.error(f'argument {option}: "--" is no value')
         return super().parse_known_args(args, namespace)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Leave it to the command to complain of what it does not know."""
+        arguments, left = self.parse_known_args(args, namespace)
+        if left:
+            getattr(arguments, 'parser', self).error(
+                f'unrecognized arguments: {" ".join(left)}')
+        return arguments
+
     def error(self, message: str) -> NoReturn:
         """End with one line."""
+        option = message.removeprefix('argument ').removesuffix(': expected one argument')
+        for word, value in zip(self._words, self._words[1:]):
+            if option.endswith(word) and NUMBERS.fullmatch(value) and 'expected' in message:
+                message = f'argument {option}: {value} begins with -, so write {word}={value}'
         self.exit(2, f'{self.prog}: {message}. Try {self.prog} --help.\n')
 
     def format_help(self) -> str:
@@ -57,6 +74,8 @@ def add_commands(parser: argparse.ArgumentParser, modules: str, commands: Mappin
     for word, command in commands.items():
         if word == wanted:
             import_module(f'{modules}{word}').add_to(added, command.about)
-            added.choices[word].example = command.example
+            chosen = added.choices[word]
+            chosen.example = command.example
+            chosen.set_defaults(parser=chosen)      # who complains of what nobody knows
         else:
             added.add_parser(word, help=command.about)

@@ -5,9 +5,8 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, no_ros, print_result
+from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros, print_result
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.nodes.network import prepare_network
 from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
 from flex_robot_sim.recording.tally import as_text
@@ -37,8 +36,7 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    if arguments.seconds is not None and not 0.0 < arguments.seconds < 1e9:
-        raise UsageError('--seconds must be above 0.')
+    expect_within('--seconds', arguments.seconds)
     if arguments.output:
         refuse_recording(arguments.output)
     refuse_without_mcap()

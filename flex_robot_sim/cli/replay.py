@@ -46,10 +46,11 @@ def run(arguments: Namespace) -> int:
     reader = RecordingReader(arguments.recording)
     with patience('reading'):
         extent = extent_of(reader)
+    if extent is None:
+        raise UsageError('; '.join([f'{reader.path}: there are no messages in it', *reader.notes])
+                         + '.')
     for note in reader.notes:
         print(f'flexsim replay: note: {note}', file=sys.stderr)
-    if extent is None:
-        raise UsageError(f'{reader.path}: there are no messages in it.')
     if not 0.0 <= arguments.start <= extent.seconds or not arguments.until > arguments.start:
         raise UsageError(f'--start and --until must lie in order within the {extent.seconds:.1f} '
                          's of the recording.')

@@ -6,9 +6,8 @@ from argparse import SUPPRESS, Namespace
 from collections.abc import Sequence
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.reproduce_together import SHARE, reproduce_together
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.reproduce.report import as_text
 
 ALL = 'all'
@@ -38,8 +37,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
 
-    if arguments.seconds is not None and not 0 < arguments.seconds < 1e3:
-        raise UsageError('--seconds must be above 0.')
+    expect_within('--seconds', arguments.seconds, 1e3)
     if arguments.name == ALL:
         return _run_all(arguments, list(EXPERIMENTS))
     show = _Shares() if arguments.share else _Progress([arguments.name])

@@ -13,7 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
@@ -71,8 +71,7 @@ def run(arguments: Namespace) -> int:
     parts = read_parts(arguments.parts) if arguments.parts else None
     for words in arguments.fault:
         parse(words)
-    if arguments.seconds is not None and not 0 < arguments.seconds < 1e9:
-        raise UsageError('--seconds must be above 0.')
+    expect_within('--seconds', arguments.seconds)
     if arguments.seed < 0:
         raise UsageError('--seed must be 0 or more.')
     with compiling():

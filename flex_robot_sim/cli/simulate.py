@@ -4,7 +4,6 @@ import csv
 import sys
 import time
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,10 @@ from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
     add_robot,
+    beyond_limits,
+    expect_folder,
+    expect_within,
+    note_beyond,
     numbers,
     payload_of,
     print_result,
@@ -86,8 +89,7 @@ def run(arguments: Namespace) -> int:
     settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
                                   formulation=arguments.formulation)
     for name in ('seconds', 'rate'):
-        if not 0 < getattr(arguments, name) < 1e9:
-            raise UsageError(f'--{name} must be above 0.')
+        expect_within(f'--{name}', getattr(arguments, name))
     if arguments.seconds > MOST_STEPS * arguments.time_step:
         raise UsageError(f'--seconds hold more than {MOST_STEPS:g} steps of --time-step. Take '
                          'fewer or longer ones.')
@@ -95,6 +97,10 @@ def run(arguments: Namespace) -> int:
         raise UsageError('--seconds must be at least one --time-step.')
     if arguments.effort and arguments.effort_table:
         raise UsageError('--effort and --effort-table exclude each other.')
+    _look_at_poses(arm, arguments)
+    if arguments.output is not None:
+        expect_folder(arguments.output)
+
     def started():
         simulation = Simulation(arm, settings)
         if arguments.start is not None:
@@ -139,11 +145,17 @@ def run(arguments: Namespace) -> int:
     return NOT_THERE if missed else 0
 
 
+def _look_at_poses(arm, arguments):
+    """Refuse a goal beyond the stops, where no servo brings a joint; a start there is told."""
+    beyond = beyond_limits(arm, '--to', arguments.to)
+    if beyond:
+        raise UsageError(f'{beyond}.')
+    note_beyond('simulate', arm, '--start', arguments.start)
+
+
 def _begun(path, arm):
-    """Return the SimulationRecording that --output asks for, or None; no run is in vain."""
+    """Return the SimulationRecording that --output asks for, or None."""
     if not path or not path.endswith('.mcap'):
-        if path and not Path(path).parent.is_dir():
-            raise UsageError(f'{path} cannot be written: No such file or directory.')
         return None
     from flex_robot_sim.recording.simulated import SimulationRecording  # loads what else does not
 

@@ -22,14 +22,14 @@ from flex_robot_sim.control.led_move import (
 from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import recommend
-from flex_robot_sim.control.settings import SHAPERS, ShapingSettings
+from flex_robot_sim.control.settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper
 from flex_robot_sim.exceptions import SettingError, UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.simulation import Simulation
 
-AUTO = 'auto'
+KINDS = CONTROLLER_SHAPERS[1:]      # all but none
 BY_POSE = ' by pose'        # what `flexsim shape` says behind a name: here they all do
 POSES = 6                   # along a move, whose modes are looked at
 MOST_STEPS = 200_000        # of a move that is simulated once more, without
@@ -39,7 +39,7 @@ def add_shaping(parser: ArgumentParser) -> None:
     """Add --shaper and --feedback."""
     parser.add_argument('--shaper', metavar='KIND',
                         help='shape the move to --to so that the links do not ring: '
-                             f'{", ".join(SHAPERS[1:])}, or {AUTO} for what `flexsim shape` '
+                             f'{", ".join(KINDS)}, or {AUTO} for what `flexsim shape` '
                              'recommends')
     parser.add_argument('--feedback', choices=FEEDBACKS, metavar='KIND',
                         help='damp the links by flex sensors (strain, ppf), or replace the servo '
@@ -139,8 +139,8 @@ def _shaper(arm, name, start, goal, servo, period):
     """Return the OnlineShaper of a name for the poses from start to goal."""
     poses = start + np.linspace(0.0, 1.0, POSES)[:, None] * (goal - start)
     kind = name[:-len(BY_POSE)] if name.endswith(BY_POSE) else name
-    if kind not in (AUTO, *SHAPERS[1:]):
-        raise UsageError(f'--shaper {name}: is none of {", ".join(SHAPERS[1:])}, {AUTO}.')
+    if kind not in (AUTO, *KINDS):
+        raise UsageError(f'--shaper {name}: is none of {", ".join(KINDS)}, {AUTO}.')
     began, told = time.monotonic(), False
 
     def progress(done, total):

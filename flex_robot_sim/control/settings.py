@@ -9,7 +9,9 @@ FEED_FORWARDS = ('none', 'gravity', 'sag')
 FEEDBACKS = ('motor', 'link')
 PROFILES = ('none', 'step', 'minimum_jerk', 'bang_bang', 'swing')
 ENDS = ('hold', 'free')
-SHAPERS = ('none', *KINDS, 'si')
+AUTO = 'auto'       # in place of a shaper: the recommended one
+CONTROLLER_SHAPERS = ('none', *KINDS, 'si')
+NODE_SHAPERS = (AUTO, *KINDS, 'none')
 VIBRATION_FEEDBACKS = ('none', 'strain', 'ppf', 'lqg')
 
 
@@ -57,7 +59,7 @@ class ShapingSettings(Settings):
 
     shaper: str = setting(
         'none', 'input shaper of targets, trajectories and profiles, for what rings as the servo '
-        'holds it', choices=SHAPERS, live=True)
+        'holds it', choices=CONTROLLER_SHAPERS, live=True)
     shaper_tolerance: float = setting(
         0.05, 'share of the vibration that ei, ei2 and si may leave', above=0.0, at_most=0.4,
         live=True)

@@ -6,17 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
+from flex_robot_sim.control.impulses import NONE, Shaper
 from flex_robot_sim.control.mode_table import ModeTable, tool_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
+from flex_robot_sim.control.settings import AUTO
 from flex_robot_sim.control.shaper_choice import Case, Design, choices
 from flex_robot_sim.control.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
-
-AUTO = 'auto'               # as the kind of a shaper: the recommended one
-CHOICES = (AUTO, *KINDS, NO_SHAPER)
 
 
 class ShaperParts(NamedTuple):

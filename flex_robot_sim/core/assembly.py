@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.beams import SETBACK_POINTS, Load, Section, cut_beam
+from flex_robot_sim.core.arguments import array_or_nan
 from flex_robot_sim.core.carried_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.core.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.core.mass_points import MassPoints, fewest
@@ -59,7 +60,7 @@ def build_arm(description: RobotDescription, coupling: str = 'shortening',
                            'elements')
     if coupling not in COUPLINGS:
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
-    gravity = np.asarray(gravity, float)
+    gravity = array_or_nan(gravity)
     if gravity.shape != (3,) or not np.isfinite(gravity).all():
         raise SettingError('gravity must be three finite numbers [m/s2]')
     return _Assembly(description, coupling, gravity).arm()

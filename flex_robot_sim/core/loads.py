@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.arguments import array_or_nan, expect_arm, is_known
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.kinematics import set_poses
 from flex_robot_sim.core.screws import set_body_inertia
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.description.bodies import IDENTIFICATION, ROUNDING, impossibility
+from flex_robot_sim.exceptions import SettingError, bearable
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel, Frame
@@ -50,12 +52,11 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
 
     :param pushes: [Push]; what pushes at the fixed base moves nothing and is left out.
     """
+    expect_arm(model)
     rows = []
-    for push in pushes:
-        if push.link not in model.frames:
-            raise SettingError(f'no link "{push.link}" to push at. '
-                               f'Known: {", ".join(model.frames)}')
-        vectors = [np.asarray(vector, float) for vector in (push.force, push.moment, push.point)]
+    for push in _expected(pushes):
+        expect_link(model, push.link)
+        vectors = [array_or_nan(vector) for vector in (push.force, push.moment, push.point)]
         if any(v.shape != (3,) or not np.isfinite(v).all() for v in vectors):
             raise SettingError(f'the push at "{push.link}" needs a force [N], a moment [N m] and '
                                'a point [m] of three finite numbers each')
@@ -69,6 +70,21 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
                       *(np.array(values, float).reshape(-1, 3) for values in vectors))
 
 
+def expect_link(model: ArmModel, link: object) -> None:
+    """Refuse to push at a link that is not there."""
+    if not is_known(link, model.frames):
+        raise SettingError(f'no link "{link}" to push at. Known: {", ".join(model.frames)}')
+
+
+def _expected(pushes):
+    """Return a list of Push; one alone is a tuple, but none of pushes."""
+    found = [*pushes] if isinstance(pushes, Iterable) else [pushes]
+    if any(not isinstance(push, Push) for push in found):
+        raise SettingError(f'pushes = {bearable(repr(pushes), 100)} must be a list of '
+                           'Push(link, force, moment, point, follows)')
+    return found
+
+
 def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
                     inertia: ArrayLike | None = None) -> np.ndarray:
     """
@@ -76,15 +92,19 @@ def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
 
     :param frame: Frame of its link; mass, centre and inertia: see Simulation.set_payload.
     """
-    inertia = np.zeros((3, 3)) if inertia is None else np.asarray(inertia, float)
-    centre, mass = np.asarray(centre, float), np.asarray(mass, float)
-    if (mass.shape != () or centre.shape != (3,) or inertia.shape != (3, 3)
-            or not np.isfinite([mass, *centre, *inertia.flat]).all() or mass < 0
-            or np.any(inertia != inertia.T) or np.linalg.eigvalsh(inertia)[0] < 0):
-        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and an '
-                           'inertia (3, 3) [kg m2], symmetric and not negative, all finite')
+    I = np.zeros((3, 3)) if inertia is None else array_or_nan(inertia)
+    r, m = array_or_nan(centre), array_or_nan(mass)
+    if (m.shape != () or r.shape != (3,) or I.shape != (3, 3)
+            or not np.isfinite([m, *r, *I.flat]).all() or m < 0
+            or np.abs(I - I.T).max() > ROUNDING * np.abs(I).max()):
+        raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
+                           'symmetric inertia (3, 3) [kg m2], all finite')
+    I = (I + I.T) / 2       # what a rotation has rounded
+    why = impossibility(float(m), I, IDENTIFICATION)
+    if why:
+        raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {why}')
     added = np.empty((6, 6))
-    set_body_inertia(float(mass), frame.R @ centre + frame.p, frame.R @ inertia @ frame.R.T, added)
+    set_body_inertia(float(m), frame.R @ r + frame.p, frame.R @ I @ frame.R.T, added)
     return added
 
 

@@ -78,14 +78,19 @@ def _check_link(document, link):
     elif not inertia.any() and link.beam is None:
         document.warn(link.line, f'link "{link.name}" has no moments of inertia and counts as a '
                       'point mass', 'Give its <inertia> [kg m2]')
-    elif _impossibility(mass, inertia, ROUNDING):
-        why = _impossibility(mass, inertia, ROUNDING)
+    elif impossibility(mass, inertia, ROUNDING):
+        why = impossibility(mass, inertia, ROUNDING)
         document.warn(link.line, f'the inertia of link "{link.name}" {why}',
                       'Correct its <inertia> [kg m2]')
 
 
-def _impossibility(mass, inertia, tolerance):
-    """Say why no body has this `inertia` about its centre of mass; None if there is one."""
+def impossibility(mass: float, inertia: np.ndarray, tolerance: float) -> str | None:
+    """
+    Say why no body has this `inertia` (3, 3) about its centre of mass; None if there is one.
+
+    :param tolerance: of the triangle inequality, over the largest moment: ROUNDING where numbers
+        are computed, IDENTIFICATION where they may be measured.
+    """
     moments = np.linalg.eigvalsh(inertia)
     moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0      # the solver's rounding
     least, middle, largest = moments
@@ -141,7 +146,7 @@ def _unturned_links(links, joints):
 def _why_impossible(moments):
     if moments.mass == 0:
         return 'has no mass' if moments.second.any() else None
-    return _impossibility(moments.mass, _central_inertia(moments), IDENTIFICATION)
+    return impossibility(moments.mass, _central_inertia(moments), IDENTIFICATION)
 
 
 def _has_only_the_moment_about(axis, moments):

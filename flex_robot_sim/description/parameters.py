@@ -215,6 +215,8 @@ def near(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, known, NEAR, 0.5)
     alike = [*dict.fromkeys([*close, *alike, *(
         name for name in known if tail and name.endswith(f'.{tail}'))])]
+    if not known:
+        return 'There are none.'
     if not alike:
         return f'Known: {", ".join(known[:4 * NEAR])}{", ..." * (len(known) > 4 * NEAR)}.'
     return f'Near: {", ".join(alike[:NEAR])}.'

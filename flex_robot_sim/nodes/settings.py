@@ -3,12 +3,13 @@
 from dataclasses import dataclass, fields
 
 from flex_robot_sim.control.settings import (
+    AUTO,
+    NODE_SHAPERS,
     ControllerSettings,
     FeedbackSettings,
     ProfileSettings,
     ShapingSettings,
 )
-from flex_robot_sim.control.shaper_parts import CHOICES as SHAPERS
 from flex_robot_sim.core.assembly import COUPLINGS, GRAVITY
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
@@ -64,8 +65,8 @@ class ShaperSettings(Settings):
     """What the shaper node makes of trajectories."""
 
     shaper: str = setting(
-        'auto', 'shaper of each mode; auto: what flexsim shape recommends; none: trajectories are '
-        'resampled only', choices=SHAPERS, live=True)
+        AUTO, 'shaper of each mode; auto: what flexsim shape recommends; none: trajectories are '
+        'resampled only', choices=NODE_SHAPERS, live=True)
     design_file: str = setting('', 'file of flexsim shape --output, in place of shaper, '
                                    'frequencies and payload; empty: none')
     frequencies: tuple = setting((), 'what the arm rings with, slowest first; none: the modes of '

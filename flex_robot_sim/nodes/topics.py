@@ -1,4 +1,4 @@
-"""Names of topics, their quality of service, and who talks to whom: what docs/ros.md lists."""
+"""Quality of service of our topics, one for each kind of message: what docs/ros.md lists."""
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 

@@ -17,7 +17,11 @@ from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.control.settings import SHAPERS, VIBRATION_FEEDBACKS, ControllerSettings
+from flex_robot_sim.control.settings import (
+    CONTROLLER_SHAPERS,
+    VIBRATION_FEEDBACKS,
+    ControllerSettings,
+)
 from flex_robot_sim.nodes.conversions import set_vector
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.viewer.remote import (
@@ -40,7 +44,7 @@ SERVICES = {PAUSE: (SetBool, 'dynamics/pause'), STEP: (Trigger, 'dynamics/step')
 PAYLOADS = 'payload_link', 'payload_mass', 'payload_centre'
 GAINS = tuple(ControllerSettings.__dataclass_fields__)
 READ = {'dynamics': (*PAYLOADS, 'period'), 'controller': (SHAPER, FEEDBACK, *PAYLOADS, *GAINS)}
-CHOICES = {SHAPER: SHAPERS, FEEDBACK: VIBRATION_FEEDBACKS}
+CHOICES = {SHAPER: CONTROLLER_SHAPERS, FEEDBACK: VIBRATION_FEEDBACKS}
 
 
 class ViewRemote:

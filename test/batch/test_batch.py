@@ -189,6 +189,11 @@ def test_ctrl_c_leaves_all_members_at_the_same_time():
     (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')), 'a batch steps by the '
      'scheme implicit_midpoint and the formulation recursion; take Simulation for others'),
     (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
+    (lambda arm: frs.Batch(arm, 2, threads=0), 'threads = 0 must be a whole number > 0'),
+    (lambda arm: frs.Batch('two_link', 2), "'two_link' is no arm: load one by "
+     'flex_robot_sim.load(robot)'),
+    (lambda arm: frs.Batch([arm, 'two_link']), "'two_link' is no arm: load one by "
+     'flex_robot_sim.load(robot)'),
 ])
 def test_what_makes_no_batch_is_one_line(make, message):
     with pytest.raises(SettingError) as caught:
@@ -204,6 +209,10 @@ def test_what_makes_no_batch_is_one_line(make, message):
      'all, or 2 x 3'),
     (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
     (lambda batch: batch.hold(0.0, -1.0, 1.0), 'stiffness and damping of a servo must be >= 0'),
+    (lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]), 'mass must be one number, or 2 of '
+     'them, one for each member'),
+    (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
+    (lambda batch: batch.restore(3), 'restore needs a Snapshot, as `snapshot` returns it'),
     (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'payload of "tool" needs a mass >= 0'),
     (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '
      'no payload'),
@@ -223,9 +232,11 @@ def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     assert all((after.rows[name] == table).all() for name, table in before.rows.items())
 
 
-def test_an_effort_that_is_no_number_names_its_member_and_joint():
+@pytest.mark.parametrize('table, unit', [
+    ('effort', 'N m, N'), ('target', 'rad, m'), ('target_rate', 'rad/s, m/s')])
+def test_a_live_entry_that_is_no_number_names_its_member_and_joint(table, unit):
     batch = frs.Batch(frs.load('two_link'), 3)
-    batch.effort[1, 2] = np.nan
+    getattr(batch, table)[1, 2] = np.nan
     with pytest.raises(SettingError) as caught:
         batch.step()
-    assert str(caught.value) == 'effort of "elbow" of member 1 must be finite [N m, N]'
+    assert str(caught.value) == f'{table} of "elbow" of member 1 must be finite [{unit}]'

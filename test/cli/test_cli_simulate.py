@@ -72,7 +72,7 @@ def test_the_module_is_the_command(rod):
     assert json.loads(done.stdout)['time'] == pytest.approx(0.1)
     done = subprocess.run([*words, '--rate', '0'], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, '')
-    assert done.stderr == 'flexsim simulate: --rate must be above 0.\n'
+    assert done.stderr == 'flexsim simulate: --rate must be above 0 and below 1e+09.\n'
 
 
 def test_a_constant_effort(rod, capsys, tmp_path):
@@ -204,10 +204,16 @@ def test_free_joints_have_a_mode_without_force(swing, capsys):
 
 
 WORDS = {
-    'seconds': (['--seconds', '0'], '--seconds must be above 0.'),
-    'nan seconds': (['--seconds', 'nan'], '--seconds must be above 0.'),
+    'seconds': (['--seconds', '0'], '--seconds must be above 0 and below 1e+09.'),
+    'nan seconds': (['--seconds', 'nan'], '--seconds must be above 0 and below 1e+09.'),
+    'long': (['--seconds', '1e300'], '--seconds must be above 0 and below 1e+09.'),
+    'minus': (['--to', '-1,0'], 'argument --to: -1,0 begins with -, so write --to=-1,0. '
+              'Try flexsim simulate --help.'),
+    'unknown': (['--bogus'], 'unrecognized arguments: --bogus. Try flexsim simulate --help.'),
+    'no file': (['--output', ''], 'a file without a name cannot be written: No such file or '
+                'directory.'),
     'short': (['--seconds', '1e-4'], '--seconds must be at least one --time-step.'),
-    'rate': (['--rate', '-1'], '--rate must be above 0.'),
+    'rate': (['--rate', '-1'], '--rate must be above 0 and below 1e+09.'),
     'step': (['--time-step', '0'], 'time_step = 0.0 must be > 0.0: integration step [s]'),
     'joint': (['--effort', 'hip=1'], 'no joint "hip". Known: waist, elbow'),
     'words': (['--effort', 'waist=saw:1'], 'effort "saw:1" is none of 1.5, step:SIZE@START, '
@@ -289,3 +295,12 @@ def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys
     file = tmp_path / 'arm.urdf'
     file.write_text(seven_joints().description.text, 'utf-8')
     assert main(['simulate', str(file), '--to', '0.5,0.9,-0.4,-1.2,0.3,1.1,0.2']) == 0
+
+
+def test_a_goal_beyond_the_stops_is_refused_and_a_pose_there_is_told(capsys):
+    beyond = '"waist" at 3.2 rad is beyond its limits, -2.9 to 2.9 rad'
+    assert complaint(capsys, 'simulate', 'two_link', '--to', '3.2,0,0') == (
+        f'flexsim simulate: --to: {beyond}.')
+    assert main(['modes', 'two_link', '--pose', '3.2,0,0', '--count', '1']) == 0
+    assert capsys.readouterr().err == (
+        f'flexsim modes: note: --pose: {beyond}; its stop pushes with all it has\n')

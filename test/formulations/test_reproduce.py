@@ -154,7 +154,8 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
 
 def test_seconds_must_be_above_zero(capsys):
     assert main(['reproduce', 'ella', '--seconds', '0']) == 2
-    assert capsys.readouterr().err == 'flexsim reproduce: --seconds must be above 0.\n'
+    assert capsys.readouterr().err == (
+        'flexsim reproduce: --seconds must be above 0 and below 1000.\n')
 
 
 def test_charts_have_titles_labels_and_legends(tmp_path):

@@ -299,8 +299,8 @@ def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
 
 @pytest.mark.parametrize('words, line', [
     (('--robot', 'no_such_robot'), 'no_such_robot'),
-    (('--seconds', '0'), '--seconds must be above 0.'),
-    (('--seconds', 'nan'), '--seconds must be above 0.'),
+    (('--seconds', '0'), '--seconds must be above 0 and below 1e+09.'),
+    (('--seconds', 'nan'), '--seconds must be above 0 and below 1e+09.'),
     (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
     (('--shaper', 'round'), 'invalid choice'),
     (('--plot', 'no_folder/run.png'), 'give the name of a file in a folder that exists'),

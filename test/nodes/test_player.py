@@ -133,13 +133,14 @@ def test_it_does_not_send_where_an_arm_is_live(replay, recording, observer):
 @pytest.mark.parametrize('content, line', [
     (b'time,position', 'this is no recording. Name an MCAP file, as flexsim simulate --output and '
                        'ros2 bag write them.'),
-    (b'\x89MCAP0\r\n', 'there are no messages in it.')], ids=['foreign', 'empty'])
+    (b'\x89MCAP0\r\n', 'there are no messages in it; {path} is cut off or damaged at 8 of 8 bytes'
+                        '; what stands before is read.')], ids=['foreign', 'empty'])
 def test_a_file_that_cannot_be_played_is_one_line(replay, tmp_path, content, line):
     path = tmp_path / 'x.mcap'
     path.write_bytes(content)
     process = replay(path)
     assert process.wait() == 2
-    assert process.lines[-1] == f'flexsim replay: {path}: {line}'
+    assert process.lines[-1] == f'flexsim replay: {path}: {line.format(path=path)}'
 
 
 def test_due_times_are_those_of_the_recording_over_the_speed(recording):

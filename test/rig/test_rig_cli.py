@@ -9,7 +9,9 @@ import pytest
 from rig_peer import Peer
 
 from flex_robot_sim.cli import main, rig_setup
+from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.share import share_folder
 
 RULE = share_folder() / 'config' / rig_setup.RULE
@@ -45,6 +47,12 @@ def test_a_missing_word_is_one_line_and_exit_code_2(capsys, words, problem):
     with pytest.raises(SystemExit) as caught:
         main(words)
     assert (caught.value.code, capsys.readouterr().err) == (2, problem)
+
+
+def test_an_emulator_makes_no_folder_that_a_user_names(tmp_path):
+    with pytest.raises(UsageError, match=r'cannot be made: No such file or directory\. Give '):
+        PtyPort(tmp_path / 'not' / 'there')
+    assert not [*tmp_path.iterdir()]
 
 
 def test_info_prints_what_the_board_says(capsys, peer):

@@ -26,8 +26,8 @@ def message(error, function, *arguments, **named):
 
 
 WAIST_ELBOW = 'must be 2 finite numbers, in this order: waist, elbow'
-PAYLOAD = ('payload of "tool" needs a mass >= 0 [kg], a centre (3,) [m] and an inertia (3, 3) '
-           '[kg m2], symmetric and not negative, all finite')
+PAYLOAD = ('payload of "tool" needs a mass >= 0 [kg], a centre (3,) [m] and a symmetric inertia '
+           '(3, 3) [kg m2], all finite')
 PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] of three finite '
           'numbers each')
 
@@ -36,6 +36,8 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: s.step(0), 'steps = 0 must be a whole number > 0'),
     (lambda s: s.step(-3), 'steps = -3 must be a whole number > 0'),
     (lambda s: s.step(2.5), 'steps = 2.5 must be a whole number > 0'),
+    (lambda s: s.step(True), 'steps = True must be a whole number > 0'),
+    (lambda s: s.advance_to('1'), "time = '1' must be finite [s]"),
     (lambda s: s.advance_to(float('nan')), 'time = nan must be finite [s]'),
     (lambda s: s.advance_to(float('inf')), 'time = inf must be finite [s]'),
     (lambda s: s.advance_to(-1.0), 'time = -1.0 is over: it is 0 s by now'),
@@ -58,6 +60,9 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
      'stiffness and damping of a servo must be >= 0'),
     (lambda s: s.push('hand', (1.0, 0.0, 0.0)),
      'no link "hand" to push at. Known: base, arm, forearm, tool'),
+    (lambda s: s.push(['tool']), """no link "['tool']" to push at. Known: base, arm, forearm, """
+     'tool'),
+    (lambda s: s.push('tool', 'abc'), PUSHED),
     (lambda s: s.push('tool', (1.0, 0.0)), PUSHED),
     (lambda s: s.push('tool', (1.0, 0.0, float('nan'))), PUSHED),
     (lambda s: s.set_payload('hand', 1.0), 'no link "hand". Known: base, arm, forearm, tool'),
@@ -67,9 +72,18 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: s.set_payload('tool', float('nan')), PAYLOAD),
     (lambda s: s.set_payload('tool', 1.0, (0.0, 0.0)), PAYLOAD),
     (lambda s: s.set_payload('tool', 1.0, inertia=np.ones(9)), PAYLOAD),
-    (lambda s: s.set_payload('tool', 1.0, inertia=-np.eye(3)), PAYLOAD),
+    (lambda s: s.set_payload('tool', '1kg'), PAYLOAD),
+    (lambda s: s.set_payload('tool', 1.0, inertia=-np.eye(3)),
+     'no payload of "tool" has this inertia [kg m2]: it is not positive definite (principal '
+     'moments -1, -1, -1 kg m2)'),
+    (lambda s: s.set_payload('tool', 1.0, inertia=np.diag([1.0, 1.0, 100.0])),
+     'no payload of "tool" has this inertia [kg m2]: it breaks the triangle inequality (principal '
+     'moments 1 + 1 < 100 kg m2)'),
+    (lambda s: s.set_payload(['tool'], 1.0),
+     """no link "['tool']". Known: base, arm, forearm, tool"""),
     (lambda s: s.set_payload('tool', 1.0, inertia=[[1, 2, 0], [0, 1, 0], [0, 0, 1]]), PAYLOAD),
     (lambda s: s.pose('hand'), 'no link "hand". Known: base, arm, forearm, tool'),
+    (lambda s: s.pose(['tool']), """no link "['tool']". Known: base, arm, forearm, tool"""),
     (lambda s: s.wrench('wrist'), 'no joint "wrist" carries a body. Known: waist, elbow, mount'),
     (lambda s: s.deflection['tool'], 'no flexible link "tool". Known: arm, forearm'),
 ])

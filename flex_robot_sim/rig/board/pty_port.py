@@ -127,7 +127,8 @@ class PtyPort:
         """Return the lock of the link, for which nothing of anybody else is touched."""
         folder = self.link.parent
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.link == default_link():     # a place that a user names is there
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._expect_our_place(folder.stat())
             # a link in place of the lock would lead to another file
             lock = os.open(f'{self.link}.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
