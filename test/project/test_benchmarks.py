@@ -3,7 +3,6 @@
 import importlib
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -98,7 +97,7 @@ def test_demo_start(benchmark, tmp_path):
     found = module.first_demo(demo, ROOT, cache)
     assert 0.0 < found['demo_install_s'] <= found['demo_first_s']
     lines_of(module, found)
-    with pytest.raises(RuntimeError, match=re.escape('--seconds must be above 0 and below 1e+09.')):
+    with pytest.raises(RuntimeError, match='--seconds must be above 0 and below '):
         module.first_demo([*demo, '--seconds', '0'], ROOT, cache)
     assert dict.fromkeys(found) == module.measure(quick=True)
 
