@@ -5,7 +5,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import (
@@ -116,19 +115,13 @@ def _refuse(arguments):
         raise UsageError('--play needs --log FILE for what is measured.')
     if arguments.calibration and not arguments.play:
         raise UsageError('--calibration goes with --play.')
-    for path in filter(None, [arguments.log, arguments.output and (
-            f'{arguments.output}.trajectory.yaml')]):
+    names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
+             if arguments.output]
+    for path in [*names, *filter(None, [arguments.log])]:       # no design is in vain
         expect_new(path)
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
-    names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
-             if arguments.output]
-    for path in map(Path, [*names, *filter(None, [arguments.log])]):    # no design is in vain
-        if path.exists():
-            raise UsageError(f'{path}: is there already. Name another file.')
-        if not path.parent.is_dir():
-            raise UsageError(f'{path}: cannot be written: No such file or directory.')
 
 
 def _summary(arguments, arm, design, nearest):

@@ -214,7 +214,10 @@ def test_twin_takes_a_fitted_robot_while_it_runs_and_refuses_another(node, obser
     other.write_text(text.replace('bending_y="3"', 'bending_y="2"'), 'utf-8')
     program.write_text(text, 'utf-8')
     heard = observer.listen(JointState, 'twin/joint_states')
-    observer.spin_until(lambda: len(heard) > 5)
+    # what the test before has moved comes to rest
+    observer.spin_until(lambda: len(heard) > 30 and np.ptp(
+        [message.position for message in heard[-30:]], axis=0).max() < 1e-4)
+    heard.clear()
     assert set_twin(observer, fitted).successful
     node.wait_for_line(f'the twin takes the numbers of {fitted}')
     count = len(heard)
