@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.led import advance_led
 from flex_robot_sim.core.prescribed_motion import GivenMotion, as_motion
@@ -30,6 +31,7 @@ class LedDrives(Questions):
     reports: list[str]
     _motions: dict[int, Callable[[float], tuple[float, float]]]     # by row of the joint
     _ends: dict[int, tuple[float, float]]       # of these motions, at the end of the step
+    _set_energies: Callable[..., None] | None = None    # of the steps, once they are asked for
     _jumped: set[int]                           # joints whose motion jumped, and that was told
     _driven: np.ndarray
     _stage: np.ndarray
@@ -151,7 +153,10 @@ class LedDrives(Questions):
 
     def _own_energy(self):
         """Energy of the arm now [J], by the scratch of the steps: others may be asking."""
-        set_energies(self._arrays, self._q, self._qd, self._work, self._work.energy)
+        of_state = self._arrays, self._q, self._qd, self._work, self._work.energy
+        if self._set_energies is None:
+            self._set_energies = bound(set_energies, *of_state)
+        self._set_energies(*of_state)
         return self._work.energy.sum()
 
     def _put_on_motions(self):

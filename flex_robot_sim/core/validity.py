@@ -43,7 +43,7 @@ class Watch(NamedTuple):
     turned: np.ndarray      # (k,)  likewise
     hard: np.ndarray        # (3,)  steps in parts, parts not good in the end, first of them
     coarse: np.ndarray      # (3,)  kinetic energy in coarse steps and in all; coarse steps
-    enough: np.ndarray      # (1,)  coarse steps from which they are told
+    enough: np.ndarray      # (1,)  coarse steps from which they are told, or looked at
 
 
 def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
@@ -56,7 +56,7 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
     return Watch(np.array(bodies, int), np.array([ends[body] for body in bodies], int),
                  settings.deflection_limit * lengths, turn_limits(arm, arm.arrays, settings),
                  np.full(len(bodies), -1), np.full(len(bodies), -1), np.array([0, 0, -1]),
-                 np.zeros(3), np.array([_enough(arm, settings.time_step)]))
+                 np.zeros(3), np.array([SOON]))
 
 
 def _enough(arm, step):
@@ -168,8 +168,10 @@ def lines_of(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: se
         seen.add('parts')
         yield (f'{MANY} steps were taken in parts by {time_of(0):.4g} s: time_step = '
                f'{settings.time_step:g} s is too long for this motion. Take a shorter one')
-    if watch.coarse[2] >= watch.enough[0] and watch.coarse[0] > 0.5 * watch.coarse[1] and (
-            'coarse' not in seen):
+    is_coarse = watch.coarse[0] > 0.5 * watch.coarse[1] and 'coarse' not in seen
+    if is_coarse and watch.coarse[2] >= watch.enough[0]:
+        watch.enough[0] = _enough(arm, settings.time_step)      # few runs ever ask for it
+    if is_coarse and watch.coarse[2] >= watch.enough[0]:
         seen.add('coarse')
         yield (f'by {time_of(0):.4g} s most of the motion swings in fewer than {FEW} steps: '
                f'time_step = {settings.time_step:g} s is too long to show it. Take a shorter one')

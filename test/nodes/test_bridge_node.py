@@ -110,21 +110,26 @@ def test_page_lists_exactly_the_topics_and_services_of_the_node(node, observer):
         assert ask() == expected
 
 
+def play_profile(node, observer, names, effort):
+    """Push one way and the other for 0.2 s each; return the publisher of profiles."""
+    profiles = observer.publisher(JointTrajectory, 'bridge/profile')
+    profiles.publish(JointTrajectory(joint_names=names, points=[
+        JointTrajectoryPoint(effort=effort, time_from_start=Duration(nanosec=200_000_000)),
+        JointTrajectoryPoint(effort=[-value for value in effort],
+                             time_from_start=Duration(nanosec=400_000_000))]))
+    node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
+    assert enable(observer).success
+    assert observer.call(Trigger, '/bridge/start_profile').success
+    node.wait_for_line('the profile is done, 20 segments')
+    return profiles
+
+
 def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start):
     assert 'there is no profile' in observer.call(Trigger, '/bridge/start_profile').message
     # before others let the arm ring, which takes part in what the motors do
     start('controller', robot='rig', state_timeout=1.0, state_period=0.0)
     observer.hear(JointState, 'controller/target')
-    observer.publisher(JointTrajectory, 'bridge/profile').publish(JointTrajectory(
-        joint_names=DRIVEN, points=[
-            JointTrajectoryPoint(effort=[40.0, 0.02],
-                                 time_from_start=Duration(nanosec=200_000_000)),
-            JointTrajectoryPoint(effort=[-40.0, -0.02],
-                                 time_from_start=Duration(nanosec=400_000_000))]))
-    node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
-    assert enable(observer).success
-    assert observer.call(Trigger, '/bridge/start_profile').success
-    node.wait_for_line('the profile is done, 20 segments')
+    play_profile(node, observer, DRIVEN, [40.0, 0.02])
     end = observer.hear(JointState, 'joint_states', lambda state: not state.header.frame_id)
     later = observer.listen(JointState, 'joint_states', 1000)
     observer.spin_until(lambda: len(later) > 400)
@@ -185,15 +190,7 @@ def test_same_controller_moves_the_bench_to_a_reference(node, observer, start):
 
 
 def test_profile_of_efforts_is_played_by_the_board(node, observer):
-    profiles = observer.publisher(JointTrajectory, 'bridge/profile')
-    profiles.publish(JointTrajectory(joint_names=['turn', 'slide'], points=[
-        JointTrajectoryPoint(effort=[0.02, 40.0], time_from_start=Duration(nanosec=200_000_000)),
-        JointTrajectoryPoint(effort=[-0.02, -40.0],
-                             time_from_start=Duration(nanosec=400_000_000))]))
-    node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
-    assert enable(observer).success
-    assert observer.call(Trigger, '/bridge/start_profile').success
-    node.wait_for_line('the profile is done, 20 segments')
+    profiles = play_profile(node, observer, ['turn', 'slide'], [0.02, 40.0])
     state = observer.hear(JointState, 'joint_states')
     assert state.position[0] > 0.151 and state.position[1] > 0.02
     profiles.publish(JointTrajectory(joint_names=['hip'], points=[]))
