@@ -24,18 +24,15 @@ from flex_robot_sim.core.joint_laws import motor_pull
 from flex_robot_sim.core.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel, make_workspace
-from flex_robot_sim.core.stability import longest_step, rounded_down
 from flex_robot_sim.core.validity import count_signs, lines_of, make_watch, turn_limits
-from flex_robot_sim.energy_gain import EVERY, EnergyGain
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.explicit_schemes import EVERY, EXPLICIT, EnergyGain, StepLimits
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
 from flex_robot_sim.led_drives import REMEDY, LedDrives, lost_state
 from flex_robot_sim.settings import SimulationSettings
 
-EXPLICIT = ('rk4', 'semi_implicit_euler', 'forward_euler')
 STEPS_AT_ONCE = 10000       # between two looks at whether the user pressed Ctrl-C
-STOP_SHARES = (1.0, 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024, 1 / 4096)
 
 
 class Simulation(LedDrives):
@@ -75,7 +72,7 @@ class Simulation(LedDrives):
         self._loads = make_loads(arm)
         self._watch = make_watch(arm, self.settings)
         self._reported = set()
-        self._gain, self._stops_told = EnergyGain(), False
+        self._gain, self._limits = EnergyGain(), StepLimits(self._arrays, self.settings)
         self._signs_of, self._by_midpoints = bound(count_signs, self._watch), None
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
@@ -206,7 +203,8 @@ class Simulation(LedDrives):
         self.reports.clear()
         self._watch.bent[:] = self._watch.turned[:] = -1
         self._watch.hard[:], self._watch.coarse[:] = (0, 0, -1), 0.0
-        self._gain, self._stops_told = EnergyGain(), False
+        self._gain = EnergyGain()
+        self._limits.forget()
         self._refuse_unstable_step(0.0, 0.0)        # says again what it has to say
         self.set_state()
 
@@ -315,18 +313,8 @@ class Simulation(LedDrives):
             if done < asked:
                 self._forget_steps()
                 self._work.applied[:] = 0.0
-                raise lost_state(self.time, self._remedy())
-
-    def _remedy(self):
-        """What helps against a state that was lost."""
-        arrays, q = self._arrays, self._q[:self._effort.size]
-        if self.settings.scheme in EXPLICIT and ((q > arrays.upper) | (q < arrays.lower)).any():
-            longest = longest_step(arrays, self.settings.scheme, self._work.servo_stiffness,
-                                   self._work.servo_damping, in_stops=True)
-            if longest < self.settings.time_step:
-                return (f'A joint leans on its stop, where {self.settings.scheme} takes steps of '
-                        f'{rounded_down(longest):.3g} s at most')
-        return REMEDY
+                raise lost_state(self.time, self._limits.remedy(
+                    self.position, self._work.servo_stiffness, self._work.servo_damping) or REMEDY)
 
     def _advance(self, h, steps):
         """Take steps with what has been chosen; return how many."""
@@ -354,20 +342,6 @@ class Simulation(LedDrives):
         arm = replace(self.arm, arrays=self._arrays)
         return Drive(make(self.settings.formulation, arm), self._arrays)
 
-    def _soften_stops(self, stiffness, damping):
-        """Give stops no more damping than an explicit scheme can follow: they throw back more."""
-        h, scheme = self.settings.time_step, self.settings.scheme
-        for share in STOP_SHARES:
-            self._arrays.stop_damping[:] = share * self.arm.arrays.stop_damping
-            longest = longest_step(self._arrays, scheme, stiffness, damping, in_stops=True)
-            if h <= longest:
-                return
-        if not self._stops_told:
-            self._stops_told = True
-            self.reports.append(
-                f'time_step = {h:g} s is too long for {scheme} where joints lean on their stops, '
-                f'even without damping: it takes {rounded_down(longest):.3g} s at most there')
-
     def _frame(self, link):
         if not is_known(link, self.arm.frames):
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
@@ -375,15 +349,7 @@ class Simulation(LedDrives):
 
     def _refuse_unstable_step(self, stiffness, damping):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""
-        h, scheme = self.settings.time_step, self.settings.scheme
-        longest = longest_step(self._arrays, scheme, stiffness, damping)
-        if scheme in EXPLICIT and h <= longest:
-            self._soften_stops(stiffness, damping)
-        if h > longest:
-            remedy = (f'with straight links, in the poses looked at, the longest step that works '
-                      f'is {rounded_down(longest):.3g} s' if longest
-                      else 'no step works, because some mode is undamped')
-            raise SettingError(f'time_step = {h:g} s is too long for {scheme}: {remedy}')
+        self.reports += self._limits.fit(stiffness, damping)
 
 
 def steps_until(time: float, now: float, step: float) -> int:

@@ -2,7 +2,7 @@
 The longest step that an explicit scheme can take with an arm whose links are straight.
 
 That is at zero and in a few poses within the limits of its joints (T42). In others, and with links
-that bend, some mode may be faster, and grow: energy_gain.py sees that.
+that bend, some mode may be faster, and grow: explicit_schemes.py sees that.
 """
 
 from __future__ import annotations

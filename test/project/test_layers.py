@@ -19,7 +19,7 @@ LAYERS = (
     {'analysis'},
     {'formulations'},
     # the package itself offers the library
-    {'batch', 'control', 'energy_gain', 'led_drives', 'questions', 'simulation', 'sweeps',
+    {'batch', 'control', 'explicit_schemes', 'led_drives', 'questions', 'simulation', 'sweeps',
      PACKAGE},
     {'demo', 'display', 'environments', 'identification', 'plots', 'realtime', 'recording',
      'reports', 'reproduce', 'rig', 'system', 'viewer'},
