@@ -4,11 +4,36 @@ Inertia and bias of one elastic body: its beam is a sum over mass points on the 
 Equation numbers are those of docs/theory.md; the points are the Gauss stations of `beams/`.
 """
 
+import numpy as np
+
 from flex_robot_sim.core.compiled import compiled
+
+# Shapes along y and z, of torsion and of stretch, their reach, and all coordinates of most beams.
+# Where the compiler knows them, it writes out the loops over them, which take half the time then.
+# They are an array, because Numba compiles once more what is called with a number itself.
+USUAL = np.array([2, 2, 1, 0, 1, 5])
+
+
+@compiled
+def is_usual(arm, i):
+    """Whether the beam of body i is like most."""
+    return (arm.count[i, 0] == USUAL[0] and arm.count[i, 1] == USUAL[1]
+            and arm.count[i, 2] == USUAL[2] and arm.count[i, 3] == USUAL[3]
+            and arm.reach[i] == USUAL[4])
 
 
 @compiled
 def add_beam(arm, i, q, qd, work):
+    """Inertia and bias of the beam of body i (T22)."""
+    if is_usual(arm, i):
+        add_beam_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, work)
+    else:
+        count = arm.count[i]
+        add_beam_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, work)
+
+
+@compiled(inline=True)
+def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
     """
     Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
 
@@ -20,10 +45,8 @@ def add_beam(arm, i, q, qd, work):
 
     Of E, which is symmetric, only the rows up to the diagonal are made.
     """
-    first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
-                             arm.count[i, 3])
-    y_end, z_end, t_end, n = ny, ny + nz, ny + nz + nt, ny + nz + nt + nu
-    reach = arm.reach[i]
+    first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
+    n = t_end + nu
     is_banded = reach + 1 < max(ny, nz)         # most beams have few shapes, which all overlap
     V, h, I, B, E, bias = work.V[i], work.h, work.I[i], work.B[i], work.E[i], work.b[i]
     wx, wy, wz = V[0], V[1], V[2]
@@ -157,6 +180,18 @@ def add_beam(arm, i, q, qd, work):
 
 @compiled
 def add_beam_force(arm, i, q, qd, qdd, work, force):
+    """Force that the beam of body i needs for its accelerations."""
+    if is_usual(arm, i):
+        add_beam_force_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, qdd,
+                          work, force)
+    else:
+        count = arm.count[i]
+        add_beam_force_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd,
+                          qdd, work, force)
+
+
+@compiled(inline=True)
+def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     """
     Force that the beam of body i needs for the accelerations dV of its root and qdd of its modes.
 
@@ -165,10 +200,8 @@ def add_beam_force(arm, i, q, qd, qdd, work, force):
 
     :param force: receives the forces on the modes, (n,); the wrench is added to work.F[i].
     """
-    first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
-                            arm.modes[i])
-    y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
-    reach = arm.reach[i]
+    first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
+    n = t_end + nu
     is_banded = reach + 1 < max(ny, nz)
     V, dV, F, h = work.V[i], work.dV[i], work.F[i], work.h
     wx, wy, wz, dwx, dwy, dwz = V[0], V[1], V[2], dV[0], dV[1], dV[2]

@@ -57,7 +57,8 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def compiled(function: Callable | None = None, *, allocates: bool = False) -> Any:
+def compiled(function: Callable | None = None, *, allocates: bool = False,
+             inline: bool = False) -> Any:
     """
     Compile a function to machine code at its first call; release the GIL while it runs.
 
@@ -67,10 +68,11 @@ def compiled(function: Callable | None = None, *, allocates: bool = False) -> An
     :param allocates: whether it may make arrays. Without that right, numba refuses to compile
         `np.empty`, `a + b` of arrays and the like, and views cost a fifth less time, because
         nobody counts references.
+    :param inline: whether it becomes part of each caller, which knows more about its arguments.
     """
     if function is None:
-        return functools.partial(compiled, allocates=allocates)
-    options: Any = {**OPTIONS, '_nrt': allocates}
+        return functools.partial(compiled, allocates=allocates, inline=inline)
+    options: Any = {**OPTIONS, '_nrt': allocates, 'forceinline': inline}
     if not allocates:
         options['pipeline_class'] = ShortPipeline
     result: Any = numba.njit(**options)(function)
@@ -186,11 +188,27 @@ def _compile_once(dispatcher, compile_, signature):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
-        with _inside_another(), collected_seldom():
+        with _inside_another(), collected_seldom(), _plain_loops():
             entry = compile_(signature)
-        if isinstance(dispatcher._cache, _PackageCache):
+        if isinstance(dispatcher._cache, _PackageCache) and not (
+                dispatcher.targetoptions['forceinline']):
             stand_alone(dispatcher)
         return entry
+
+
+@contextlib.contextmanager
+def _plain_loops():
+    """
+    Let LLVM leave loops as they are: most are over two to six numbers.
+
+    Made for vectors of four, they take longer by a twentieth of a step, and to compile.
+    """
+    before = config.LOOP_VECTORIZE
+    config.LOOP_VECTORIZE = 0
+    try:
+        yield
+    finally:
+        config.LOOP_VECTORIZE = before
 
 
 @functools.cache

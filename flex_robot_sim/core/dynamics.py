@@ -19,7 +19,7 @@ block of modes beside every joint. Equation numbers are those of docs/theory.md.
 
 from numpy import sqrt  # math.sqrt raises, uncompiled, where this is nan
 
-from flex_robot_sim.core.beam_inertia import add_beam, add_beam_force
+from flex_robot_sim.core.beam_inertia import USUAL, add_beam, add_beam_force
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.forces import set_forces
 from flex_robot_sim.core.kinematics import set_motion
@@ -134,7 +134,9 @@ def eliminate(arm, work):
     for i in range(arm.parent.size - 1, -1, -1):
         parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
         I, F0, c = work.I[i], work.F0[i], work.c[i]
-        if n > 0:
+        if n == USUAL[5]:
+            eliminate_modes(arm, i, USUAL[5], work)
+        elif n > 0:
             eliminate_modes(arm, i, n, work)
         add_product(I, c, F0)                               # the acceleration that needs no force
         if j >= 0:
@@ -165,11 +167,13 @@ def eliminate(arm, work):
             if station < 0:
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
                 add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
+            elif arm.modes[parent] == USUAL[5]:
+                add_to_station(arm, i, parent, station, USUAL[5], work)
             else:
-                add_to_station(arm, i, parent, station, work)
+                add_to_station(arm, i, parent, station, arm.modes[parent], work)
 
 
-@compiled
+@compiled(inline=True)
 def eliminate_modes(arm, i, n, work):
     """Cholesky factor of E with what the implicit scheme adds; I and F0 without the modes."""
     I, F0, B, E, Z, z = work.I[i], work.F0[i], work.B[i], work.E[i], work.Z[i], work.z[i]
@@ -196,10 +200,10 @@ def eliminate_modes(arm, i, n, work):
                 I[r, s] -= Z[k, r] * Z[k, s]
 
 
-@compiled
-def add_to_station(arm, i, parent, station, work):
-    """Add what body i leaves to the elastic body that carries it (T21)."""
-    Y, y, YK, K, n = work.Y, work.y, work.YK, work.K[station], arm.modes[parent]
+@compiled(inline=True)
+def add_to_station(arm, i, parent, station, n, work):
+    """Add what body i leaves to the elastic body that carries it, which has n modes (T21)."""
+    Y, y, YK, K = work.Y, work.y, work.YK, work.K[station]
     Y[:] = 0.0
     y[:] = 0.0
     add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], Y)

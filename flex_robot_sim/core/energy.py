@@ -5,6 +5,7 @@ Every step asks for it, so that it comes from the rates of bodies and mass point
 of the modes is made for it. Equation numbers are those of docs/theory.md.
 """
 
+from flex_robot_sim.core.beam_inertia import USUAL, is_usual
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.forces import stored_in_springs
 from flex_robot_sim.core.kinematics import set_base_poses, set_motion
@@ -48,6 +49,15 @@ def set_energies(arm, q, qd, work, out):
 
 @compiled
 def beam_energy(arm, i, q, qd, V):
+    """Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m]."""
+    if is_usual(arm, i):
+        return beam_energy_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, V)
+    count = arm.count[i]
+    return beam_energy_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, V)
+
+
+@compiled(inline=True)
+def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
     """
     Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m].
 
@@ -56,10 +66,8 @@ def beam_energy(arm, i, q, qd, V):
 
     :param V: twist of the root, (6,).
     """
-    first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
-                            arm.modes[i])
-    y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
-    reach = arm.reach[i]
+    first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
+    n = t_end + nu
     is_banded = reach + 1 < max(ny, nz)
     wx, wy, wz = V[0], V[1], V[2]
     kinetic = mass = mx = my = mz = 0.0
