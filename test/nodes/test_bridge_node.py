@@ -126,7 +126,6 @@ def play_profile(node, observer, names, effort):
 
 def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start):
     assert 'there is no profile' in observer.call(Trigger, '/bridge/start_profile').message
-    # before others let the arm ring, which takes part in what the motors do
     start('controller', robot='rig', state_timeout=1.0, state_period=0.0)
     observer.hear(JointState, 'controller/target')
     play_profile(node, observer, DRIVEN, [40.0, 0.02])

@@ -6,11 +6,13 @@ few readings a set point. So without fresh readings there are neither states nor
 the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
 never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
 and stays so. It is refused while commands ask for more than a little, because a controller that
-has waited with an old target would throw the arm at the moment of arming.
+has waited with an old target would throw the arm at the moment of arming. A disarmed arm swings on
+for a while, so a place becomes the origin only when the joints have come to rest there.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
+AT_REST = 0.2               # where it is for so long, by the clock of the board, a joint stands [s]
+REST_WITHIN = 3.0           # an arm that is let go does so, by the same clock                  [s]
+PATIENCE = 10.0             # with that clock, on a computer that holds the emulator up         [s]
 ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
 EVENTS_KEPT = 100
 NONE = 0.0, 0.0
@@ -179,13 +184,35 @@ class RigBridge:
             time.sleep(1e-3)
 
     def zero(self) -> str:
-        """Tell the board that the joints stand in the zero pose, which makes them homed."""
+        """
+        Tell the board that the joints stand in the zero pose, which makes them homed.
+
+        Waits until they stand; CommandError if they go on moving.
+        """
+        self._wait_until_at_rest()
         encoders = self.calibration.slide, self.calibration.turn
-        for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
-            self.link.zero(joint, round(place * encoder.scale + encoder.zero))
-        self._quiet_until = self._board_time + ORIGIN_PAUSE
+        self._quiet_until = math.inf        # telemetry may overtake the answer
+        try:
+            for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
+                self.link.zero(joint, round(place * encoder.scale + encoder.zero))
+        finally:
+            self._quiet_until = self._board_time + ORIGIN_PAUSE
         slide, turn = self.settings.zero_pose
         return f'the joints stand at {slide:g} m and {turn:g} rad'
+
+    def _wait_until_at_rest(self):
+        """Let a disarmed arm swing out: where it is now is not where it will be."""
+        until, end = self._board_time + REST_WITHIN, time.monotonic() + PATIENCE
+        while (self.board_state == State.DISARMED
+               and self.link.state in (LinkState.READY, LinkState.STALE)):
+            moving = [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
+                      if stood < AT_REST]
+            if not moving:
+                return
+            if self._board_time > until or time.monotonic() > end:
+                raise CommandError(f'"{moving[0]}" does not come to rest, as far as telemetry '
+                                   'tells. Wait until it stands, then call zero')
+            time.sleep(5e-3)
 
     def clear(self) -> str:
         """Forget the latched faults whose cause is gone; the board stays disarmed."""
