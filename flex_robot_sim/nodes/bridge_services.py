@@ -10,7 +10,6 @@ from flex_robot_sim.nodes.conversions import effort_profile_of
 from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 
@@ -65,9 +64,13 @@ class BridgeServices:
         self._profile = None
         try:
             times, efforts = effort_profile_of(message, self._bridge.arm.joint_names)
-            segments = segments_of(self._bridge.drives, times, efforts)
+            segments, beyond = self._bridge.plan_profile(times, efforts)
             self._profile = self._bridge.load_profile(segments)
         except FlexRobotSimError as error:
             log.warning(f'profile refused: {error}')
         else:
             log.info(f'the board holds a profile of {times[-1]:g} s in {len(segments)} segments')
+            for name, count in zip(self._bridge.arm.joint_names, beyond):
+                if count:
+                    log.warning(f'"{name}" cannot do what the profile asks for, in {count} of its '
+                                'segments: see docs/rig_bridge.md')

@@ -194,6 +194,12 @@ def test_profile_of_efforts_is_played_by_the_board(node, observer):
     assert state.position[0] > 0.151 and state.position[1] > 0.02
     profiles.publish(JointTrajectory(joint_names=['hip'], points=[]))
     node.wait_for_line('profile refused: no joint "hip". Known: slide, turn')
+    profiles.publish(JointTrajectory(joint_names=['turn', 'turn'], points=[]))
+    node.wait_for_line('profile refused: each joint must be named once')
+    # the ramp of the stepper takes 0.24 N m
+    profiles.publish(JointTrajectory(joint_names=['turn'], points=[JointTrajectoryPoint(
+        effort=[0.4], time_from_start=Duration(nanosec=100_000_000))]))
+    node.wait_for_line('"turn" cannot do what the profile asks for, in 5 of its segments: see')
 
 
 def set_twin(observer, name):

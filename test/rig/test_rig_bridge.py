@@ -293,6 +293,18 @@ def test_profile_is_played_by_the_board(bench):
     assert bench.bridge.link.reading.message.faults == Fault(0)
 
 
+def test_profile_keeps_to_the_limits_of_the_board_before_it_is_enabled(arm, emulator):
+    bench = Bench(arm, emulator.link, board_parameters=('STEP_ACCELERATION=1000', 'DUTY_MAX=2000'))
+    segments, beyond = bench.bridge.plan_profile([0.2, 0.4], [[80, 0.02], [0, 0.0]])
+    # 4 rad/s2 are 2000 steps/s2, of which the ramp allows half for 20 ms
+    rates = np.diff([piece.step_rate for piece in segments])
+    assert np.abs(rates[:9]) == pytest.approx(1000 * 0.02)
+    assert max(piece.duty for piece in segments) == 0.2
+    assert beyond[0] == 10 and beyond[1] >= 10
+    assert bench.bridge.load_profile(segments)      # which the board takes
+    bench.bridge.close()
+
+
 def test_closing_disarms(bench, emulator):
     bench.bridge.enable(True)
     bench.until_is(State.ARMED, (0.0, 0.0))

@@ -16,6 +16,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,7 @@ from flex_robot_sim.exceptions import CommandError, SettingError
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.timing import Samples
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, board_limits
+from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bench.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.calibration.calibration import Calibration, nominal
 from flex_robot_sim.rig.calibration.file import read_calibration
@@ -46,11 +48,13 @@ from flex_robot_sim.rig.wire.vocabulary import (
 from flex_robot_sim.settings import Settings, setting
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
-AT_REST = 0.2               # where it is for so long, by the clock of the board, a joint stands [s]
+AT_REST = 0.2               # in one place for so long, by the board's clock, a joint stands  [s]
 REST_WITHIN = 3.0           # an arm that is let go does so, by the same clock                  [s]
 PATIENCE = 10.0             # with that clock, on a computer that holds the emulator up         [s]
 ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
@@ -167,7 +171,7 @@ class RigBridge:
             self.link.disarm()
             return 'disarmed: the motors are off'
         self._refuse_jerk()
-        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
+        self._take_limits()
         self.commands.forget()
         self.link.arm()
         self._wait_until_armed()
@@ -176,6 +180,9 @@ class RigBridge:
             return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so '
                     'that positions count from where the board booted. Disarm and call zero')
         return 'armed: commands move the motors'
+
+    def _take_limits(self):
+        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
 
     def _wait_until_armed(self):
         """Let the states say that commands move the arm, before somebody sends a target."""
@@ -221,6 +228,21 @@ class RigBridge:
             return 'the board is ours again, and disarmed'
         self.link.clear()
         return 'no fault is latched; enable to arm'
+
+    def plan_profile(self, times: ArrayLike,
+                     efforts: ArrayLike) -> tuple[list[Segment], tuple[int, int]]:
+        """
+        Segments of efforts, as `segments_of` has them, and how many are beyond slide and turn.
+
+        They are cut to what the board takes.
+        """
+        self._take_limits()
+        drives = copy(self.drives)      # the reading thread counts, too
+        drives.clipped, drives.limited = [0, 0], [False, False]
+        segments = segments_of(drives, times, efforts)
+        for joint, count in enumerate(drives.clipped):
+            self.drives.clipped[joint] += count
+        return segments, (drives.clipped[0], drives.clipped[1])
 
     def load_profile(self, segments: Iterable[Segment]) -> int:
         """Give the board a profile; return its CRC."""
