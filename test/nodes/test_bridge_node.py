@@ -119,7 +119,8 @@ def play_profile(node, observer, names, effort):
                              time_from_start=Duration(nanosec=400_000_000))]))
     node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
     assert enable(observer).success
-    assert observer.call(Trigger, '/bridge/start_profile').success
+    answer = observer.call(Trigger, '/bridge/start_profile')
+    assert answer.success and answer.message.endswith('. It is of 0.4 s in 20 segments')
     node.wait_for_line('the profile is done, 20 segments')
     return profiles
 

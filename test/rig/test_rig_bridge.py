@@ -284,13 +284,17 @@ def test_profile_is_played_by_the_board(bench):
     bridge.zero()
     crc = bridge.load_profile(segments_of(bridge.drives, [0.2, 0.4], [[40, 0.02], [-40, -0.02]]))
     bridge.enable(True)
-    bridge.start_profile(crc)
+    start = time_of_board(bench)
+    bench.until(lambda: time_of_board(bench) > start + 0.3)     # both joints stand
+    assert bridge.start_profile(crc) == 'the board plays the profile'
     bench.until(lambda: any('profile is done' in line for _, line in bridge.events))
     assert bench.position[0] > 0.151 and bench.position[1] > 0.02
     pushed = [state.effort[0] for state in bench.states
               if state.reading.message.state == State.PROFILE]
     assert max(pushed) > 10.0 and min(pushed) < -10.0
     assert bench.bridge.link.reading.message.faults == Fault(0)
+    assert bridge.start_profile(crc) == ('the board plays the profile, made for joints at rest, '
+                                         'while slide and turn moved')
 
 
 def test_profile_keeps_to_the_limits_of_the_board_before_it_is_enabled(arm, emulator):

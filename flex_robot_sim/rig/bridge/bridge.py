@@ -212,14 +212,17 @@ class RigBridge:
         until, end = self._board_time + REST_WITHIN, time.monotonic() + PATIENCE
         while (self.board_state == State.DISARMED
                and self.link.state in (LinkState.READY, LinkState.STALE)):
-            moving = [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
-                      if stood < AT_REST]
+            moving = self._moving_joints()
             if not moving:
                 return
             if self._board_time > until or time.monotonic() > end:
                 raise CommandError(f'"{moving[0]}" does not come to rest, as far as telemetry '
                                    'tells. Wait until it stands, then call zero')
             time.sleep(5e-3)
+
+    def _moving_joints(self):
+        return [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
+                if stood < AT_REST]
 
     def clear(self) -> str:
         """Forget the latched faults whose cause is gone; the board stays disarmed."""
@@ -250,8 +253,10 @@ class RigBridge:
 
     def start_profile(self, crc: int) -> str:
         """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
+        moving = self._moving_joints()
         self.link.start_profile(crc)
-        return 'the board plays the profile'
+        told = f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
+        return f'the board plays the profile{told}'
 
     def close(self) -> None:
         """Disarm and let go of the port; may be called twice."""
