@@ -45,7 +45,7 @@ static enum result arm(struct board *board, const void *fields, int32_t *value)
 {
     (void)fields, (void)value;
     if (board->state == STATE_DISARMED) {
-        monitor_trust_steps(&board->monitor, board->seen.counts[JOINT_TURN], board->seen.steps);
+        monitor_armed(&board->monitor, &board->seen);
     }
     board_enter(board, STATE_ARMED);
     board->setpoint.taken = board->clock.started;

@@ -66,6 +66,10 @@ uint16_t monitor_look(struct monitor *monitor, const struct observation *seen,
     if (seen->moving && has_lost_steps(monitor, seen, value[PARAMETER_LOST_STEPS])) {
         found |= FAULT_LOST_STEPS;
     }
+    if (seen->moving && monitor->is_drawn && seen->now - monitor->drawn_since >= DRAWN_MS * 1000u) {
+        monitor_trust_steps(monitor, seen->counts[1], seen->steps);
+        monitor->is_drawn = false;
+    }
     if (seen->moving && has_stalled(monitor, seen, value)) {
         found |= FAULT_STALL;
     }
@@ -88,6 +92,13 @@ void monitor_trust_steps(struct monitor *monitor, int32_t turn_counts, int32_t s
 {
     monitor->turn_counts = turn_counts;
     monitor->steps = steps;
+}
+
+void monitor_armed(struct monitor *monitor, const struct observation *seen)
+{
+    monitor_trust_steps(monitor, seen->counts[1], seen->steps);
+    monitor->is_drawn = true;
+    monitor->drawn_since = seen->now;
 }
 
 void monitor_applied(struct monitor *monitor, const struct observation *seen, int32_t duty,

@@ -8,6 +8,7 @@
 #include "core/parameters.h"
 
 enum { COUNTS_PER_TURN = 2400, STEPS_PER_TURN = 3200 };     /* 600 pulses; 200 steps, 1/16 each */
+enum { DRAWN_MS = 100 };        /* after ARM, in which the field draws the rotor to its place */
 
 struct observation {
     uint32_t now;               /* [us] */
@@ -31,6 +32,8 @@ struct monitor {
     int32_t stall_counts;       /* where the window opened */
     int32_t stall_duty;         /* applied now */
     int32_t turn_counts, steps; /* from where lost steps are counted */
+    bool is_drawn;              /* by a field that has been switched on */
+    uint32_t drawn_since;       /* [us] */
 };
 
 /* Faults that this step shows, enum fault. */
@@ -42,6 +45,9 @@ uint16_t monitor_persisting(const struct observation *seen, const struct paramet
 
 /* Lost steps count from here. */
 void monitor_trust_steps(struct monitor *monitor, int32_t turn_counts, int32_t steps);
+
+/* The outputs go on: lost steps count from here, and once more from where the field has drawn it. */
+void monitor_armed(struct monitor *monitor, const struct observation *seen);
 
 /* Duty that goes to the bridge, 0 while it is off. */
 void monitor_applied(struct monitor *monitor, const struct observation *seen, int32_t duty,

@@ -320,6 +320,26 @@ TEST(lost_steps_compare_turns_of_encoder_and_stepper)
     CHECK_EQUAL(monitor_look(&monitor, &seen, &watched), 0);
 }
 
+TEST(lost_steps_count_from_where_the_field_has_drawn_the_rotor)
+{
+    begin_watching();
+    struct observation seen = sound(0);
+    seen.counts[1] = 1000;
+    monitor_armed(&monitor, &seen);
+    for (uint32_t ms = 1; ms < 300; ms++) {
+        seen = sound(ms);
+        seen.counts[1] = 1000 - 20;
+        CHECK_EQUAL(monitor_look(&monitor, &seen, &watched), 0);
+    }
+    /* four full steps further is 28 counts from where it was armed */
+    seen.counts[1] += 48;
+    CHECK_EQUAL(monitor_look(&monitor, &seen, &watched), FAULT_LOST_STEPS);
+    /* and meanwhile from where it was armed */
+    monitor_armed(&monitor, &seen);
+    seen.counts[1] += 33;
+    CHECK_EQUAL(monitor_look(&monitor, &seen, &watched), FAULT_LOST_STEPS);
+}
+
 TEST(stall_needs_strong_duty_and_no_motion)
 {
     begin_watching();
@@ -382,6 +402,7 @@ int main(void)
     RUN(parameters_keep_to_their_range);
     RUN(sensor_at_a_rail_latches_after_its_time);
     RUN(lost_steps_compare_turns_of_encoder_and_stepper);
+    RUN(lost_steps_count_from_where_the_field_has_drawn_the_rotor);
     RUN(stall_needs_strong_duty_and_no_motion);
     RUN(overcurrent_counts_without_a_break);
     RUN(jump_is_a_fault_in_every_state);

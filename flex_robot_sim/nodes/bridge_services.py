@@ -10,7 +10,6 @@ from flex_robot_sim.nodes.conversions import effort_profile_of
 from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.topics import COMMANDS
-from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 
@@ -19,7 +18,8 @@ class BridgeServices:
 
     def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings) -> None:
         """Offer the services of `node`, carried out by `bridge` (RigBridge); AccessSettings."""
-        self._node, self._bridge, self._profile = node, bridge, None
+        self._node, self._bridge = node, bridge
+        self._profile: tuple[int, str] | None = None        # its CRC, and what it is
         self._lets_others_enable = settings.enable_from_network
         node.create_service(SetBool, '~/enable', self._on_enable)
         node.create_service(Trigger, '~/zero', self._on_zero)
@@ -58,16 +58,23 @@ class BridgeServices:
     def _start(self):
         if self._profile is None:
             raise CommandError('there is no profile. Send one to ~/profile first')
-        return self._bridge.start_profile(self._profile)
+        # one that was sent just now may still be on its way: say which one it is
+        crc, what = self._profile
+        return f'{self._bridge.start_profile(crc)}. It is of {what}'
 
     def _on_profile(self, message):
         log = self._node.get_logger()
         self._profile = None
         try:
             times, efforts = effort_profile_of(message, self._bridge.arm.joint_names)
-            segments = segments_of(self._bridge.drives, times, efforts)
-            self._profile = self._bridge.load_profile(segments)
+            segments, beyond = self._bridge.plan_profile(times, efforts)
+            what = f'{times[-1]:g} s in {len(segments)} segments'
+            self._profile = self._bridge.load_profile(segments), what
         except FlexRobotSimError as error:
             log.warning(f'profile refused: {error}')
         else:
-            log.info(f'the board holds a profile of {times[-1]:g} s in {len(segments)} segments')
+            log.info(f'the board holds a profile of {what}')
+            for name, count in zip(self._bridge.arm.joint_names, beyond):
+                if count:
+                    log.warning(f'"{name}" cannot do what the profile asks for, in {count} of its '
+                                'segments: see docs/rig_bridge.md')

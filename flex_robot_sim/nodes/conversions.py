@@ -171,6 +171,8 @@ def effort_profile_of(message: JointTrajectory,
         what = f'no joint "{unknown[0]}"' if unknown else 'it names no joint'
         raise CommandError(f'{what}. Known: {", ".join(joint_names)}')
     columns = [list(joint_names).index(name) for name in message.joint_names]
+    if len(set(columns)) < len(columns):
+        raise CommandError('each joint must be named once')
     times, efforts = [], np.zeros((len(message.points), len(joint_names)))
     for row, point in zip(efforts, message.points):
         if len(point.effort) != len(columns):

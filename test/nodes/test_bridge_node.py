@@ -119,14 +119,14 @@ def play_profile(node, observer, names, effort):
                              time_from_start=Duration(nanosec=400_000_000))]))
     node.wait_for_line('the board holds a profile of 0.4 s in 20 segments')
     assert enable(observer).success
-    assert observer.call(Trigger, '/bridge/start_profile').success
+    answer = observer.call(Trigger, '/bridge/start_profile')
+    assert answer.success and answer.message.endswith('. It is of 0.4 s in 20 segments')
     node.wait_for_line('the profile is done, 20 segments')
     return profiles
 
 
 def test_the_end_of_a_profile_leads_back_to_no_old_target(node, observer, start):
     assert 'there is no profile' in observer.call(Trigger, '/bridge/start_profile').message
-    # before others let the arm ring, which takes part in what the motors do
     start('controller', robot='rig', state_timeout=1.0, state_period=0.0)
     observer.hear(JointState, 'controller/target')
     play_profile(node, observer, DRIVEN, [40.0, 0.02])
@@ -195,6 +195,12 @@ def test_profile_of_efforts_is_played_by_the_board(node, observer):
     assert state.position[0] > 0.151 and state.position[1] > 0.02
     profiles.publish(JointTrajectory(joint_names=['hip'], points=[]))
     node.wait_for_line('profile refused: no joint "hip". Known: slide, turn')
+    profiles.publish(JointTrajectory(joint_names=['turn', 'turn'], points=[]))
+    node.wait_for_line('profile refused: each joint must be named once')
+    # the ramp of the stepper takes 0.24 N m
+    profiles.publish(JointTrajectory(joint_names=['turn'], points=[JointTrajectoryPoint(
+        effort=[0.4], time_from_start=Duration(nanosec=100_000_000))]))
+    node.wait_for_line('"turn" cannot do what the profile asks for, in 5 of its segments: see')
 
 
 def set_twin(observer, name):

@@ -93,7 +93,8 @@ def bench(arm, emulator):
 
 def test_states_tell_where_the_bench_is(bench):
     bench.bridge.zero()
-    bench.until(lambda: not bench.states[-1].is_first)
+    count = len(bench.states)
+    bench.until(lambda: len(bench.states) > count and not bench.states[-1].is_first)
     assert bench.position == pytest.approx((0.15, 0.0), abs=1e-9)      # counts of round numbers
     assert bench.states[-1].effort == (0.0, 0.0)
 
@@ -110,6 +111,39 @@ def test_new_origin_marks_states_until_velocities_have_forgotten_the_jump(bench)
     assert np.abs(velocities).max() > 1.0
     # 0.1 rad have decayed with (2 pi 20 Hz) for 0.15 s, to 2e-6 rad/s
     assert np.abs(velocities[-1]).max() < 1e-4
+
+
+def turn_of(emulator):
+    """Where the turn of the emulated bench really is [rad]."""
+    return emulator.call(lambda rig: float(rig.bench.simulation.position[1]))
+
+
+def let_swing(emulator, speed):
+    """Give the arm, which nobody holds, a speed of its turn [rad/s]."""
+    emulator.call(lambda rig: rig.bench.simulation.set_state((0.15, 0.0), (0.0, speed)))
+
+
+def test_zero_pose_is_where_an_arm_that_was_let_go_comes_to_rest(bench, emulator):
+    let_swing(emulator, 1.0)
+    bench.until(lambda: turn_of(emulator) > 0.02)
+    bench.bridge.zero()
+    origin, count = turn_of(emulator), len(bench.states)
+    # J w^2 / (2 c): 3.7e-3 kg m2 against 5 mN m of dry friction and some that grows with the speed
+    assert 0.2 < origin < 0.38
+    bench.until(lambda: len(bench.states) > count + 50)
+    # what is left is slower than 6 mrad in 0.2 s, and comes to rest within half of these 6 mrad
+    assert turn_of(emulator) == pytest.approx(origin, abs=6e-3)
+    assert bench.position[1] == pytest.approx(turn_of(emulator) - origin, abs=6e-3)
+
+
+def test_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
+    emulator.call(lambda rig: rig.bench.carry(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
+    bench.until(lambda: turn_of(emulator) > 0.02)
+    with pytest.raises(CommandError) as error:
+        bench.bridge.zero()
+    assert str(error.value) == ('"turn" does not come to rest, as far as telemetry tells. Wait '
+                                'until it stands, then call zero')
+    assert bench.bridge.unhomed == NAMES
 
 
 def test_commands_do_nothing_until_it_is_enabled(bench):
@@ -250,13 +284,29 @@ def test_profile_is_played_by_the_board(bench):
     bridge.zero()
     crc = bridge.load_profile(segments_of(bridge.drives, [0.2, 0.4], [[40, 0.02], [-40, -0.02]]))
     bridge.enable(True)
-    bridge.start_profile(crc)
+    start = time_of_board(bench)
+    bench.until(lambda: time_of_board(bench) > start + 0.3)     # both joints stand
+    assert bridge.start_profile(crc) == 'the board plays the profile'
     bench.until(lambda: any('profile is done' in line for _, line in bridge.events))
     assert bench.position[0] > 0.151 and bench.position[1] > 0.02
     pushed = [state.effort[0] for state in bench.states
               if state.reading.message.state == State.PROFILE]
     assert max(pushed) > 10.0 and min(pushed) < -10.0
     assert bench.bridge.link.reading.message.faults == Fault(0)
+    assert bridge.start_profile(crc) == ('the board plays the profile, made for joints at rest, '
+                                         'while slide and turn moved')
+
+
+def test_profile_keeps_to_the_limits_of_the_board_before_it_is_enabled(arm, emulator):
+    bench = Bench(arm, emulator.link, board_parameters=('STEP_ACCELERATION=1000', 'DUTY_MAX=2000'))
+    segments, beyond = bench.bridge.plan_profile([0.2, 0.4], [[80, 0.02], [0, 0.0]])
+    # 4 rad/s2 are 2000 steps/s2, of which the ramp allows half for 20 ms
+    rates = np.diff([piece.step_rate for piece in segments])
+    assert np.abs(rates[:9]) == pytest.approx(1000 * 0.02)
+    assert max(piece.duty for piece in segments) == 0.2
+    assert beyond[0] == 10 and beyond[1] >= 10
+    assert bench.bridge.load_profile(segments)      # which the board takes
+    bench.bridge.close()
 
 
 def test_closing_disarms(bench, emulator):

@@ -191,6 +191,17 @@ def test_useless_profile_is_refused(arm, calibration, times, efforts, message):
     assert str(error.value) == message
 
 
+def test_profile_asks_the_stepper_for_no_more_than_its_ramp_and_counts_what_is_cut(
+        arm, calibration):
+    drives = Drives(arm, calibration)
+    segments = segments_of(drives, [0.1, 0.2], [[0.0, 0.4], [0.0, -0.4]])
+    # 0.4 N m would change the rate by 53,000 steps/s2; the ramp of the board allows 32,000
+    assert 0.395 / TURN_INERTIA * 3200 / (2 * math.pi) > 52e3
+    rates = np.array([piece.step_rate for piece in segments])
+    assert np.abs(np.diff(rates)).max() == pytest.approx(32000 * 0.02)
+    assert drives.clipped == [0, len(segments)]
+
+
 def test_long_profile_fits_into_the_board(arm, calibration):
     segments = segments_of(Drives(arm, calibration), [30.0, 60.0], [[20, 0.01], [-20, -0.01]])
     assert CAPACITY / 2 < len(segments) <= CAPACITY

@@ -141,7 +141,7 @@ class Drives:
         if abs(duty) > self.duty_limit:
             duty = math.copysign(self.duty_limit, duty)
             reached = self.force(self._duty_sign * duty, speed)
-        self._note(SLIDE, reached != force)
+        self.note(SLIDE, reached != force)
         return self._duty_sign * duty, reached
 
     def force(self, duty: float, speed: float) -> float:
@@ -162,12 +162,13 @@ class Drives:
         lowest = max(-self.rate_limit, min(now - lead, self.rate_limit))
         highest = min(self.rate_limit, max(now + lead, -self.rate_limit))
         self._velocity = min(max(wanted, lowest), highest)
-        self._note(TURN, self._velocity != wanted)
+        self.note(TURN, self._velocity != wanted)
         if self._velocity != wanted:
             effort = self.turn.effort(before, self._velocity, duration)
         return self.step_rate(self._velocity), effort
 
-    def _note(self, joint, is_limited):
+    def note(self, joint: int, is_limited: bool) -> None:
+        """Count a set point, or a piece of a profile, that the motor of a joint cannot do."""
         self.clipped[joint] += bool(is_limited)
         self.limited[joint] = bool(is_limited)
 

@@ -50,8 +50,11 @@ def _piece(drives, effort, velocity, duration):
     duty, force = drives.duty(effort[SLIDE], middle)
     velocity[SLIDE] = drives.slide.after(velocity[SLIDE], force, duration)
     before = velocity[TURN]
-    limit = drives.rate_limit
-    after = min(max(drives.turn.after(before, effort[TURN], duration), -limit), limit)
+    wanted = drives.turn.after(before, effort[TURN], duration)
+    # the board would follow more slowly, on its ramp, and end elsewhere
+    limit, change = drives.rate_limit, drives.acceleration * duration
+    after = min(max(wanted, -limit, before - change), limit, before + change)
+    drives.note(TURN, after != wanted)
     velocity[TURN] = after
     return duty, drives.step_rate((before + after) / 2)
 

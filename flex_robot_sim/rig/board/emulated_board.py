@@ -46,6 +46,7 @@ HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
 SETTLING = 20_000           # a switch that opens sooner after it has closed has bounced   [us]
+DRAWN = 100_000             # after ARM, in which the field draws the rotor to its place     [us]
 HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
 
 
@@ -82,6 +83,7 @@ class EmulatedBoard:
         self._duty = 0.0                # applied
         self._asked, self._valid_until = STAND, 0
         self.last_fed = 0               # when the watchdog was fed, never wraps          [us]
+        self._drawn_since: int | None = None        # by a field that was switched on    [us]
         self._homing: Joint | None = None
         self._home_since = 0
         self._closed_since: int | None = None       # its switch                     [us]
@@ -196,6 +198,7 @@ class EmulatedBoard:
         if self.state == State.DISARMED:
             self.change(State.ARMED)
             self.senses.compare_from_here(self.steps)
+            self._drawn_since = self.now
         self._asked = STAND
 
     def drive(self, setpoint: Setpoint) -> None:
@@ -246,6 +249,9 @@ class EmulatedBoard:
             found |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
                 found |= Fault.LATE
+            if self._drawn_since is not None and self.now - self._drawn_since >= DRAWN:
+                self.senses.compare_from_here(self.steps)
+                self._drawn_since = None
         if found:
             self.latch(found)
         for joint in self.senses.jumped:

@@ -6,14 +6,17 @@ few readings a set point. So without fresh readings there are neither states nor
 the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
 never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
 and stays so. It is refused while commands ask for more than a little, because a controller that
-has waited with an old target would throw the arm at the moment of arming.
+has waited with an old target would throw the arm at the moment of arming. A disarmed arm swings on
+for a while, so a place becomes the origin only when the joints have come to rest there.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +25,7 @@ from flex_robot_sim.exceptions import CommandError, SettingError
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.timing import Samples
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, board_limits
+from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bench.parts import SLIDE, BenchParts
 from flex_robot_sim.rig.calibration.calibration import Calibration, nominal
 from flex_robot_sim.rig.calibration.file import read_calibration
@@ -44,10 +48,15 @@ from flex_robot_sim.rig.wire.vocabulary import (
 from flex_robot_sim.settings import Settings, setting
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
+AT_REST = 0.2               # in one place for so long, by the board's clock, a joint stands  [s]
+REST_WITHIN = 3.0           # an arm that is let go does so, by the same clock                  [s]
+PATIENCE = 10.0             # with that clock, on a computer that holds the emulator up         [s]
 ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
 EVENTS_KEPT = 100
 NONE = 0.0, 0.0
@@ -162,7 +171,7 @@ class RigBridge:
             self.link.disarm()
             return 'disarmed: the motors are off'
         self._refuse_jerk()
-        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
+        self._take_limits()
         self.commands.forget()
         self.link.arm()
         self._wait_until_armed()
@@ -172,6 +181,9 @@ class RigBridge:
                     'that positions count from where the board booted. Disarm and call zero')
         return 'armed: commands move the motors'
 
+    def _take_limits(self):
+        self.drives.set_board_limits(*board_limits(self.link.read_parameter))
+
     def _wait_until_armed(self):
         """Let the states say that commands move the arm, before somebody sends a target."""
         end = time.monotonic() + ARMED_WITHIN
@@ -179,13 +191,38 @@ class RigBridge:
             time.sleep(1e-3)
 
     def zero(self) -> str:
-        """Tell the board that the joints stand in the zero pose, which makes them homed."""
+        """
+        Tell the board that the joints stand in the zero pose, which makes them homed.
+
+        Waits until they stand; CommandError if they go on moving.
+        """
+        self._wait_until_at_rest()
         encoders = self.calibration.slide, self.calibration.turn
-        for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
-            self.link.zero(joint, round(place * encoder.scale + encoder.zero))
-        self._quiet_until = self._board_time + ORIGIN_PAUSE
+        self._quiet_until = math.inf        # telemetry may overtake the answer
+        try:
+            for joint, encoder, place in zip(Joint, encoders, self.settings.zero_pose):
+                self.link.zero(joint, round(place * encoder.scale + encoder.zero))
+        finally:
+            self._quiet_until = self._board_time + ORIGIN_PAUSE
         slide, turn = self.settings.zero_pose
         return f'the joints stand at {slide:g} m and {turn:g} rad'
+
+    def _wait_until_at_rest(self):
+        """Let a disarmed arm swing out: where it is now is not where it will be."""
+        until, end = self._board_time + REST_WITHIN, time.monotonic() + PATIENCE
+        while (self.board_state == State.DISARMED
+               and self.link.state in (LinkState.READY, LinkState.STALE)):
+            moving = self._moving_joints()
+            if not moving:
+                return
+            if self._board_time > until or time.monotonic() > end:
+                raise CommandError(f'"{moving[0]}" does not come to rest, as far as telemetry '
+                                   'tells. Wait until it stands, then call zero')
+            time.sleep(5e-3)
+
+    def _moving_joints(self):
+        return [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
+                if stood < AT_REST]
 
     def clear(self) -> str:
         """Forget the latched faults whose cause is gone; the board stays disarmed."""
@@ -195,14 +232,31 @@ class RigBridge:
         self.link.clear()
         return 'no fault is latched; enable to arm'
 
+    def plan_profile(self, times: ArrayLike,
+                     efforts: ArrayLike) -> tuple[list[Segment], tuple[int, int]]:
+        """
+        Segments of efforts, as `segments_of` has them, and how many are beyond slide and turn.
+
+        They are cut to what the board takes.
+        """
+        self._take_limits()
+        drives = copy(self.drives)      # the reading thread counts, too
+        drives.clipped, drives.limited = [0, 0], [False, False]
+        segments = segments_of(drives, times, efforts)
+        for joint, count in enumerate(drives.clipped):
+            self.drives.clipped[joint] += count
+        return segments, (drives.clipped[0], drives.clipped[1])
+
     def load_profile(self, segments: Iterable[Segment]) -> int:
         """Give the board a profile; return its CRC."""
         return self.link.load_profile(segments)
 
     def start_profile(self, crc: int) -> str:
         """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
+        moving = self._moving_joints()
         self.link.start_profile(crc)
-        return 'the board plays the profile'
+        told = f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
+        return f'the board plays the profile{told}'
 
     def close(self) -> None:
         """Disarm and let go of the port; may be called twice."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LONGEST = 0.05              # between two readings, beyond which the observer starts anew     [s]
 JUMPS = (0.005, 0.2)        # of a position against the observer, likewise               [m, rad]
+STANDS_WITHIN = (1e-4, 6e-3)    # of a place, two counts of the turn's encoder           [m, rad]
 
 
 class Tracker:
@@ -86,6 +87,8 @@ class JointTracker:
         # (slide, turn) [m, rad; m/s, rad/s]
         self.position = self.velocity = math.nan, math.nan
         self.has_restarted = True   # with the last reading: a gap, or counts of another origin
+        self.stood = [0.0, 0.0]     # how long each has stayed where it is                [s]
+        self._stands = [math.nan, math.nan]
 
     def take(self, message: Telemetry, duration: float) -> None:
         """Take Telemetry in, which came `duration` [s] of the board after the last one."""
@@ -98,5 +101,13 @@ class JointTracker:
         slide.take(self.position[0], duration)
         turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses
+        self._look_who_stands(min(duration, LONGEST))       # a clock that boots anew may jump
         self.velocity = slide.rate, turn.rate
         self.has_restarted = slide.has_restarted or turn.has_restarted
+
+    def _look_who_stands(self, duration):
+        for joint, (place, width) in enumerate(zip(self.position, STANDS_WITHIN)):
+            if abs(place - self._stands[joint]) <= width:
+                self.stood[joint] += duration
+            else:                   # nan, at the beginning, is no place
+                self._stands[joint], self.stood[joint] = place, 0.0
