@@ -190,8 +190,7 @@ def _compile_once(dispatcher, compile_, signature):
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
         with _inside_another(), collected_seldom(), _plain_loops():
             entry = compile_(signature)
-        if isinstance(dispatcher._cache, _PackageCache) and not (
-                dispatcher.targetoptions['forceinline']):
+        if isinstance(dispatcher._cache, _PackageCache):
             stand_alone(dispatcher)
         return entry
 

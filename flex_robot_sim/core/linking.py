@@ -46,7 +46,7 @@ def stand_alone(dispatcher: Any) -> None:
         symbol = _Symbol(function.__module__, function.__qualname__, types)
         digest = hashlib.sha256(repr(symbol).encode()).hexdigest()[:16]
         name = f'{function.__module__}.{function.__qualname__}.{digest}'
-        if _standing.get(name) is result or not _stands_alone(types):
+        if _standing.get(name) is result or not _stands_alone(result):
             continue
         if name not in _known:
             binding.add_symbol(name, result.library.get_pointer_to_function(
@@ -57,8 +57,10 @@ def stand_alone(dispatcher: Any) -> None:
         result.target_context.insert_user_function(result.entry_point, description, [])
 
 
-def _stands_alone(types):
-    return any(isinstance(type_, Handle) for type_ in types)
+def _stands_alone(result):
+    """Whether callers know what was compiled by its symbol, and need nothing else of it."""
+    return not result.fndesc.inline and any(
+        isinstance(type_, Handle) for type_ in result.signature.args)
 
 
 def _without_bitcode(result, code):
@@ -81,7 +83,7 @@ class LinkedResults(CompileResultCacheImpl):
                   if function.is_declaration and function.name in _known]
         # half of what would be written is the source, with types at each line
         code = super().reduce(result._replace(type_annotation=''))
-        if _stands_alone(result.signature.args):
+        if _stands_alone(result):
             code = _without_bitcode(result, code)
         return called, code
 

@@ -117,6 +117,18 @@ def called(table, k):
 @compiled
 def caller(table):
     return 10.0 * called(table, 1)
+
+@compiled(inline=True)
+def part(table, k):
+    return 3.0 * called(table, k)
+
+@compiled
+def first_with_part(table, k):
+    return 10.0 * part(table, k)
+
+@compiled
+def second_with_part(table, k):
+    return 100.0 * part(table, k)
 """
 CALL = """
 from small.core.tables import Table, called, caller, np
@@ -141,3 +153,22 @@ def test_what_a_function_calls_is_loaded_with_it_and_compiled_again_if_it_is_los
     for path in (tmp_path / 'cache').rglob('tables.called-*.nb?'):
         path.unlink()
     assert call() == ['40.0', '1', '0', '0', '1']
+
+
+@needs_numba
+def test_what_becomes_part_of_its_callers_does_so_when_it_comes_from_disk(tmp_path):
+    package = write_package(tmp_path / 'small')
+    (package / 'core' / 'tables.py').write_text(TABLES)
+    program = """
+from small.core.tables import Table, np, part, {name}
+print({name}(Table(np.array([1.0, 2.0])), 1), sum(part.stats.cache_hits.values()))
+"""
+
+    def call(name):
+        out, err = start(package, program.format(name=name)).communicate(timeout=120)
+        assert not err, err
+        return out.split()
+
+    assert call('first_with_part') == ['120.0', '0']
+    assert call('second_with_part') == ['1200.0', '1']
+    assert call('first_with_part') == ['120.0', '0']
