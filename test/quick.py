@@ -10,12 +10,13 @@ LEFT_OUT = [
     *(f'analysis/test_{name}.py' for name in (
         'equations', 'flex_sensors', 'jacobians', 'linear', 'twists')),
     *(f'control/test_{name}.py' for name in (
-        'controller_targets', 'joint_controller', 'learning', 'lqg', 'online_shaper', 'planning',
-        'recommendation', 'ringing', 'servo', 'set_point_stream', 'shaper_choice', 'set_points',
-        'shaping_impulses', 'strain_feedback', 'vibration_feedback')),
+        'control_benchmark', 'controller_targets', 'joint_controller', 'learning', 'lqg',
+        'online_shaper', 'planning', 'recommendation', 'ringing', 'servo', 'set_point_stream',
+        'shaper_choice', 'set_points', 'shaping_impulses', 'strain_feedback',
+        'vibration_feedback')),
     *(f'core/test_{name}.py' for name in (
         'adaptive', 'beam_limits', 'compiled', 'damping', 'damping_together', 'dynamics',
-        'energy', 'forces', 'friction', 'hard_steps', 'kinematics', 'loads',
+        'energy', 'forces', 'friction', 'handle', 'hard_steps', 'indices', 'kinematics', 'loads',
         'references_rotating', 'screws', 'stops')),
     'description/test_strange_text.py', 'description/test_xacro.py',
     'display/test_display.py', 'display/test_plots.py',
@@ -29,7 +30,7 @@ LEFT_OUT = [
         'rig_socket', 'rig_twin', 'rig_wire_faults')),
     'sweeps/test_sweep.py', 'sweeps/test_cluster.py', 'sweeps/test_sweep_page.py', 'environments',
     *(f'project/test_{name}.py' for name in (
-        'examples', 'install', 'pages', 'run', 'shown_blocks', 'site', 'task_pages',
+        'benchmarks', 'examples', 'install', 'pages', 'run', 'shown_blocks', 'site', 'task_pages',
         'types')),
 ]
 MARKS = ('slow', 'install', 'ros', 'rig')
