@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,6 +30,9 @@ MEMORY, ENOUGH = 1000, 150  # steps that are looked back upon; coarse ones: a ki
 SOON = 10               # coarse steps that are enough where even the slowest mode swings in FEW
 RIGID = 1e-9            # square of a natural rate over that of the highest: free motion
 STILL = 1e-2            # rate that is added to others, for an arm at rest      [rad/s, m/s]
+
+# slowest natural rate of an arm [rad/s], which takes as long to find as a hundred of its steps
+_slowest: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()
 
 
 @by_address
@@ -61,11 +65,12 @@ def make_watch(arm: ArmModel, settings: SimulationSettings) -> Watch:
 
 def _enough(arm, step):
     """How many coarse steps are none of a kick that only makes stiff modes ring."""
-    K, _ = spring_matrices(arm.arrays)
-    squares = eigvalsh(K, mass_matrix(arm.arrays, np.zeros(arm.size)))
-    elastic = squares[squares > RIGID * squares.max(initial=0.0)]
-    slowest = np.sqrt(elastic.min(initial=np.inf))
-    return SOON if 2.0 * np.pi / FEW < slowest * step < np.inf else ENOUGH
+    if arm not in _slowest:
+        K, _ = spring_matrices(arm.arrays)
+        squares = eigvalsh(K, mass_matrix(arm.arrays, np.zeros(arm.size)))
+        elastic = squares[squares > RIGID * squares.max(initial=0.0)]
+        _slowest[arm] = float(np.sqrt(elastic.min(initial=np.inf)))
+    return SOON if 2.0 * np.pi / FEW < _slowest[arm] * step < np.inf else ENOUGH
 
 
 def turn_limits(arm: ArmModel, arrays: ArmArrays, settings: SimulationSettings) -> np.ndarray:
