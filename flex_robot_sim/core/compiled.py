@@ -33,6 +33,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+from flex_robot_sim.core.held_interrupt import interrupt_held, pass_on_interrupt
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
 from flex_robot_sim.garbage import collected_seldom
@@ -188,10 +189,11 @@ def _compile_once(dispatcher, compile_, signature):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
-        with _inside_another(), collected_seldom(), _plain_loops():
-            entry = compile_(signature)
-        if isinstance(dispatcher._cache, _PackageCache):
-            stand_alone(dispatcher)
+        with interrupt_held():
+            with _inside_another(), collected_seldom(), _plain_loops():
+                entry = compile_(signature)
+            if isinstance(dispatcher._cache, _PackageCache):
+                stand_alone(dispatcher)
         return entry
 
 
@@ -280,6 +282,7 @@ class _PackageCache(FunctionCache):
         with self._open(f'{self._impl.filename_base}.lock') as file:
             deadline = time.monotonic() + PATIENCE
             while not _is_locked(file) and time.monotonic() < deadline:
+                pass_on_interrupt()
                 time.sleep(0.01)
             yield
 

@@ -61,7 +61,8 @@ def called(first_call, tmp_path):
 
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
-    for name in ('garbage', 'core/compiled', 'core/handle', 'core/linking', 'core/pipeline'):
+    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_interrupt', 'core/linking',
+                 'core/pipeline'):
         source = (compiled_module.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')

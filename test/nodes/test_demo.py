@@ -15,6 +15,8 @@ from arms import joint, link, robot
 from node_processes import PATIENCE
 from project_files import ROOT
 
+from flex_robot_sim.recording.mcap_file import RecordingReader
+
 LINE = 'moves in ROS_DOMAIN_ID'
 # from a signal to the end [s]: 0.9 on a free processor, where half of it is three processes' work,
 # which machines that share their processors do at half the speed or less, unseen by any load
@@ -145,6 +147,15 @@ def test_json_is_one_object_with_the_figures_of_the_run(demo, tmp_path, place):
         assert 0 < figures['commands'] <= figures['steps'] / 2 + 100    # one for each joint state
         assert 0.0 < figures['latency_ms_median'] <= figures['latency_ms_p99']
     assert (tmp_path / 'run.png').read_bytes().startswith(b'\x89PNG')
+
+
+@pytest.mark.slow
+def test_a_demo_with_its_controller_inside_is_recorded(demo, tmp_path):
+    pytest.importorskip('mcap')
+    code, _, errors = demo('--inside', '--seconds', '1', '--json', '--record', 'run.mcap').end()
+    assert code == 0, errors
+    topics = {message.topic.name for message in RecordingReader(tmp_path / 'run.mcap')}
+    assert '/joint_states' in topics and '/joint_command' not in topics
 
 
 @pytest.mark.slow

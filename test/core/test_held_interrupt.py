@@ -1,0 +1,83 @@
+"""Ctrl-C while something is compiled is neither lost nor an error of another kind."""
+
+import os
+import signal
+import threading
+
+import pytest
+from numba.core import event
+
+from flex_robot_sim.core.compiled import compiled
+
+
+class PressesCtrlC(event.Listener):
+    """Interrupts when a function begins to be compiled, in a finaliser as Numba and LLVM do."""
+
+    def on_start(self, event):
+        """Make what does so when it goes."""
+        _InterruptsAtItsEnd()
+
+    def on_end(self, event):
+        """Do nothing."""
+
+
+class _InterruptsAtItsEnd:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        # the interpreter looks for signals between two calls
+        sum(range(10))
+
+
+def interrupted_call(function, *arguments):
+    with event.install_listener('numba:compile', PressesCtrlC()):
+        return function(*arguments)
+
+
+def make_functions():
+    """Return a compiled function that calls another one, both fresh."""
+    @compiled
+    def inner(x):
+        return 2.0 * x
+
+    @compiled
+    def outer(x):
+        return inner(x) + 1.0
+    return outer
+
+
+def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
+    function, before = make_functions(), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_call(function, 3.0)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert function(3.0) == 7.0
+    # and Ctrl-C is what it was
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_handler_of_somebody_else_is_called_and_lets_go_on():
+    calls, function = [], make_functions()
+    before = signal.signal(signal.SIGINT, lambda *words: calls.append(words[0]))
+    try:
+        assert interrupted_call(function, 3.0) == 7.0
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert calls and set(calls) == {signal.SIGINT}
+
+
+def test_a_thread_compiles_while_the_main_one_takes_signals():
+    function, results = make_functions(), []
+    thread = threading.Thread(target=lambda: results.append(function(3.0)))
+    thread.start()
+    thread.join()
+    assert results == [7.0]
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    function, before = make_functions(), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert interrupted_call(function, 3.0) == 7.0
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
