@@ -30,19 +30,13 @@ OPTION = """return [...document.querySelectorAll('[role=option]')].find(
 class Chromium:
     """A browser on a page."""
 
-    def __init__(self, address, folder, width=900, height=600, is_looked_at=False):
-        """
-        Open `address`; the profile goes to `folder`.
-
-        Where nobody looks at pictures, their points are four times as wide and as high: drawing by
-        software takes by far the most of a browser's time.
-        """
+    def __init__(self, address, folder, width=900, height=600):
+        """Open `address`; the profile goes to `folder`."""
         from selenium import webdriver
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which('chromium')
-        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}',
-                     f'--force-device-scale-factor={1.0 if is_looked_at else 0.25}'):
+        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
         # named by path, or selenium would look for one elsewhere

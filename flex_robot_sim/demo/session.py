@@ -57,7 +57,8 @@ class Session:
             first, *others = sorted(programs, key=lambda program: program.executable != CONTROLLER)
             self._start(first)
             with observer as watcher:
-                if others:
+                # inside the dynamics, it hears no messages
+                if others and first.executable == CONTROLLER:
                     self._wait(watcher, lambda: watcher.is_awaited, 'the controller')
                 for program in others:
                     self._start(program)

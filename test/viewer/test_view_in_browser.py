@@ -31,7 +31,7 @@ def view():
 def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # noqa: F811
     need_chromium()
     process, address = view('two_link')
-    browser = browsers(address, is_looked_at=True)
+    browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
     assert 'mm deflected' in browser.text and 'surface strain' in browser.text
     picture = browser.picture()[..., :3]
