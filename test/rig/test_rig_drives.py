@@ -12,6 +12,7 @@ from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, Friction
 from flex_robot_sim.rig.bench.effort_profile import segments_of
+from flex_robot_sim.rig.bench.motors import dc_duty
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.wire.profile import CAPACITY
@@ -205,3 +206,31 @@ def test_profile_asks_the_stepper_for_no_more_than_its_ramp_and_counts_what_is_c
 def test_long_profile_fits_into_the_board(arm, calibration):
     segments = segments_of(Drives(arm, calibration), [30.0, 60.0], [[20, 0.01], [-20, -0.01]])
     assert CAPACITY / 2 < len(segments) <= CAPACITY
+
+
+@pytest.mark.parametrize('effort, length', [
+    (10.0, 150.0), (20.0, 300.0), (60.0, 60.0), (60.0, 150.0), (-60.0, 600.0), (1e9, 3600.0)])
+def test_long_profile_plays_what_the_slide_needs_and_never_turns_round(
+        arm, calibration, effort, length):
+    drives = Drives(arm, calibration)
+    segments = segments_of(drives, [length], [[effort, 0.0]])
+    duties, ends = (np.array(row) for row in zip(*(
+        (piece.duty, piece.duration) for piece in segments)))
+    ends = np.cumsum(ends) * 1e-6
+    parts, (inertia, viscous, coulomb) = calibration.parts, drives.slide
+
+    def needed(speed):
+        return dc_duty(parts, effort, speed)
+
+    def motion(_, state):
+        duty, force = needed(state[0])
+        slip = math.tanh(state[0] / 1e-6)
+        return (force - viscous * state[0] - coulomb * slip) / inertia, duty
+
+    # duty by time as an ordinary differential equation has it, and its mean over each segment
+    course = solve_ivp(motion, (0.0, ends[-1]), [0.0, 0.0], method='Radau', rtol=1e-8, atol=1e-10,
+                       t_eval=ends).y[1]
+    means = np.diff(course, prepend=0.0) / np.diff(ends, prepend=0.0)
+    assert np.sign(duties).tolist() == [np.sign(effort)] * len(segments)
+    # first order in the steps of 20 ms, where the speed rises within some tenths of a second
+    assert duties == pytest.approx(means, abs=0.02)

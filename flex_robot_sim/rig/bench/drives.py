@@ -129,20 +129,29 @@ class Drives:
         :param duration: since the last set point [s].
         """
         duration = min(duration, LONGEST)
-        # the speed in the middle of the time for which the duty will stay
-        speed = self.slide.after(velocity[SLIDE], effort[SLIDE], duration / 2)
-        duty, force = self.duty(effort[SLIDE], speed)
+        duty, force = self.duty(effort[SLIDE], velocity[SLIDE], duration)
+        self.note(SLIDE, force != effort[SLIDE])
         rate, moment = self._rate(effort[TURN], step_rate, duration)
         return Duties(duty, rate, (force, moment))
 
-    def duty(self, force: float, speed: float) -> tuple[float, float]:
-        """Duty for a force [N] at a speed [m/s] of the slide, and the force that comes of it."""
+    def duty(self, force: float, speed: float, duration: float) -> tuple[float, float]:
+        """
+        Duty for a force [N] on the slide, and the force that comes of it.
+
+        :param speed: of the slide [m/s], when the duty begins; it stays for `duration` [s].
+        """
+        # the speed in the middle counts; what the motor cannot give does not lead there
+        middle = self.slide.after(speed, self._reached(force, speed)[1], duration / 2)
+        duty, reached = self._reached(force, middle)
+        return self._duty_sign * duty, reached
+
+    def _reached(self, force, speed):
+        """Duty at a speed, without the sign of the board, and the force that comes of it."""
         duty, reached = dc_duty(self.parts, force, speed)
         if abs(duty) > self.duty_limit:
             duty = math.copysign(self.duty_limit, duty)
             reached = self.force(self._duty_sign * duty, speed)
-        self.note(SLIDE, reached != force)
-        return self._duty_sign * duty, reached
+        return duty, reached
 
     def force(self, duty: float, speed: float) -> float:
         """Force [N] on the slide that a duty of the board makes at a speed [m/s]."""

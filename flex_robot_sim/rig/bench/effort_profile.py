@@ -1,14 +1,15 @@
 """
 Efforts that are constant piece by piece as a profile that the board plays by its own clock.
 
-The board knows duties and step rates, so each piece is cut into short segments and both joints are
-predicted over them by their models, a mass with friction: the duty follows from force and speed in
-the middle of a segment, the step rate is the mean one. Instants at which an effort changes are
-instants of the profile, to the microsecond.
+The board knows duties and step rates, so each piece is cut into segments and both joints are
+predicted over them by their models, a mass with friction, in short steps: the duty of a step
+follows from force and speed in its middle. A segment plays the means of its steps. Instants at
+which an effort changes are instants of the profile, to the microsecond.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FINEST = 0.02               # segment of a piece, where the board has room for as many          [s]
 ROUNDING = 1e-9             # [s]
+STANDS = 1e-9               # share of a speed by which it may change in a step, and be constant
 
 
 def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Segment]:
@@ -46,17 +48,29 @@ def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Se
 
 def _piece(drives, effort, velocity, duration):
     """Duty and step rate of a segment; `velocity` [m/s, rad/s] goes on to its end."""
-    middle = drives.slide.after(velocity[SLIDE], effort[SLIDE], duration / 2)
-    duty, force = drives.duty(effort[SLIDE], middle)
-    velocity[SLIDE] = drives.slide.after(velocity[SLIDE], force, duration)
-    before = velocity[TURN]
-    wanted = drives.turn.after(before, effort[TURN], duration)
-    # the board would follow more slowly, on its ramp, and end elsewhere
-    limit, change = drives.rate_limit, drives.acceleration * duration
-    after = min(max(wanted, -limit, before - change), limit, before + change)
-    drives.note(TURN, after != wanted)
-    velocity[TURN] = after
-    return duty, drives.step_rate((before + after) / 2)
+    count = max(1, math.ceil(duration / FINEST - ROUNDING))
+    step, duty, rate, is_cut = duration / count, 0.0, 0.0, [False, False]
+    # the models take short steps, of which a long segment plays the mean
+    for k in range(count):
+        slide, turn = velocity
+        now, force = drives.duty(effort[SLIDE], slide, step)
+        velocity[SLIDE] = drives.slide.after(slide, force, step)
+        wanted = drives.turn.after(turn, effort[TURN], step)
+        # the board would follow more slowly, on its ramp, and end elsewhere
+        limit, change = drives.rate_limit, drives.acceleration * step
+        velocity[TURN] = min(max(wanted, -limit, turn - change), limit, turn + change)
+        is_cut[SLIDE] |= force != effort[SLIDE]
+        is_cut[TURN] |= velocity[TURN] != wanted
+        stands = all(abs(after - before) <= STANDS * abs(after)
+                     for before, after in zip((slide, turn), velocity))
+        share = (count - k if stands else 1) / count
+        duty += share * now
+        rate += share * (turn + velocity[TURN]) / 2
+        if stands:
+            break
+    for joint in (SLIDE, TURN):
+        drives.note(joint, is_cut[joint])
+    return duty, drives.step_rate(rate)
 
 
 def _counts(lengths):
