@@ -7,21 +7,13 @@ lies in a folder named after a hash of all sources that it may come from: those 
 own folder and of core/ and analysis/, which alone may hold what it calls. An edit in any of them
 starts an empty folder, and code that nobody has used for long is removed. Work on nodes or pages
 waits for no compiler.
-
-To load machine code is to run it. So the cache is a folder of this user that nobody else may write
-to; where that cannot be had, nothing is kept and nothing loaded.
 """
 
 import contextlib
 import functools
-import hashlib
 import os
-import shutil
-import stat
 import sys
-import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -34,6 +26,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 from flex_robot_sim.core.held_interrupt import interrupt_held, pass_on_interrupt
+from flex_robot_sim.core.kept_code import CORE, PACKAGE, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
 from flex_robot_sim.garbage import collected_seldom
@@ -43,10 +36,6 @@ if sys.platform != 'win32':
 
 config: Any = numba_config      # its attributes come from the environment, so no tool sees them
 
-CORE = Path(__file__).resolve().parent
-PACKAGE = CORE.parent
-SHARED = (CORE, PACKAGE / 'analysis')       # what any compiled function may call
-FOLDERS_KEPT = 24
 PATIENCE = 300.0        # with another process that compiles the same function             [s]
 LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
 COMPILING_ONCE = 'compiling, once after an installation'
@@ -314,96 +303,10 @@ def _cache_directory(folder):
         config.CACHE_DIR = before
 
 
-def sources_of(room: Path) -> list[Path]:
-    """Return the files from which the machine code of a folder's functions may come."""
-    rooms = [CORE] if room == CORE else sorted({*SHARED, room})
-    return [path for folder in rooms for path in sorted(folder.glob('*.py'))]
-
-
-def _fingerprint(room):
-    """Hash of all that the machine code depends on, beside what numba itself checks."""
-    settings = sorted(item for item in os.environ.items()
-                      if item[0].startswith('NUMBA_') and item[0] != 'NUMBA_CACHE_DIR')
-    versions = sys.version, numba.__version__, np.__version__
-    digest = hashlib.sha256(repr((versions, settings, sorted(OPTIONS.items()))).encode())
-    for path in sources_of(room):
-        source = path.read_bytes()
-        digest.update(f'{path.relative_to(PACKAGE).as_posix()} {len(source)}\n'.encode())
-        digest.update(source)
-    return digest.hexdigest()[:16]
-
-
-def _cache_root():
-    """Where all folders of this package lie: in the user's cache, as other programs do it."""
-    if os.environ.get('NUMBA_CACHE_DIR'):
-        return Path(os.environ['NUMBA_CACHE_DIR']) / PACKAGE.name
-    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
-    return Path(home) / PACKAGE.name
-
-
 @functools.cache
 def _cache_folder(room):
     """Folder for the present sources, ready to write to; None where there can be none."""
-    if config.DISABLE_JIT:
-        return None
-    try:
-        root = _private_folder(_cache_root())
-        folder = root / _fingerprint(room)
-        is_new = not folder.exists()
-        folder.mkdir(exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-        os.utime(folder)        # the time of last use
-        if is_new:
-            _prune(root)
-    except OSError:
-        return None
-    return folder
-
-
-def _private_folder(root):
-    """Make a folder for this user alone; return where it really is, or raise OSError."""
-    root.parent.mkdir(parents=True, exist_ok=True)
-    root.mkdir(mode=0o700, exist_ok=True)
-    root = root.resolve()
-    if not hasattr(os, 'getuid'):       # Windows, where a profile is private
-        return root
-    if root.stat().st_uid != os.getuid():
-        raise PermissionError(f'{root} belongs to another user')
-    for path in root.parents:
-        if _lets_others_write(path.stat()):
-            raise PermissionError(f'others may replace folders in {path}')
-    if root.stat().st_mode & 0o022:
-        root.chmod(0o700)
-        for path in root.iterdir():     # nobody knows who has put it there
-            _remove(path)
-    return root
-
-
-def _lets_others_write(status):
-    """Whether others may replace what is ours in a folder; the group of a user is the user."""
-    mode = status.st_mode
-    is_open = mode & 0o002 or mode & 0o020 and status.st_gid != os.getgid()
-    return bool(is_open) and not mode & stat.S_ISVTX
-
-
-def _prune(root):
-    """
-    Remove all but the folders used last.
-
-    A process that still works with a removed one only compiles again what it misses.
-    """
-    folders = [path for path in root.iterdir() if path.is_dir()]
-    folders.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in folders[FOLDERS_KEPT:]:
-        with contextlib.suppress(OSError):
-            _remove(path)
-
-
-def _remove(path):
-    """Remove a folder or a file, in one step for those who look on."""
-    rubbish = path.with_name(f'removed-{uuid.uuid4().hex}')
-    path.rename(rubbish)        # nobody sees a folder that is half empty
-    if rubbish.is_dir() and not rubbish.is_symlink():
-        shutil.rmtree(rubbish)
-    else:
-        rubbish.unlink()
+    settings = sorted(item for item in os.environ.items()
+                      if item[0].startswith('NUMBA_') and item[0] != 'NUMBA_CACHE_DIR')
+    return None if config.DISABLE_JIT else folder_of(
+        room, numba.__version__, settings, sorted(OPTIONS.items()))

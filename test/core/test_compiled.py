@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.core import compiled as compiled_module
+from flex_robot_sim.core import kept_code
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.interpreter import run_text
 
@@ -61,9 +62,9 @@ def called(first_call, tmp_path):
 
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
-    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_interrupt', 'core/linking',
-                 'core/pipeline'):
-        source = (compiled_module.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
+    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_interrupt',
+                 'core/kept_code', 'core/linking', 'core/pipeline'):
+        source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
     write_callee(folder, 'x + 1.0')
@@ -230,12 +231,12 @@ from small.core.caller""", 1)
 
 def test_the_cache_keeps_the_folders_used_last(tmp_path):
     now = time.time()
-    for age in range(compiled_module.FOLDERS_KEPT + 4):
+    for age in range(kept_code.FOLDERS_KEPT + 4):
         folder = tmp_path / f'{age:02}'
         (folder / 'inside').mkdir(parents=True)
         os.utime(folder, (now - age, now - age))
-    compiled_module._prune(tmp_path)
-    kept = [f'{age:02}' for age in range(compiled_module.FOLDERS_KEPT)]
+    kept_code.prune(tmp_path)
+    kept = [f'{age:02}' for age in range(kept_code.FOLDERS_KEPT)]
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
 
@@ -245,10 +246,10 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
         (tmp_path / 'core').mkdir()
         for name, text in files.items():
             (tmp_path / 'core' / f'{name}.py').write_text(text)
-        return compiled_module._fingerprint(tmp_path / 'core')
+        return kept_code.fingerprint(tmp_path / 'core')
 
-    monkeypatch.setattr(compiled_module, 'PACKAGE', tmp_path)
-    monkeypatch.setattr(compiled_module, 'CORE', tmp_path / 'core')
+    monkeypatch.setattr(kept_code, 'PACKAGE', tmp_path)
+    monkeypatch.setattr(kept_code, 'CORE', tmp_path / 'core')
     seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
             fingerprint(a='x', c='y'), fingerprint(a='x')}
     assert len(seen) == 5
@@ -259,13 +260,13 @@ def test_machine_code_comes_from_sources_that_are_watched():
     """A compiled function may call those of its own folder, of core and of analysis alone."""
     door = 'flex_robot_sim.core.compiled import'
     sources = {path: path.read_text(encoding='utf-8')
-               for path in compiled_module.PACKAGE.rglob('*.py')}
+               for path in kept_code.PACKAGE.rglob('*.py')}
     compiling = {path for path, source in sources.items() if door in source}
     assert len(compiling) > 10
     for path in compiling:
-        watched = set(compiled_module.sources_of(path.parent))
+        watched = set(kept_code.sources_of(path.parent))
         for other in compiling - watched:
-            name = '.'.join(other.relative_to(compiled_module.PACKAGE).with_suffix('').parts)
+            name = '.'.join(other.relative_to(kept_code.PACKAGE).with_suffix('').parts)
             assert f'flex_robot_sim.{name} ' not in sources[path], path
 
 
@@ -307,7 +308,7 @@ def test_a_function_without_the_right_cannot_allocate():
 
 
 def test_functions_of_others_are_not_kept_on_disk():
-    assert compiled_module.PACKAGE not in Path(__file__).parents
+    assert kept_code.PACKAGE not in Path(__file__).parents
     assert getattr(getattr(_quotient, '_cache', None), 'cache_path', None) is None
 
 

@@ -19,6 +19,7 @@ from compare import (
 from random_arms import random_state
 from scipy.spatial.transform import Rotation
 
+import flex_robot_sim as frs
 from flex_robot_sim.share import shipped_robots
 
 cases = pytest.mark.parametrize('case', CASES)
@@ -132,3 +133,30 @@ def test_the_dual_screw_arm_stays_in_its_plane_exactly_while_its_waist_rests():
     assert_stays_exactly_planar(arm, np.array(
         [name == 'joint_1' or 'bending_z' in name or 'torsion' in name
          for name in arm.coordinate_names]))
+
+
+def test_a_stretch_that_stands_changes_nothing():
+    # loops over 2 + 2 + 1 coordinates are written out, those over 2 + 2 + 1 + 1 are not
+    text = shipped_robots()['two_link'].read_text(encoding='utf-8')
+    arm, other = arm_of(text), arm_of(text.replace('torsion="1"/>', 'torsion="1" stretch="1"/>'))
+    common = [other.coordinate_names.index(name) for name in arm.coordinate_names]
+    assert other.size == arm.size + 2
+    for seed in range(5):
+        q, qd = random_state(arm, seed)
+        qdd = np.random.default_rng(seed).normal(size=arm.size)
+        wide = np.zeros((3, other.size))
+        wide[:, common] = q, qd, qdd
+        for mine, theirs in (
+                (frs.mass_matrix(arm, q),
+                 frs.mass_matrix(other, wide[0])[np.ix_(common, common)]),
+                (frs.inverse_dynamics(arm, q, qd, qdd),
+                 frs.inverse_dynamics(other, *wide)[common]),
+                (energies(arm, q, qd), energies(other, *wide[:2]))):
+            assert_same(mine, theirs)
+
+
+def energies(arm, q, qd):
+    simulation = frs.Simulation(arm)
+    simulation.set_state(coordinates=q, rates=qd)
+    energy = simulation.energy()
+    return np.array([energy.kinetic, energy.strain, energy.gravity])

@@ -271,40 +271,6 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
            f'{host.now.slide_counts - first} counts and a way of {moved:.0f}')
 
 
-@check(bench='a stepper that slips')
-def lost_steps_latch(host):
-    host.stream()
-    host.accepted(Arm())
-    host.drive(100, step_rate=100.0)
-    host.back_end.bench.faults.weak_stepper = 0.01
-    host.back_end.bench.push_tip(1.0)
-    host.drive(1000, until=latched)
-    expect_fault(host, Fault.LOST_STEPS)
-
-
-@check(bench='a stepper that slips')
-def slip_by_one_place_of_the_field_latches_wherever_arming_has_drawn_the_turn_from(host):
-    bench = host.back_end.bench
-    for side in (1, -1):
-        host.back_end.reset()
-        host.hello()
-        host.stream()
-        bench.simulation.set_state((0.15, side * 0.055))        # of 0.063 to the next place [rad]
-        host.wait(5)
-        host.accepted(Arm())
-        apart = side * host.now.turn_counts
-        host.drive(400)
-        drawn = apart - side * host.now.turn_counts
-        expect(drawn > 12, f'arming has drawn the turn by {drawn} counts')
-        bench.faults.weak_stepper = 0.02
-        bench.push_tip(side * 0.1)
-        host.drive(400, until=lambda _: abs(bench.simulation.position[TURN]) > 0.09)
-        bench.push_tip(0.0)
-        bench.faults.weak_stepper = 1.0
-        host.drive(500, until=latched)
-        expect_fault(host, Fault.LOST_STEPS)
-
-
 @check(bench='a slide that jams')
 def stalled_motor_latches_and_moving_one_does_not(host):
     host.stream()

@@ -1,10 +1,12 @@
-"""The pulses of the stepper: their rate, and how many have been sent when."""
+"""The pulses of the stepper: their rate, how many have been sent when, and how many are lost."""
 
+from flex_robot_sim.rig.bench.parts import TURN
+from flex_robot_sim.rig.conformance.bench_checks import expect_fault, latched
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import expect
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Param
-from flex_robot_sim.rig.wire.vocabulary import Access
+from flex_robot_sim.rig.wire.vocabulary import Access, Fault
 
 
 @check(moves=True)
@@ -49,3 +51,37 @@ def step_position_is_that_of_the_start_of_the_step(host):
     expect(-1.2 < places[-1] - way < 1.4,
            f'{places[-1]} pulses, and the rate makes {way:.2f} before the step')
     host.drive(90)
+
+
+@check(bench='a stepper that slips')
+def lost_steps_latch(host):
+    host.stream()
+    host.accepted(Arm())
+    host.drive(100, step_rate=100.0)
+    host.back_end.bench.faults.weak_stepper = 0.01
+    host.back_end.bench.push_tip(1.0)
+    host.drive(1000, until=latched)
+    expect_fault(host, Fault.LOST_STEPS)
+
+
+@check(bench='a stepper that slips')
+def slip_by_one_place_of_the_field_latches_wherever_arming_has_drawn_the_turn_from(host):
+    bench = host.back_end.bench
+    for side in (1, -1):
+        host.back_end.reset()
+        host.hello()
+        host.stream()
+        bench.simulation.set_state((0.15, side * 0.055))        # of 0.063 to the next place [rad]
+        host.wait(5)
+        host.accepted(Arm())
+        apart = side * host.now.turn_counts
+        host.drive(400)
+        drawn = apart - side * host.now.turn_counts
+        expect(drawn > 12, f'arming has drawn the turn by {drawn} counts')
+        bench.faults.weak_stepper = 0.02
+        bench.push_tip(side * 0.1)
+        host.drive(400, until=lambda _: abs(bench.simulation.position[TURN]) > 0.09)
+        bench.push_tip(0.0)
+        bench.faults.weak_stepper = 1.0
+        host.drive(500, until=latched)
+        expect_fault(host, Fault.LOST_STEPS)
