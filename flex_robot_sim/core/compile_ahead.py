@@ -86,11 +86,11 @@ def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
             (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
             (compile_part, keep_laws, (arm, q, work)),
             (compile_part, damp_together, (arm, h, q, work, q)),
-            (compile_for, set_energies, (arm, q, q, work, flow)),   # Python asks for them, too
             (compile_part, set_answer, (arm, q, work, q)),
+            (compile_for, set_energies, (arm, q, q, work, flow)),   # Python asks for them, too
+            (compile_part, eliminate, (arm, work)),
             (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
             (compile_part, set_accelerations, (arm, work, q)),
-            (compile_part, eliminate, (arm, work)),
             (compile_part, set_forces, (arm, q, q, effort, h, q, work)),
             (compile_part, set_loads, (arm, loads, q, q, work)),
             (compile_for, advance, (arm, loads, 1, q, q, q, effort, h, 1, flow, watch, q[None],

@@ -25,6 +25,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
+import flex_robot_sim.core.numba_shortcuts  # noqa: F401      (tells Numba)
 from flex_robot_sim.core.held_interrupt import interrupt_held, pass_on_interrupt
 from flex_robot_sim.core.kept_code import CORE, PACKAGE, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
@@ -38,6 +39,8 @@ config: Any = numba_config      # its attributes come from the environment, so n
 
 PATIENCE = 300.0        # with another process that compiles the same function             [s]
 LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
+# of Numba's settings: workers of a sweep, which have one thread each, load what others compiled
+CHANGE_NO_CODE = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
 COMPILING_ONCE = 'compiling, once after an installation'
 OPTIONS: dict[str, Any] = {
     'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
@@ -307,6 +310,6 @@ def _cache_directory(folder):
 def _cache_folder(room):
     """Folder for the present sources, ready to write to; None where there can be none."""
     settings = sorted(item for item in os.environ.items()
-                      if item[0].startswith('NUMBA_') and item[0] != 'NUMBA_CACHE_DIR')
+                      if item[0].startswith('NUMBA_') and item[0] not in CHANGE_NO_CODE)
     return None if config.DISABLE_JIT else folder_of(
         room, numba.__version__, settings, sorted(OPTIONS.items()))

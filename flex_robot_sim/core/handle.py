@@ -24,7 +24,6 @@ import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.core.typing import signature
-from numba.core.typing.arraydecl import GetItemBuffer, SetItemBuffer
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
 from numba.extending import (
     NativeValue,
@@ -37,7 +36,7 @@ from numba.extending import (
     unbox,
 )
 from numba.np.arrayobj import make_array, populate_array
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
 
 Table = TypeVar('Table', bound=type)
 
@@ -189,7 +188,7 @@ def _load(context, builder, handle, address, field):
     shape = [word(first + 1 + k, intp) for k in range(kind.ndim)]
     for k, length in enumerate(reversed(_lengths_of(handle.table)[field])):
         shape[-1 - k] = ir.Constant(intp, length)
-    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    size = as_dtype(kind.dtype).itemsize
     strides = [ir.Constant(intp, size)]
     for length in shape[:0:-1]:
         strides.insert(0, builder.mul(strides[0], length))
@@ -217,17 +216,3 @@ class _RowType(AbstractTemplate):
         if isinstance(rows, HandleRows) and isinstance(k, types.Integer):
             return signature(rows.row, rows, types.intp)
         return None
-
-
-@infer_global(operator.getitem)
-class _ArraysFirst(GetItemBuffer):
-    """Numba's own, looked at before those of a dozen other containers: most code is a[i]."""
-
-    metadata = {'target': 'cpu'}
-
-
-@infer_global(operator.setitem)
-class _ArraysFirstToSet(SetItemBuffer):
-    """Likewise for a[i] = x."""
-
-    metadata = {'target': 'cpu'}

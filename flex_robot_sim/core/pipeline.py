@@ -43,7 +43,8 @@ class CountFromStart(FunctionPass):
     Take every index of an array as one from its start: no function here counts from the end.
 
     Numba asks before each access whether an index is negative. That is a tenth of a step, and
-    hides from LLVM that neighbours are neighbours.
+    hides from LLVM that neighbours are neighbours. Of an index that is written as a number it asks
+    everybody whether they want to know the number, which for arrays nobody does.
     """
 
     _name = 'count_from_start'
@@ -53,17 +54,43 @@ class CountFromStart(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         """Make indices unsigned in the signatures of all accesses."""
-        state.calltypes = {statement: _from_start(statement, signature)
-                           for statement, signature in state.calltypes.items()}
+        for block in state.func_ir.blocks.values():
+            for k, statement in enumerate(block.body):
+                if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
+                    statement.value = _got_from_start(statement.value, state.calltypes)
+                elif isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
+                    block.body[k] = _set_from_start(statement, state.calltypes)
         return True
 
 
-def _from_start(statement, signature):
-    """Signature of a statement, with unsigned indices if it is an access to an array."""
-    is_access = (statement.op in ('getitem', 'static_getitem') if isinstance(statement, ir.Expr)
-                 else isinstance(statement, (ir.SetItem, ir.StaticSetItem)))
-    if not is_access or not signature or not isinstance(signature.args[0], types.Array):
-        return signature
+def _got_from_start(expression, calltypes):
+    if expression.op not in ('getitem', 'static_getitem'):
+        return expression
+    signature = calltypes.pop(expression)
+    if _is_of_array(signature):
+        signature = _from_start(signature)
+        if expression.op == 'static_getitem' and expression.index_var is not None:
+            expression = ir.Expr.getitem(expression.value, expression.index_var, expression.loc)
+    calltypes[expression] = signature
+    return expression
+
+
+def _set_from_start(statement, calltypes):
+    signature = calltypes.pop(statement)
+    if _is_of_array(signature):
+        signature = _from_start(signature)
+        if isinstance(statement, ir.StaticSetItem) and statement.index_var is not None:
+            statement = ir.SetItem(statement.target, statement.index_var, statement.value,
+                                   statement.loc)
+    calltypes[statement] = signature
+    return statement
+
+
+def _is_of_array(signature):
+    return signature and isinstance(signature.args[0], types.Array)
+
+
+def _from_start(signature):
     array, index, *value = signature.args
     return signature.replace(args=(array, _unsigned(index), *value))
 

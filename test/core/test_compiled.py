@@ -63,7 +63,7 @@ def called(first_call, tmp_path):
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
     for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_interrupt',
-                 'core/kept_code', 'core/linking', 'core/pipeline'):
+                 'core/kept_code', 'core/linking', 'core/numba_shortcuts', 'core/pipeline'):
         source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
@@ -156,6 +156,10 @@ def test_installations_with_the_same_sources_compile_once(called, tmp_path):
 @needs_numba
 def test_a_changed_setting_of_numba_does_not_meet_old_machine_code(called):
     assert call(called, NUMBA_BOUNDSCHECK='1') == (30.0, 0, 1)
+
+
+def test_workers_that_have_one_thread_load_what_others_compiled(called):
+    assert call(called, NUMBA_NUM_THREADS='1') == (30.0, 1, 0)
 
 
 @needs_numba

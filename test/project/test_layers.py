@@ -48,7 +48,8 @@ OWNERS = {
     'lxml': 'description.document',
     'matplotlib': 'plots',
     'mcap': 'recording.mcap_file',
-    'numba': 'core.compiled and core.handle and core.linking and core.pipeline',
+    'numba': ('core.compiled and core.handle and core.linking and '
+              'core.numba_shortcuts and core.pipeline'),
     'pyarrow': 'table_files',
     'rclpy': 'nodes',
     'serial': 'rig.host.port',
@@ -178,7 +179,7 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
      'description.urdf imports lxml, which belongs to description.document'),
     ('core.dynamics', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
      'core.dynamics imports numba, which belongs to core.compiled and core.handle and '
-     'core.linking and core.pipeline'),
+     'core.linking and core.numba_shortcuts and core.pipeline'),
     ('rig.host.portable', 'import serial',
      'rig.host.portable imports serial, which belongs to rig.host.port'),
     ('plots', 'import pandas', 'plots imports pandas, which has no owner'),
