@@ -26,7 +26,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 import flex_robot_sim.core.numba_shortcuts  # noqa: F401      (tells Numba)
-from flex_robot_sim.core.held_interrupt import interrupt_held, pass_on_interrupt
+from flex_robot_sim.core.held_signals import pass_on_signals, signals_held
 from flex_robot_sim.core.kept_code import CORE, PACKAGE, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
@@ -181,7 +181,7 @@ def _compile_once(dispatcher, compile_, signature):
             with contextlib.suppress(OSError):
                 stack.enter_context(dispatcher._cache.alone())
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
-        with interrupt_held():
+        with signals_held():
             with _inside_another(), collected_seldom(), _plain_loops():
                 entry = compile_(signature)
             if isinstance(dispatcher._cache, _PackageCache):
@@ -274,7 +274,7 @@ class _PackageCache(FunctionCache):
         with self._open(f'{self._impl.filename_base}.lock') as file:
             deadline = time.monotonic() + PATIENCE
             while not _is_locked(file) and time.monotonic() < deadline:
-                pass_on_interrupt()
+                pass_on_signals()
                 time.sleep(0.01)
             yield
 

@@ -62,7 +62,7 @@ def called(first_call, tmp_path):
 
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
-    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_interrupt',
+    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_signals',
                  'core/kept_code', 'core/linking', 'core/numba_shortcuts', 'core/pipeline'):
         source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(

@@ -55,7 +55,7 @@ def changed(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
 
 
 @check(bench='an arm that is put near its switches')
-def homing_finds_the_switch_and_gives_the_origin(host):
+def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
     host.back_end.reset(start=(0.006, -1.45))
     host.hello()
     host.stream()
@@ -90,7 +90,7 @@ def homing_finds_the_switch_and_gives_the_origin(host):
 
 
 @check(bench='switches that close')
-def switch_that_bounces_is_not_the_origin(host):
+def switch_that_bounces_is_not_the_origin(host: Host) -> None:
     switches = host.back_end.bench.faults.closed_lower
     host.stream()
     host.accepted(Arm())
@@ -110,7 +110,7 @@ def switch_that_bounces_is_not_the_origin(host):
 
 
 @check(bench='a slide that jams')
-def homing_that_finds_nothing_ends_in_a_fault(host):
+def homing_that_finds_nothing_ends_in_a_fault(host: Host) -> None:
     host.stream()
     host.accepted(Param(Access.WRITE, Parameter.HOME_TIMEOUT, 300))
     host.accepted(Param(Access.WRITE, Parameter.STALL_TIME, 10_000))
@@ -122,7 +122,7 @@ def homing_that_finds_nothing_ends_in_a_fault(host):
 
 
 @check(moves=True)
-def joint_without_a_lower_switch_is_not_homed(host):
+def joint_without_a_lower_switch_is_not_homed(host: Host) -> None:
     with changed(host, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)):
         host.accepted(Arm())
         ack = host.command(Home(Joint.TURN))
@@ -130,7 +130,7 @@ def joint_without_a_lower_switch_is_not_homed(host):
 
 
 @check(bench='switches that close')
-def limit_in_motion_latches_and_lets_go_only_away_from_it(host):
+def limit_in_motion_latches_and_lets_go_only_away_from_it(host: Host) -> None:
     host.stream()
     for end, duty, rate, bit, fault in (
             ('closed_upper', 0.3, 0.0, Input.SLIDE_UPPER, Fault.LIMIT_SLIDE),
@@ -157,7 +157,7 @@ def limit_in_motion_latches_and_lets_go_only_away_from_it(host):
 
 
 @check(bench='switches that close')
-def switch_that_is_not_fitted_is_not_seen(host):
+def switch_that_is_not_fitted_is_not_seen(host: Host) -> None:
     host.stream()
     host.accepted(Param(Access.WRITE, Parameter.SWITCHES_FITTED, 0))
     host.back_end.bench.faults.closed_upper.add(SLIDE)
@@ -168,7 +168,7 @@ def switch_that_is_not_fitted_is_not_seen(host):
 
 
 @check(bench='switches that close')
-def limit_during_a_profile_ends_it(host):
+def limit_during_a_profile_ends_it(host: Host) -> None:
     host.stream()
     play(host, [Segment(500_000, 0.2, 0.0)])
     host.keep_alive(50)
@@ -178,7 +178,7 @@ def limit_during_a_profile_ends_it(host):
 
 
 @check(bench='a stop button that is pressed')
-def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host):
+def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host: Host) -> None:
     host.stream()
     faults = host.back_end.bench.faults
     for state in (State.DISARMED, State.ARMED, State.PROFILE):
@@ -202,7 +202,7 @@ def stop_button_latches_in_every_state_and_clear_waits_for_its_release(host):
 
 
 @check(bench='flex sensors that break')
-def broken_flex_sensor_latches_and_can_be_left_out(host):
+def broken_flex_sensor_latches_and_can_be_left_out(host: Host) -> None:
     host.stream()
     faults = host.back_end.bench.faults
     for broken in (faults.open_sensors, faults.shorted_sensors):
@@ -223,7 +223,7 @@ def broken_flex_sensor_latches_and_can_be_left_out(host):
 
 
 @check(bench='encoders that jump')
-def encoder_jump_latches_and_costs_the_homing(host):
+def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
     host.stream()
     for joint, fault, bit in ((Joint.SLIDE, Fault.ENCODER_SLIDE, Input.SLIDE_HOMED),
                               (Joint.TURN, Fault.ENCODER_TURN, Input.TURN_HOMED)):
@@ -241,7 +241,7 @@ def encoder_jump_latches_and_costs_the_homing(host):
 
 
 @check(bench='encoders that jump')
-def count_wraps_without_a_fault(host):
+def count_wraps_without_a_fault(host: Host) -> None:
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
     # a jump takes the homing away, and with it the soft limits, which lie nearer
@@ -256,7 +256,7 @@ def count_wraps_without_a_fault(host):
 
 
 @check(bench='the whole travel, and the true place of the slide')
-def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
+def counts_follow_the_slide_further_than_a_register_of_16_bits(host: Host) -> None:
     host.back_end.reset(start=(0.03, 0.0))
     host.hello()
     host.stream(100)
@@ -272,7 +272,7 @@ def counts_follow_the_slide_further_than_a_register_of_16_bits(host):
 
 
 @check(bench='a slide that jams')
-def stalled_motor_latches_and_moving_one_does_not(host):
+def stalled_motor_latches_and_moving_one_does_not(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.drive(1000, duty=0.5)
@@ -283,7 +283,7 @@ def stalled_motor_latches_and_moving_one_does_not(host):
 
 
 @check(bench='a slide that jams')
-def too_much_current_latches(host):
+def too_much_current_latches(host: Host) -> None:
     host.accepted(Param(Access.WRITE, Parameter.CURRENT_MAX, 500))
     host.stream()
     host.accepted(Arm())
@@ -293,7 +293,7 @@ def too_much_current_latches(host):
 
 
 @check(bench='the current of the motor while the board boots', reboot=True)
-def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host):
+def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host: Host) -> None:
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Arm())
@@ -310,7 +310,7 @@ def reboot_in_motion_stops_the_motors_and_forgets_the_homing(host):
 
 
 @check(moves=True)
-def set_point_in_a_profile_only_keeps_it_alive(host):
+def set_point_in_a_profile_only_keeps_it_alive(host: Host) -> None:
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Zero(Joint.TURN, 0))
@@ -324,7 +324,7 @@ def set_point_in_a_profile_only_keeps_it_alive(host):
 
 
 @check(moves=True)
-def motor_obeys_signs(host):
+def motor_obeys_signs(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     for duty in (0.5, -0.5):
@@ -340,7 +340,7 @@ def motor_obeys_signs(host):
 
 
 @check()
-def reversing_an_encoder_costs_the_homing(host):
+def reversing_an_encoder_costs_the_homing(host: Host) -> None:
     host.stream()
     for joint, parameter, bit in ((Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
                                   (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED)):
@@ -355,7 +355,7 @@ def reversing_an_encoder_costs_the_homing(host):
 
 
 @check(moves=True)
-def reversed_encoder_is_turned_round(host):
+def reversed_encoder_is_turned_round(host: Host) -> None:
     host.stream()
     as_it_is = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
     with changed(host, Parameter.SLIDE_REVERSED, 1 - as_it_is):

@@ -131,38 +131,39 @@ def check_answers(host: Host, state: State, table: Any) -> None:
 
 
 @check()
-def answers_while_disarmed_are_those_of_the_table(host):
+def answers_while_disarmed_are_those_of_the_table(host: Host) -> None:
     check_answers(host, State.DISARMED, {key: row for key, row in ANSWERS.items()
                                          if key[0] is not Arm})
 
 
 @check()
-def answers_in_fault_are_those_of_the_table(host):
+def answers_in_fault_are_those_of_the_table(host: Host) -> None:
     check_answers(host, State.FAULT, ANSWERS)
 
 
 @check(moves=True)
-def answers_while_armed_are_those_of_the_table(host):
+def answers_while_armed_are_those_of_the_table(host: Host) -> None:
     check_answers(host, State.ARMED, {key: row for key, row in ANSWERS.items()
                                       if key[0] is not Home})
 
 
 @check(moves=True)
-def answers_while_homing_are_those_of_the_table(host):
+def answers_while_homing_are_those_of_the_table(host: Host) -> None:
     check_answers(host, State.HOMING, ANSWERS)
 
 
 @check(moves=True)
-def answers_during_a_profile_are_those_of_the_table(host):
+def answers_during_a_profile_are_those_of_the_table(host: Host) -> None:
     check_answers(host, State.PROFILE, ANSWERS)
 
 
 @check()
-def values_out_of_range_are_refused_with_their_place(host):
+def values_out_of_range_are_refused_with_their_place(host: Host) -> None:
     rows = (Segment(1000, 0.0, 0.0),)
     crc = profile_crc(rows)
     for message, place in (
-            (Zero(9, 0), 0), (Stream(7), 0), (ProfileLoad(3, 2, crc, rows), 0),
+            (Zero(9, 0), 0), (Stream(7), 0),    # type: ignore[arg-type]
+            (ProfileLoad(3, 2, crc, rows), 0),
             (ProfileLoad(0, 257, crc, rows), 1),
             (ProfileLoad(0, 1, crc, (Segment(999, 0.0, 0.0),)), 3),
             (ProfileLoad(0, 1, crc, (Segment(60_000_001, 0.0, 0.0),)), 3),
@@ -173,7 +174,7 @@ def values_out_of_range_are_refused_with_their_place(host):
 
 
 @check()
-def profile_that_does_not_fit_together_is_refused(host):
+def profile_that_does_not_fit_together_is_refused(host: Host) -> None:
     rows = tuple(Segment(1000 + k, 0.0, 0.0) for k in range(20))
     crc = profile_crc(rows)
     chunks = [ProfileLoad(first, 20, crc, rows[first:first + 8]) for first in (0, 8, 16)]
@@ -190,7 +191,7 @@ def profile_that_does_not_fit_together_is_refused(host):
 
 
 @check(moves=True)
-def profile_needs_to_be_there_and_both_joints_homed(host):
+def profile_needs_to_be_there_and_both_joints_homed(host: Host) -> None:
     host.stream()
     crc = load_profile(host, LONG)
     host.accepted(Arm())
@@ -201,7 +202,7 @@ def profile_needs_to_be_there_and_both_joints_homed(host):
 
 
 @check(moves=True)
-def motors_stop_within_100_ms_of_silence_and_stay_off(host):
+def motors_stop_within_100_ms_of_silence_and_stay_off(host: Host) -> None:
     host.stream()
     longest = 0
     for silence in range(3):
@@ -214,6 +215,7 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host):
         expect(taken is not None, 'no TELEMETRY shows the last set point')
         off = next((t for t in host.telemetry if t.state == State.FAULT), None)
         expect(off is not None, f'still {host.now.state.name} after {3 * WATCHDOG} ms of silence')
+        assert taken and off
         expect_equal(off.faults, Fault.WATCHDOG, 'faults')
         longest = max(longest, elapsed(off.time, taken.time))
         expect(all(t.duty == 0 and t.step_rate == 0 for t in host.telemetry
@@ -229,7 +231,7 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host):
 
 
 @check(moves=True)
-def nothing_but_a_set_point_feeds_the_watchdog(host):
+def nothing_but_a_set_point_feeds_the_watchdog(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     for k in range(30):
@@ -241,7 +243,7 @@ def nothing_but_a_set_point_feeds_the_watchdog(host):
 
 
 @check(moves=True)
-def set_point_holds_for_its_validity(host):
+def set_point_holds_for_its_validity(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.wait(1, host.alive())
@@ -255,7 +257,7 @@ def set_point_holds_for_its_validity(host):
 
 
 @check(moves=True)
-def old_set_point_is_not_taken(host):
+def old_set_point_is_not_taken(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.wait(3, host.setpoint(0.03))
@@ -268,7 +270,7 @@ def old_set_point_is_not_taken(host):
 
 
 @check(moves=True)
-def disarm_and_estop_take_the_outputs_off_at_once(host):
+def disarm_and_estop_take_the_outputs_off_at_once(host: Host) -> None:
     host.stream()
     for message, state in ((Disarm(), State.DISARMED), (Estop(), State.FAULT)):
         host.accepted(Arm())
@@ -284,7 +286,7 @@ def disarm_and_estop_take_the_outputs_off_at_once(host):
 
 
 @check(moves=True)
-def new_session_disarms(host):
+def new_session_disarms(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.drive(30, duty=0.05)
@@ -294,7 +296,7 @@ def new_session_disarms(host):
 
 
 @check(moves=True)
-def arming_begins_with_an_arm_that_stands(host):
+def arming_begins_with_an_arm_that_stands(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.drive(20, duty=0.05)
@@ -306,7 +308,7 @@ def arming_begins_with_an_arm_that_stands(host):
 
 
 @check(moves=True)
-def profile_switches_in_the_step_in_which_it_is_due(host):
+def profile_switches_in_the_step_in_which_it_is_due(host: Host) -> None:
     host.stream()
     rows = [Segment(20_500, 0.02, 0.0), Segment(10_000, -0.02, 0.0), Segment(15_400, 0.01, 0.0),
             *(Segment(2_000, 0.001 * (k % 9), 0.0) for k in range(30))]
@@ -329,7 +331,7 @@ def profile_switches_in_the_step_in_which_it_is_due(host):
 
 
 @check(moves=True)
-def profile_ends_with_estop_and_with_silence(host):
+def profile_ends_with_estop_and_with_silence(host: Host) -> None:
     host.stream()
     rows = [Segment(2_000_000, 0.02, 0.0)]
     play(host, rows)
@@ -345,7 +347,7 @@ def profile_ends_with_estop_and_with_silence(host):
 
 
 @check(moves=True)
-def soft_limit_stops_motion_outwards_only(host):
+def soft_limit_stops_motion_outwards_only(host: Host) -> None:
     host.stream()
     give_origins(host)
     host.accepted(Zero(Joint.SLIDE, 88_600))            # beyond the upper soft limit
@@ -365,7 +367,7 @@ def soft_limit_stops_motion_outwards_only(host):
 
 
 @check(moves=True)
-def profile_that_runs_into_a_soft_limit_ends_in_a_fault(host):
+def profile_that_runs_into_a_soft_limit_ends_in_a_fault(host: Host) -> None:
     host.stream()
     give_origins(host)
     host.accepted(Zero(Joint.SLIDE, 88_600))

@@ -3,14 +3,14 @@
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.conformance.bench_checks import expect_fault, latched
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import expect
+from flex_robot_sim.rig.conformance.host import Host, expect
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Param
 from flex_robot_sim.rig.wire.vocabulary import Access, Fault
 
 
 @check(moves=True)
-def step_rate_follows_its_ramp(host):
+def step_rate_follows_its_ramp(host: Host) -> None:
     host.stream()
     acceleration = host.accepted(Param(Access.READ, Parameter.STEP_ACCELERATION, 0)).value
     host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, 2000))
@@ -36,7 +36,7 @@ def step_rate_follows_its_ramp(host):
 
 # at this rate the swinging arm takes the stepper along, and is flung when the board lets go
 @check(bench='an arm that may fly')
-def step_position_is_that_of_the_start_of_the_step(host):
+def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.wait(2, host.alive())
@@ -54,7 +54,7 @@ def step_position_is_that_of_the_start_of_the_step(host):
 
 
 @check(bench='a stepper that slips')
-def lost_steps_latch(host):
+def lost_steps_latch(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.drive(100, step_rate=100.0)
@@ -65,7 +65,8 @@ def lost_steps_latch(host):
 
 
 @check(bench='a stepper that slips')
-def slip_by_one_place_of_the_field_latches_wherever_arming_has_drawn_the_turn_from(host):
+def slip_by_one_place_of_the_field_latches_wherever_arming_has_drawn_the_turn_from(
+        host: Host) -> None:
     bench = host.back_end.bench
     for side in (1, -1):
         host.back_end.reset()

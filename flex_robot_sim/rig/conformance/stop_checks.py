@@ -46,7 +46,7 @@ def stamp_of(host: Host, sequence: int) -> int:
 
 
 @check(reboot=True)
-def estop_is_taken_before_any_hello(host):
+def estop_is_taken_before_any_hello(host: Host) -> None:
     host.back_end.reboot()
     ack = host.command(Estop(), session=0)
     expect_equal((ack.result, ack.state, ack.faults),
@@ -58,7 +58,7 @@ def estop_is_taken_before_any_hello(host):
 
 
 @check()
-def estop_is_taken_in_a_read_only_session_which_cannot_clear_it(host):
+def estop_is_taken_in_a_read_only_session_which_cannot_clear_it(host: Host) -> None:
     host.hello(major=MAJOR + 1)
     ack = host.command(Estop())
     expect_equal((ack.result, ack.state), (Result.ACCEPTED, State.FAULT), 'answer')
@@ -70,7 +70,7 @@ def estop_is_taken_in_a_read_only_session_which_cannot_clear_it(host):
 
 
 @check(moves=True)
-def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host):
+def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host: Host) -> None:
     host.stream()
     host.accepted(Arm())
     host.drive(30, duty=0.05)
@@ -93,7 +93,7 @@ def estop_adds_itself_to_a_fault_and_only_arm_after_clear_moves_again(host):
 
 
 @check(moves=True)
-def hello_of_another_version_stops_motion_and_cannot_begin_it_again(host):
+def hello_of_another_version_stops_motion_and_cannot_begin_it_again(host: Host) -> None:
     for other in ({'major': MAJOR + 1}, {'schema_crc': SCHEMA_CRC ^ 1}):
         host.hello()
         host.stream()
@@ -108,7 +108,7 @@ def hello_of_another_version_stops_motion_and_cannot_begin_it_again(host):
 
 
 @check(moves=True)
-def replay_of_a_session_touches_nothing_in_the_one_that_runs(host):
+def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None:
     host.stream()
     setpoints = [host.setpoint(0.05, 50.0) for _ in range(20)]
     first, second = ((host.last_command + k) % 65536 for k in (5, 6))
@@ -128,7 +128,7 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host):
 
 
 @check(moves=True)
-def flood_feeds_no_watchdog_and_the_board_lives_on(host):
+def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
     host.stream()
     stranger = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
     for noise, what in ((lambda: host.random.randbytes(LINE), 'random bytes'),
@@ -146,7 +146,7 @@ def flood_feeds_no_watchdog_and_the_board_lives_on(host):
 
 
 @check(moves=True, reboot=True)
-def clock_wraps_in_motion_and_every_time_is_kept(host):
+def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
     def before_the_wrap(milliseconds):
         host.back_end.reboot_before_wrap(1.0)
         host.hello()
@@ -193,7 +193,7 @@ def clock_wraps_in_motion_and_every_time_is_kept(host):
 
 
 @check(bench='switches that close, and a stop button that is pressed')
-def homing_ends_with_estop_silence_and_every_other_switch(host):
+def homing_ends_with_estop_silence_and_every_other_switch(host: Host) -> None:
     host.stream()
     faults = host.back_end.bench.faults
     reach(host, State.HOMING)

@@ -3,7 +3,7 @@
 import zlib
 
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import Failed, expect, expect_equal
+from flex_robot_sim.rig.conformance.host import Failed, Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import answer_of
 from flex_robot_sim.rig.wire.behaviour import READ_ONLY_REFUSES
 from flex_robot_sim.rig.wire.cobs import stuff
@@ -11,6 +11,7 @@ from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.profile import profile_crc
 from flex_robot_sim.rig.wire.protocol import (
+    FRAMES,
     MAJOR,
     SCHEMA_CRC,
     Ack,
@@ -34,6 +35,7 @@ from flex_robot_sim.rig.wire.vocabulary import (
     CONTROL_RATE,
     Access,
     EventKind,
+    Fault,
     Result,
     State,
 )
@@ -43,7 +45,7 @@ NOISE_SECONDS = 10
 
 
 @check()
-def says_who_it_is(host):
+def says_who_it_is(host: Host) -> None:
     who = host.identity
     expect_equal((who.major, who.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
     expect_equal(who.control_rate, CONTROL_RATE, 'control rate')
@@ -52,7 +54,7 @@ def says_who_it_is(host):
 
 
 @check()
-def same_nonce_keeps_the_session_and_another_one_begins_the_next(host):
+def same_nonce_keeps_the_session_and_another_one_begins_the_next(host: Host) -> None:
     first, session = host.hello(nonce=1), host.session
     expect_equal(host.hello(nonce=1), first, 'answer to the same HELLO')
     expect_equal(host.session, session, 'session after the same HELLO')
@@ -61,14 +63,14 @@ def same_nonce_keeps_the_session_and_another_one_begins_the_next(host):
 
 
 @check()
-def command_of_another_session_is_refused(host):
+def command_of_another_session_is_refused(host: Host) -> None:
     for session in (0, host.session % 255 + 1):
         ack = host.command(Stream(0), session=session)
         expect_equal(ack.result, Result.WRONG_SESSION, f'STREAM in session {session}')
 
 
 @check()
-def repeated_command_is_answered_alike_and_carried_out_once(host):
+def repeated_command_is_answered_alike_and_carried_out_once(host: Host) -> None:
     rows = (Segment(1000, 0.0, 0.0),) * 16
     chunks = [ProfileLoad(first, 16, profile_crc(rows), rows[:8]) for first in (0, 8)]
     host.accepted(chunks[0])
@@ -79,7 +81,7 @@ def repeated_command_is_answered_alike_and_carried_out_once(host):
 
 
 @check()
-def overtaken_command_is_old(host):
+def overtaken_command_is_old(host: Host) -> None:
     host.accepted(Stream(0))
     ack = host.command(Stream(100), sequence=(host.last_command - 1) % 65536)
     expect_equal(ack.result, Result.OLD, 'STREAM with the number before')
@@ -90,7 +92,7 @@ def overtaken_command_is_old(host):
 
 
 @check()
-def other_version_may_look_and_not_touch(host):
+def other_version_may_look_and_not_touch(host: Host) -> None:
     for other in ({'major': MAJOR + 1}, {'schema_crc': SCHEMA_CRC ^ 1}):
         host.hello(**other)
         host.stream()
@@ -102,7 +104,7 @@ def other_version_may_look_and_not_touch(host):
 
 
 @check()
-def parameters_are_read_written_and_kept_in_range(host):
+def parameters_are_read_written_and_kept_in_range(host: Host) -> None:
     for number, text in PARAMETERS.items():
         value = host.accepted(Param(Access.READ, number, 0)).value
         expect(text.least <= value <= text.most, f'{text.name} = {value} is out of its range')
@@ -115,12 +117,13 @@ def parameters_are_read_written_and_kept_in_range(host):
                  'HOME_RATE')
     expect_equal(host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value, 123, 'HOME_RATE')
     host.accepted(Param(Access.WRITE, Parameter.HOME_RATE, before))
-    expect_equal(host.command(Param(Access.READ, 200, 0)).value, 1, 'place of a parameter')
-    expect_equal(host.command(Param(7, Parameter.HOME_RATE, 0)).value, 0, 'place of an access')
+    for place, (access, parameter) in enumerate(((7, Parameter.HOME_RATE), (Access.READ, 200))):
+        wrong = Param(access, parameter, 0)     # type: ignore[arg-type]
+        expect_equal(host.command(wrong).value, place, 'place of what is wrong')
 
 
 @check()
-def telemetry_comes_at_the_rate_that_was_asked_for(host):
+def telemetry_comes_at_the_rate_that_was_asked_for(host: Host) -> None:
     for rate in (1000, 500, 100):
         host.stream(rate)
         host.telemetry.clear()
@@ -142,7 +145,7 @@ def telemetry_comes_at_the_rate_that_was_asked_for(host):
 
 
 @check()
-def frames_of_the_board_are_numbered_without_gaps(host):
+def frames_of_the_board_are_numbered_without_gaps(host: Host) -> None:
     host.stream(500)
     host.frames.clear()
     host.wait(1000)
@@ -152,7 +155,7 @@ def frames_of_the_board_are_numbered_without_gaps(host):
 
 
 @check()
-def clock_is_told_and_does_not_run_backwards(host):
+def clock_is_told_and_does_not_run_backwards(host: Host) -> None:
     host.stream()
     for token in (0, 1 << 31, 0xFFFFFFFF):
         host.replies.clear()
@@ -169,7 +172,7 @@ def clock_is_told_and_does_not_run_backwards(host):
 
 
 @check()
-def event_comes_again_until_it_is_acknowledged(host):
+def event_comes_again_until_it_is_acknowledged(host: Host) -> None:
     host.wait(500)
     host.events.clear()
     host.acknowledges_events = False
@@ -190,7 +193,7 @@ def event_comes_again_until_it_is_acknowledged(host):
 
 
 @check()
-def half_frame_costs_one_frame_and_noise_between_frames_none(host):
+def half_frame_costs_one_frame_and_noise_between_frames_none(host: Host) -> None:
     before = host.health()
     whole = host.encode(Time(1), 0)
     host.wait(5, whole[:9])
@@ -205,13 +208,14 @@ def half_frame_costs_one_frame_and_noise_between_frames_none(host):
 
 
 @check()
-def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host):
+def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host: Host) -> None:
     before = host.health()
     host.sent.clear()
-    longer = whole_frame(Arm.ID, host.session, b'\1')
+    number = next(number for number, kind in FRAMES.items() if kind is Arm)
+    longer = whole_frame(number, host.session, b'\1')
     unknown = whole_frame(0x7F, host.session)
-    echo = encode(Ack(Arm.ID, 0, 0, State.ARMED, 0, 0), host.session)
-    assert whole_frame(Arm.ID, host.session) == encode(Arm(), host.session)
+    echo = encode(Ack(number, Result.ACCEPTED, 0, State.ARMED, Fault(0), 0), host.session)
+    assert whole_frame(number, host.session) == encode(Arm(), host.session)
     for data in (longer, unknown, echo):
         host.acks.clear()
         host.wait(5, data)
@@ -232,13 +236,13 @@ def whole_frame(number: int, session: int, fields: bytes = b'') -> bytes:
 
 
 @check()
-def endless_frame_is_dropped(host):
+def endless_frame_is_dropped(host: Host) -> None:
     host.wait(60, b'\x01' * 3000)
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after 3000 bytes')
 
 
 @check()
-def no_damaged_frame_is_taken(host):
+def no_damaged_frame_is_taken(host: Host) -> None:
     """A minute's worth of bad wire: what arrives is right or it is nothing."""
     host.wait(200)
     before = host.health()
@@ -267,7 +271,7 @@ def no_damaged_frame_is_taken(host):
 
 
 @check()
-def random_bytes_are_no_frame(host):
+def random_bytes_are_no_frame(host: Host) -> None:
     host.wait(200)
     before = host.health()
     host.sent.clear()
@@ -281,7 +285,7 @@ def random_bytes_are_no_frame(host):
 
 
 @check()
-def estop_is_taken_in_every_session(host):
+def estop_is_taken_in_every_session(host: Host) -> None:
     session = host.session % 255 + 7
     host.command(Estop(), session=session)
     host.stream()
@@ -291,7 +295,7 @@ def estop_is_taken_in_every_session(host):
 
 
 @check()
-def second_host_takes_over_and_the_first_is_told(host):
+def second_host_takes_over_and_the_first_is_told(host: Host) -> None:
     first = host.session
     host.stream()
     host.hello()                                        # another nonce: another host
@@ -304,7 +308,7 @@ def second_host_takes_over_and_the_first_is_told(host):
 
 
 @check(reboot=True)
-def nothing_is_sent_before_hello(host):
+def nothing_is_sent_before_hello(host: Host) -> None:
     host.back_end.reboot()
     host.frames.clear()
     host.wait(500)
@@ -312,7 +316,7 @@ def nothing_is_sent_before_hello(host):
 
 
 @check(reboot=True)
-def clock_wraps_without_a_trace(host):
+def clock_wraps_without_a_trace(host: Host) -> None:
     host.back_end.reboot_before_wrap(1.0)
     host.hello()
     host.stream()
@@ -326,7 +330,7 @@ def clock_wraps_without_a_trace(host):
 
 
 @check(reboot=True)
-def reboot_has_another_boot_id_and_forgets_everything(host):
+def reboot_has_another_boot_id_and_forgets_everything(host: Host) -> None:
     boot, session = host.identity.boot_id, host.session
     host.accepted(Param(Access.WRITE, Parameter.HOME_RATE, 77))
     host.back_end.reboot()
@@ -341,7 +345,7 @@ def reboot_has_another_boot_id_and_forgets_everything(host):
 
 
 @check()
-def replayed_session_is_refused(host):
+def replayed_session_is_refused(host: Host) -> None:
     recorded = [host.encode(Arm(), 1), host.setpoint(0.5), host.encode(Disarm(), 2)]
     host.hello()
     before = host.health()
@@ -357,7 +361,7 @@ def replayed_session_is_refused(host):
 
 
 @check()
-def flood_of_hellos_is_answered_and_leaves_the_board_alive(host):
+def flood_of_hellos_is_answered_and_leaves_the_board_alive(host: Host) -> None:
     data = b''.join(encode(Hello(MAJOR, 0, SCHEMA_CRC, 42), 0, 0) for _ in range(400))
     host.wait(30, data)
     try:

@@ -1,13 +1,16 @@
-"""Ctrl-C while something is compiled is neither lost nor an error of another kind."""
+"""Ctrl-C, or an alarm, while something is compiled is neither lost nor another error."""
 
 import os
 import signal
+import subprocess
 import threading
 
+import numba
 import pytest
 from numba.core import event
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.interpreter import run_text
 
 
 class PressesCtrlC(event.Listener):
@@ -72,6 +75,43 @@ def test_a_thread_compiles_while_the_main_one_takes_signals():
     thread.start()
     thread.join()
     assert results == [7.0]
+
+
+# an alarm whenever LLVM asks for machine code, by a callback that must not fail
+LOADS = """
+import signal
+from numba.core import codegen
+import flex_robot_sim as frs
+
+class TimeIsUp(Exception):
+    pass
+
+asks = codegen.CPUCodeLibrary._object_getbuffer_hook
+def ring(module):
+    signal.raise_signal(signal.SIGALRM)
+    return asks(module)
+codegen.CPUCodeLibrary._object_getbuffer_hook = ring
+
+def give_up(*_):
+    raise TimeIsUp
+signal.signal(signal.SIGALRM, give_up)
+arm, alarms = frs.load('single_link'), 0
+while True:
+    try:
+        frs.Simulation(arm).step(10)
+        break
+    except TimeIsUp:
+        alarms += 1
+print(alarms > 3)
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+def test_alarms_while_machine_code_is_loaded_lose_nothing():
+    subprocess.run(run_text("import flex_robot_sim as frs; "
+                            "frs.Simulation(frs.load('single_link')).step()"), check=True)
+    run = subprocess.run(run_text(LOADS), capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, 'True\n', '')
 
 
 def test_where_ctrl_c_is_ignored_it_stays_so():

@@ -1,0 +1,51 @@
+"""
+Ctrl-C, alarms and other signals wait for the function that Numba compiles or loads.
+
+Numba and LLVM run Python in finalisers and callbacks. What a handler raises there is printed and
+lost, so that the program would go on, or end in an error that has nothing to do with its user; and
+LLVM, which had asked for machine code from disk, would go without.
+"""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_handlers: dict[int, Callable[..., Any]] = {}       # of the signals that are held
+_noted: list[tuple[Callable[..., Any], int, Any]] = []      # handlers to be called, with what
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Keep signals from handlers in Python until the end of this or of one inside this."""
+    # they come to the main thread alone
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    is_outermost = not _handlers
+    if is_outermost:
+        _handlers.update({number: handler for number in signal.valid_signals()
+                          if callable(handler := signal.getsignal(number))})
+        for number in _handlers:
+            signal.signal(number, _note)
+    try:
+        pass_on_signals()
+        yield
+    finally:
+        if is_outermost:
+            for number, handler in _handlers.items():
+                signal.signal(number, handler)
+            _handlers.clear()
+        pass_on_signals()
+
+
+def pass_on_signals() -> None:
+    """Let signals that are held back have their effect here."""
+    while _noted:
+        handler, *words = _noted.pop(0)
+        handler(*words)
+
+
+def _note(number, frame):
+    _noted.append((_handlers[number], number, frame))
