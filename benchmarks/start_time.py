@@ -2,8 +2,8 @@
 Time from the start of Python to the first step, with and without machine code on disk.
 
 It is that of an environment as users have it: what tests need beside it starts with every Python,
-or is imported by Numba where it is found, as `coverage` is. Each figure is the least of several: what
-else the machine does adds to them.
+or is imported by Numba where it is found, as `coverage` is. Each figure is the least of several:
+what else the machine does adds to them.
 
 `python -m benchmarks.start_time`
 """
@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from benchmarks.timing import seconds
@@ -51,8 +52,8 @@ def measure(quick=False):
 
         def begin(cache):
             start(python, folder, NUMBA_CACHE_DIR=f'{folder}/{cache}', PYTHONPATH='')
-        cold = min(seconds(lambda: begin(cache)) for cache in ('first', 'second', 'third'))
-        warm = min(seconds(lambda: begin('third')) for _ in range(7))
+        cold = min(seconds(partial(begin, cache)) for cache in ('first', 'second', 'third'))
+        warm = min(seconds(partial(begin, 'third')) for _ in range(7))
     return {'start_warm_s': warm, 'start_cold_s': cold}
 
 

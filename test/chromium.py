@@ -19,6 +19,10 @@ window.requestAnimationFrame = draw => setTimeout(() => {
     spent = performance.now() - start;
 }, Math.min(Math.max(200, 2 * spent), 2000));
 window.cancelAnimationFrame = clearTimeout"""
+# where nobody looks at the arm, it is not drawn: what is pressed, typed and told needs no WebGL
+UNDRAWN = """for (const name of ['drawArrays', 'drawElements', 'drawArraysInstanced',
+                                'drawElementsInstanced'])
+    WebGL2RenderingContext.prototype[name] = () => {}"""
 BUTTON = """return [...document.querySelectorAll('button')].find(
     b => b.innerText.trim().toLowerCase() == arguments[0])"""
 FOLDER = """[...document.querySelectorAll('div, legend, p')].filter(
@@ -30,8 +34,8 @@ OPTION = """return [...document.querySelectorAll('[role=option]')].find(
 class Chromium:
     """A browser on a page."""
 
-    def __init__(self, address, folder, width=900, height=600):
-        """Open `address`; the profile goes to `folder`."""
+    def __init__(self, address, folder, width=900, height=600, draws=True):
+        """Open `address`; the profile goes to `folder`. Only who `draws` has a `picture`."""
         from selenium import webdriver
 
         options = webdriver.ChromeOptions()
@@ -43,7 +47,8 @@ class Chromium:
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
             shutil.which('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
-        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': SPARED})
+        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {
+            'source': SPARED if draws else f'{SPARED}\n{UNDRAWN}'})
         self.driver.get(address)
 
     def wait_for(self, condition, what):
