@@ -41,6 +41,15 @@ def _sum(a):
     return (a + a)[0]
 
 
+@compiled
+def _at_places_written_as_numbers(a, b):
+    a[0] = b[1, 2]
+    b[0, 1] += a[2]
+    b[1][0] = 7.0 * a[1]
+    a[1:] = 0.5
+    return a[0] - b[0, 1] + b[1, 0]
+
+
 @pytest.fixture
 def package(tmp_path):
     """Write a package of two files, of which one calls the other, and a cache of its own."""
@@ -102,6 +111,15 @@ def cache_folders(package):
 
 
 needs_numba = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+
+
+@needs_numba
+def test_places_written_as_numbers_are_those_of_python():
+    results = []
+    for function in (_at_places_written_as_numbers, _at_places_written_as_numbers.py_func):
+        a, b = np.arange(3.0), np.arange(10.0, 16.0).reshape(2, 3)
+        results.append((function(a, b), a.tolist(), b.tolist()))
+    assert results[0] == results[1] and results[0][0] == 15.0 - 13.0 + 7.0
 
 
 @needs_numba
