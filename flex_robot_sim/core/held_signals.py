@@ -24,27 +24,45 @@ def signals_held() -> Iterator[None]:
         yield
         return
     is_outermost = not _handlers
-    if is_outermost:
-        _handlers.update({number: handler for number in signal.valid_signals()
-                          if callable(handler := signal.getsignal(number))})
-        for number in _handlers:
-            signal.signal(number, _note)
     try:
+        if is_outermost:
+            _take_handlers()
         pass_on_signals()
         yield
     finally:
-        if is_outermost:
-            for number, handler in _handlers.items():
-                signal.signal(number, handler)
-            _handlers.clear()
-        pass_on_signals()
+        try:
+            if is_outermost:
+                _give_handlers_back()
+        finally:
+            pass_on_signals()
 
 
 def pass_on_signals() -> None:
-    """Let signals that are held back have their effect here."""
-    while _noted:
+    """Let signals that are held back have their effect here, whatever the first of them raises."""
+    if _noted:
         handler, *words = _noted.pop(0)
-        handler(*words)
+        try:
+            handler(*words)
+        finally:
+            pass_on_signals()
+
+
+def _take_handlers():
+    _handlers.update({number: handler for number in signal.valid_signals()
+                      if callable(handler := signal.getsignal(number))})
+    for number in _handlers:
+        signal.signal(number, _note)
+
+
+def _give_handlers_back():
+    """Leave signals to their handlers, all of them, even if one that is back raises meanwhile."""
+    try:
+        for number, handler in [*_handlers.items()]:
+            signal.signal(number, handler)
+            _handlers.pop(number, None)
+    finally:
+        if _handlers:
+            _give_handlers_back()
 
 
 def _note(number, frame):

@@ -10,6 +10,7 @@ import pytest
 from numba.core import event
 
 from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.held_signals import signals_held
 from flex_robot_sim.interpreter import run_text
 
 
@@ -75,6 +76,59 @@ def test_a_thread_compiles_while_the_main_one_takes_signals():
     thread.start()
     thread.join()
     assert results == [7.0]
+
+
+class TimeIsUp(Exception):
+    """What a handler raises."""
+
+
+def test_alarms_at_every_moment_leave_handlers_as_they_were():
+    at_work, raised = False, 0
+
+    def give_up(*_):
+        nonlocal at_work, raised
+        if at_work:
+            at_work, raised = False, raised + 1
+            raise TimeIsUp
+
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+        for _ in range(5000):
+            try:
+                at_work = True
+                with signals_held():
+                    pass
+                at_work = False
+            except TimeIsUp:
+                pass
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        assert raised > 20 and signal.getsignal(signal.SIGALRM) is give_up
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == handlers
+
+
+def test_of_two_signals_both_have_their_effect_even_if_the_first_raises():
+    seen = []
+
+    def note(number, _):
+        seen.append(number)
+        raise TimeIsUp
+
+    numbers = signal.SIGUSR1, signal.SIGUSR2
+    before = [signal.signal(number, note) for number in numbers]
+    try:
+        with pytest.raises(TimeIsUp), signals_held():
+            for number in numbers:
+                signal.raise_signal(number)
+            assert not seen
+        assert sorted(seen) == sorted(numbers)
+    finally:
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
 
 
 # an alarm whenever LLVM asks for machine code, by a callback that must not fail
