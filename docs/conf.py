@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 project = 'flex_robot_sim'
 author = 'The flex_robot_sim developers'
-copyright = author          # noqa: A001
+copyright = author
 
 CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',

@@ -16,14 +16,14 @@ import numpy as np
 
 matplotlib.use('Agg')
 
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.collections import LineCollection  # noqa: E402
-from PIL import Image  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.collections import LineCollection
+from PIL import Image
 
-import flex_robot_sim as frs  # noqa: E402
-from flex_robot_sim.control.insensitive import for_modes  # noqa: E402
-from flex_robot_sim.control.shaping import shaped_samples  # noqa: E402
-from flex_robot_sim.display.bending import BendingShape  # noqa: E402
+import flex_robot_sim as frs
+from flex_robot_sim.control.insensitive import for_modes
+from flex_robot_sim.control.shaping import shaped_samples
+from flex_robot_sim.display.bending import BendingShape
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])

@@ -83,7 +83,7 @@ class PlayerNode(Node):
             # the last ones are still on their way
             self._stopped.wait(0.2)
             self.has_ended = True
-        except Exception as error:      # noqa: BLE001 whoever spins the node raises it
+        except Exception as error:      # whoever spins the node raises it
             self.failure = error
 
     def _play(self):

@@ -62,4 +62,4 @@ def test_help_ends_with_an_example_that_can_be_typed(module, name, capsys):
     assert end.value.code == 0 and out.endswith(f'\nexample: {example}\n')
     typed = shlex.split(example)[1:]
     assert typed[:len(words)] == words
-    cli._parser(typed[0]).parse_args(typed)        # noqa: SLF001
+    cli._parser(typed[0]).parse_args(typed)

@@ -140,7 +140,7 @@ def test_all_parameters_of_shipped_robots_come_back_from_their_text(name):
         try:
             edits = edits_of(before, after, path)
         except UsageError as error:
-            assert re.search(r'cannot be written: E of its <material>', str(error))  # noqa: PT017
+            assert re.search(r'cannot be written: E of its <material>', str(error))
             continue
         read = read_text(rewritten(before.text, edits, {}))
         expected = 1.0 if path.endswith('.stiffness') and path.rpartition('.')[0] in {

@@ -14,17 +14,17 @@ from std_msgs.msg import String
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.nodes.topics import LATCHED  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter  # noqa: E402
-from flex_robot_sim.recording.messages import (  # noqa: E402
+from flex_robot_sim.cli import main
+from flex_robot_sim.nodes.topics import LATCHED
+from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
+from flex_robot_sim.recording.messages import (
     JOINT_STATE,
     TEXT,
     TEXTS,
     joint_state,
     text,
 )
-from flex_robot_sim.recording.playing import due_times, extent_of, in_order  # noqa: E402
+from flex_robot_sim.recording.playing import due_times, extent_of, in_order
 
 COUNT, STEP = 100, 10_000_000       # messages, and between two of them [ns]
 

@@ -167,7 +167,7 @@ def rows_that_stand(path):
                     schema, name = schemas['of', item.channel_id]
                     if name == '/killed':
                         found.append(factory.decoder_for('cdr', schema)(item.data))
-        except Exception as error:      # noqa: BLE001 of a file without an end
+        except Exception as error:      # of a file without an end
             assert 'EndOfFile' in type(error).__name__, error
     return found
 

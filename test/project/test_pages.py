@@ -17,7 +17,7 @@ def test_blocks_of_python_run(page):
     for block in blocks:
         # as many lines as the page has before it, so that an error names its line
         before = text[:text.index(block)].count('\n')
-        exec(compile('\n' * before + block, page, 'exec'), names)      # noqa: S102
+        exec(compile('\n' * before + block, page, 'exec'), names)
 
 
 @pytest.mark.parametrize('page', [str(path.relative_to(ROOT)) for path in

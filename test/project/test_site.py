@@ -21,7 +21,7 @@ pytest.importorskip('furo', reason='pip install "flex_robot_sim[docs]"')
 pytest.importorskip('myst_parser', reason='pip install "flex_robot_sim[docs]"')
 
 sys.path.insert(0, str(ROOT / 'docs'))
-import serve  # noqa: E402
+import serve
 
 PATIENCE = 300.0        # of a build on a machine that does much else                       [s]
 # as where there is no ROS

@@ -97,7 +97,7 @@ def test_blocks_of_python_run(folder):
     assert sum(len(blocks(page, 'python')) for page in PAGES) == 2
     for page in PAGES:
         for block, _ in blocks(page, 'python'):
-            exec(compile(block, page, 'exec'), {})                      # noqa: S102
+            exec(compile(block, page, 'exec'), {})
 
 
 def test_the_flexible_ur5_is_what_the_steps_make_of_the_rigid_one():
@@ -132,7 +132,7 @@ def test_masses_and_centres_of_the_split_link_are_those_of_the_whole():
 
 def test_the_ur5_sags_as_springs_and_beams_in_a_row_do(folder):
     names = {}
-    exec(blocks('flexible_urdf', 'python')[0][0], names)                    # noqa: S102
+    exec(blocks('flexible_urdf', 'python')[0][0], names)
     force, reach, arm, forearm = 5 * 9.81, 0.425 + 0.39225, 0.425, 0.39225
     springs = force * (reach**2 + forearm**2) / 3e4
     bending = force / 3 * ((reach**3 - forearm**3) / 48400 + forearm**3 / 28400)

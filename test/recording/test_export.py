@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingWriter  # noqa: E402
-from flex_robot_sim.recording.messages import (  # noqa: E402
+from flex_robot_sim.cli import main
+from flex_robot_sim.recording.mcap_file import RecordingWriter
+from flex_robot_sim.recording.messages import (
     JOINT_STATE,
     TEXT,
     TEXTS,

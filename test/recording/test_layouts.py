@@ -8,10 +8,10 @@ from project_files import ROOT
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.recording.cdr import decode  # noqa: E402
-from flex_robot_sim.recording.definitions import message_type  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingReader  # noqa: E402
+from flex_robot_sim.cli import main
+from flex_robot_sim.recording.cdr import decode
+from flex_robot_sim.recording.definitions import message_type
+from flex_robot_sim.recording.mcap_file import RecordingReader
 
 FOLDER = ROOT / 'config' / 'layouts'
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')

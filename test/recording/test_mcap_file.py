@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.exceptions import UsageError  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter  # noqa: E402
-from flex_robot_sim.recording.messages import (  # noqa: E402
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
+from flex_robot_sim.recording.messages import (
     JOINT_STATE,
     TEXT,
     TEXTS,

@@ -5,12 +5,12 @@ import pytest
 
 pytest.importorskip('mcap')
 
-import flex_robot_sim as frs  # noqa: E402
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingReader  # noqa: E402
-from flex_robot_sim.recording.tables import read_tables  # noqa: E402
-from flex_robot_sim.reports.recorded_run import read_run  # noqa: E402
-from flex_robot_sim.reports.ringing import gains_of  # noqa: E402
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.recording.tables import read_tables
+from flex_robot_sim.reports.recorded_run import read_run
+from flex_robot_sim.reports.ringing import gains_of
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '0.03']

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from written_runs import write_run  # noqa: E402
+from written_runs import write_run
 
-from flex_robot_sim.cli import main  # noqa: E402
+from flex_robot_sim.cli import main
 
 
 def compared(capsys, folder, first, second):

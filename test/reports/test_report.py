@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from chromium import browsers, need_chromium  # noqa: E402, F401
-from written_runs import write_run  # noqa: E402
+from chromium import browsers, need_chromium  # noqa: F401
+from written_runs import write_run
 
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter  # noqa: E402
-from flex_robot_sim.recording.messages import TEXT, TEXTS, text  # noqa: E402
-from flex_robot_sim.recording.tables import read_tables  # noqa: E402
-from flex_robot_sim.reports.report import report_of  # noqa: E402
+from flex_robot_sim.cli import main
+from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
+from flex_robot_sim.recording.messages import TEXT, TEXTS, text
+from flex_robot_sim.recording.tables import read_tables
+from flex_robot_sim.reports.report import report_of
 
 WORDS = ['simulate', 'single_link', '--effort', 'motor=sine:0.5@3', '--start', '0.3', '--seconds',
          '1', '--rate', '1000', '--json']

@@ -8,7 +8,7 @@ from project_files import ROOT
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.cli import main  # noqa: E402
+from flex_robot_sim.cli import main
 
 PAGE = (ROOT / 'docs' / 'report.md').read_text('utf-8')
 

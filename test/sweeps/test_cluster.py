@@ -14,10 +14,10 @@ from node_processes import Process
 
 pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
 
-import flex_robot_sim as frs  # noqa: E402
-from flex_robot_sim.cli import main  # noqa: E402
-from flex_robot_sim.exceptions import SweepError, UsageError  # noqa: E402
-from flex_robot_sim.sweeps.cluster import cluster  # noqa: E402
+import flex_robot_sim as frs
+from flex_robot_sim.cli import main
+from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.sweeps.cluster import cluster
 
 HERE = Path(__file__).parent
 BEGIN = 'import sys; from distributed.cli.dask_{0} import main; sys.argv[0] = "{0}"; main()'
