@@ -18,6 +18,7 @@ from benchmarks.swing import END, SAMPLES, described, servos, swing
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 
 PIECES = (3, 4, 5, 6, 8, 10)            # per flexible link
+ITERATIONS = (2, 3, 4)                  # of our scheme with Pinocchio
 LONG_STEPS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32)     # per sample
 SHORT_STEPS = (250, 320, 400, 500, 640, 800, 1000, 1280, 1600, 2000, 2560, 3200)
 ELEMENTS = (3, 4, 6, 8)                 # of Exudyn
@@ -67,16 +68,20 @@ def _mujoco(library, reference, ours, quick):
                     chain, scheme, steps, END, samples))
 
 
-def _pinocchio(library, reference, ours, quick, scheme='semi_implicit_euler', choices=SHORT_STEPS):
+def _pinocchio(library, reference, ours, quick, scheme='semi_implicit_euler', choices=SHORT_STEPS,
+               iterations=1):
     def run(chain, steps, samples):
-        path, calls = library.swing(chain, scheme, steps, END, samples)
+        path, calls = library.swing(chain, scheme, steps, END, samples, iterations)
         # only what Pinocchio computes, as if the scheme around it were compiled and cost nothing
         return path, calls * library.call_time(chain)
     return _fewest_pieces(library, reference, ours, choices, scheme, quick, run)
 
 
 def _pinocchio_with_our_scheme(library, reference, ours, quick):
-    return _pinocchio(library, reference, ours, quick, 'implicit_midpoint', LONG_STEPS)
+    for iterations in ITERATIONS[1:2] if quick else ITERATIONS:
+        for row in _pinocchio(library, reference, ours, quick, 'implicit_midpoint', LONG_STEPS,
+                              iterations):
+            yield {**row, 'iterations': iterations}
 
 
 def _fewest_pieces(library, reference, ours, choices, scheme, quick, run):
@@ -143,6 +148,7 @@ def as_text(result):
             continue
         model = ''.join(f', {row[key]} {key}' for key in ('pieces', 'elements') if key in row)
         scheme = f', {row["scheme"]}' if 'scheme' in row else ''
+        scheme += f' of {row["iterations"]} iterations' if 'iterations' in row else ''
         times = '' if name == 'ours' else f', {row["times_ours"]:.1f} times ours'
         yield (words, f'{row["seconds"] * 1e3:.4g} ms for {END:g} s{times}; tip error '
                f'{row["tip_error"]:.1e}, steps of {row["step"] * 1e3:.3g} ms{model}{scheme}')

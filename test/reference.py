@@ -20,10 +20,13 @@ def hat(a):
 
 def turn(phi):
     """Rotation matrix exp(phi) by its series; complex vectors are welcome."""
-    matrix, one, around = np.eye(3), np.eye(3), hat(phi)
-    for k in range(24, 0, -1):      # 1 + a (1 + a/2 (1 + a/3 ...
-        matrix = one + around @ matrix / k
-    return matrix
+    x, y, z = phi
+    square, first, second = -(x * x + y * y + z * z), 1.0, 1.0    # hat(phi)**3 = square * hat(phi)
+    for k in range(24, 0, -2):      # 1 + a/(2 3) (1 + a/(4 5) ..., and likewise from 1/2 on
+        first = 1.0 + first * square / (k * (k + 1))
+        second = 1.0 + second * square / ((k + 1) * (k + 2))
+    around = hat(phi)
+    return np.eye(3) + first * around + second / 2 * (around @ around)
 
 
 def turn_about(axis, angle):
