@@ -6,10 +6,14 @@ import time
 import pytest
 from node_processes import PATIENCE
 
-# WebGL by software, and none of the requests that a fresh Chromium makes by itself
-WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
-         '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
+# none of the requests that a fresh Chromium makes by itself
+WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--enable-unsafe-swiftshader',
+         '--disable-background-networking', '--disable-sync', '--disable-component-update',
+         '--no-first-run', '--disable-dev-shm-usage')
+# WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
+# for a processor: beside many busy programs the page stood still for minutes. Where nobody looks
+# at a picture, WebGL takes all commands and draws nothing.
+DRAWN, UNDRAWN = '--use-angle=swiftshader', '--use-angle=null'
 # five pictures a second instead of sixty, each of which keeps a processor busy; and where one
 # takes long, beside many other programs, some time is left for who asks the page
 SPARED = """let spent = 0;
@@ -19,10 +23,6 @@ window.requestAnimationFrame = draw => setTimeout(() => {
     spent = performance.now() - start;
 }, Math.min(Math.max(200, 2 * spent), 2000));
 window.cancelAnimationFrame = clearTimeout"""
-# where nobody looks at the arm, it is not drawn: what is pressed, typed and told needs no WebGL
-UNDRAWN = """for (const name of ['drawArrays', 'drawElements', 'drawArraysInstanced',
-                                'drawElementsInstanced'])
-    WebGL2RenderingContext.prototype[name] = () => {}"""
 BUTTON = """return [...document.querySelectorAll('button')].find(
     b => b.innerText.trim().toLowerCase() == arguments[0])"""
 FOLDER = """[...document.querySelectorAll('div, legend, p')].filter(
@@ -40,15 +40,15 @@ class Chromium:
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which('chromium')
-        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}'):
+        for word in (*WORDS, DRAWN if draws else UNDRAWN, f'--window-size={width},{height}',
+                     f'--user-data-dir={folder}'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
         # named by path, or selenium would look for one elsewhere
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
             shutil.which('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
-        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {
-            'source': SPARED if draws else f'{SPARED}\n{UNDRAWN}'})
+        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': SPARED})
         self.driver.get(address)
 
     def wait_for(self, condition, what):

@@ -164,7 +164,8 @@ def browser(tmp_path):
     opened = []
 
     def open_one(address, size, mood):
-        found = Chromium('about:blank', tmp_path / f'profile_{len(opened)}', *size)
+        found = Chromium('about:blank', tmp_path / f'profile_{len(opened)}', *size,
+                         draws=False)
         opened.append(found)
         found.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
             'features': [{'name': 'prefers-color-scheme', 'value': mood}]})
