@@ -17,4 +17,8 @@ def main() -> int:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     run = import_module('flex_robot_sim.cli').main
     signal.signal(signal.SIGINT, handler)
-    return run()
+    code = run()
+    if signal.getsignal(signal.SIGINT) is not handler:
+        # it was interrupted and has ended; Python itself leaves the rest to the kernel's way
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 
 from flex_robot_sim import __version__
@@ -52,6 +53,7 @@ COMMANDS = {
 }
 """Each is a module of this package, imported when it is called: some take a while to load."""
 
+PATIENCE = 3.0          # with a command that was told to end, before another Ctrl-C ends it [s]
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)    # a disk, a quota, a limit
 
 
@@ -68,7 +70,8 @@ def main(words: Sequence[str] | None = None) -> int:
         try:
             arguments = _parsed(parser, words)
             name = f'flexsim {arguments.command}'
-            return arguments.run(arguments)
+            with _interrupted_once():
+                return arguments.run(arguments)
         finally:
             sys.stdout.flush()                      # here an error can still be told
     except FlexRobotSimError as error:
@@ -109,6 +112,33 @@ def _quiet_end():
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def _interrupted_once():
+    """
+    Let a command that was told to end by Ctrl-C do so in good order, however often it is pressed.
+
+    What is still there after a while ends at once by the next one.
+    """
+    if (threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+        yield
+        return
+    first = []
+
+    def interrupt(*_):
+        if not first:
+            first.append(time.monotonic())
+            raise KeyboardInterrupt
+        if time.monotonic() - first[0] > PATIENCE:
+            os._exit(130)
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if not first:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _tell(line):

@@ -21,6 +21,7 @@ from flex_robot_sim.exceptions import UsageError
 
 EMULATOR = 'emulator'
 LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
+FINE = 1e-4             # its steps: a fit takes as short ones, and tells an arm of long ones apart
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
@@ -51,7 +52,8 @@ def add_to(commands: Any, about: str) -> None:
                              'and not within the limits')
     parser.add_argument('--tries', type=int, default=8,
                         help='sets of phases of a fourier (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0, help='of these phases')
+    parser.add_argument('--seed', type=int, default=0,
+                        help='of these phases, and of the noise of a simulated arm')
     parser.add_argument('--output', metavar='NAME',
                         help='write NAME.trajectory.yaml for the controller, and '
                              'NAME.profile.yaml for bridge and board')
@@ -70,7 +72,11 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _refuse(arguments)
     from flex_robot_sim.identification.experiment_files import open_loop, write_new
-    from flex_robot_sim.identification.information import designed, smaller
+    from flex_robot_sim.identification.information import (
+        designed,
+        smaller,
+        with_noise,
+    )
     from flex_robot_sim.identification.trial import known_to, try_out
 
     arm = read_arm(arguments)
@@ -96,8 +102,8 @@ def run(arguments: Namespace) -> int:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        fine = try_out(arm, design.trial.course.sampled(LOGGED), LOGGED, arguments.signal)
-        write_new(arguments.log, log_text(fine.log))
+        fine = try_out(arm, design.trial.course.sampled(LOGGED), FINE, arguments.signal)
+        write_new(arguments.log, log_text(with_noise(fine.log, arguments.seed)))
     print_result(arguments, summary, _as_text)
     return 0
 

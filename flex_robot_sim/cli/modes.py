@@ -45,15 +45,16 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.count < 1:
         raise UsageError('--count must be above 0.')
-    with patience('looking for the modes; the first call compiles, and fine meshes take long'):
+    with patience('reading the robot; the first call compiles, and fine meshes take long'):
         arm = read_arm(arguments)
         payload = None
         if arguments.payload:
             from flex_robot_sim.control.mode_table import tool_of
             payload = payload_of(arguments.payload, tool_of(arm))
             arm = with_payload(arm, *payload)
+    note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
+    with patience('looking for the modes'):
         found = modes(arm, arguments.pose, arguments.joints)
-    note_beyond('modes', arm, '--pose', arguments.pose)
     count = min(arguments.count, found.frequencies.size)
     summary = {
         'robot': arm.description.name,

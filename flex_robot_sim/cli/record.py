@@ -48,7 +48,8 @@ def run(arguments: Namespace) -> int:
         raise no_ros(error) from error
     screen = Screen()
     if not arguments.json:
-        screen.say('records until Ctrl-C')
+        screen.say(f'records for {arguments.seconds:g} s, or until Ctrl-C'
+                   if arguments.seconds else 'records until Ctrl-C')
     return record(_words(arguments), 'flexsim record', show=screen.show,
                   say=lambda facts: print_result(arguments, facts, as_text))
 

@@ -16,6 +16,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.courses import Course, course, lines, moving, multisine
 from flex_robot_sim.identification.fit import Problem
+from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, fitting_servo
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
@@ -33,6 +34,20 @@ LOWEST = 0.2            # frequency of a motion [Hz]
 MODES = 4               # of the arm, that a motion is to reach
 BEYOND = 1.3            # over the frequency of the last of them, to which motions go
 MOST_SHARE = 0.1        # of the rate of samples, likewise
+
+
+def with_noise(log: Log, seed: int) -> Log:
+    """Return a Log of a Trial as its sensors would have it: with the noise that is assumed."""
+    rng = np.random.default_rng(seed)
+    return log._replace(columns={
+        name: column if name.startswith('effort/') else column._replace(
+            values=column.values + _noise(name) * rng.standard_normal(column.values.size))
+        for name, column in log.columns.items()})
+
+
+def _noise(channel):
+    """Deviation of a sensor; the flex sensors of links have names of their own."""
+    return NOISE.get(channel.partition('/')[0], NOISE['gauge'])
 
 
 class Information(NamedTuple):
@@ -79,7 +94,7 @@ def slopes_of(arm: ArmModel, trial: Trial,
     unknowns = unknowns_of(arm, data, free)
     problem = Problem(setup, unknowns, fitting_servo(setup),
                       starts=[np.zeros((2 * arm.size, 0))])
-    noise = np.array([NOISE.get(name.partition('/')[0], NOISE['gauge']) for name in channels])
+    noise = np.array([_noise(name) for name in channels])
     J = problem.slopes(problem.first()) / noise[:, None]
     if not np.isfinite(J).all():
         raise UsageError('the arm is lost on the way of this motion. Give another --pose.')

@@ -15,6 +15,8 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
+from flex_robot_sim.core.held_signals import signals_held
+
 ONE_THREAD = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
 
@@ -24,9 +26,18 @@ def processes(count: int) -> Iterator[Executor]:
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     # a library reads these when it is loaded, so they are there before a worker starts
     os.environ.update(dict.fromkeys(ONE_THREAD, '1'))
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(count, multiprocessing.get_context('spawn'), initializer=_begin)
     try:
         yield pool
+    except KeyboardInterrupt:
+        # what they are at is made again; who presses it twice does not come in between
+        with signals_held():
+            for child in multiprocessing.active_children():
+                if child not in others:
+                    child.kill()
+            pool.shutdown(wait=True, cancel_futures=True)
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -289,14 +290,17 @@ def test_a_function_that_cannot_be_sent_is_one_line(tmp_path):
                                  'define it in a module, not in another function.')
 
 
-def test_ctrl_c_ends_with_what_is_kept(tmp_path):
+@pytest.mark.parametrize('times', [1, 2, 3])
+def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     child = subprocess.Popen(
         [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--random', '100000',
          '--vary', 'payload=uniform:0,1', '--seconds', '0.2', '--processes', '1', '--output',
          tmp_path / 'runs'],
         stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
-    os.killpg(child.pid, signal.SIGINT)         # as a terminal sends it, to all of them
+    for _ in range(times):
+        os.killpg(child.pid, signal.SIGINT)     # as a terminal sends it, to all of them
+        time.sleep(0.05)
     _, told = child.communicate(timeout=60)
     kept = len(_whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert child.returncode == 130
