@@ -106,7 +106,7 @@ def _write_charts(paths, title, charts, columns):
         except OSError as error:
             raise SettingError(f'{path} cannot be written: {error.strerror}') from error
         if hasattr(figure, 'set_layout_engine'):        # matplotlib 3.6
-            figure.set_layout_engine('none')    # it stays as it is: to find it is half the work
+            figure.set_layout_engine(None)      # it stays as it is: to find it is half the work
 
 
 def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:

@@ -36,9 +36,22 @@ class Judged:
         self.arm = arm_of(self.text, coupling)
         self.q, self.qd = random_state(self.arm, 1)
         self.reference = Reference(self.arm, GRAVITY)
-        self.M = self.reference.mass_matrix(self.q)
-        self.scale = np.sqrt(np.diag(self.M))
-        self.bias = self.reference.bias(self.q, self.qd)
+
+    # what takes long is for those who ask
+    @functools.cached_property
+    def M(self):
+        """Mass matrix (n, n)."""
+        return self.reference.mass_matrix(self.q)
+
+    @functools.cached_property
+    def scale(self):
+        """Root of the inertia of every coordinate, (n,)."""
+        return np.sqrt(np.diag(self.M))
+
+    @functools.cached_property
+    def bias(self):
+        """Forces without accelerations and springs, (n,)."""
+        return self.reference.bias(self.q, self.qd)
 
 
 @functools.cache

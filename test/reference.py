@@ -6,6 +6,8 @@ coordinates; no integral, no recursion and no derivative. Velocities are complex
 of positions, hence exact; only derivatives of the kinetic energy are finite differences.
 """
 
+import functools
+
 import numpy as np
 
 STEP = 1e-30        # of the complex step: no difference is formed, so that nothing is lost
@@ -34,9 +36,12 @@ def turn_about(axis, angle):
     return np.eye(3) + np.sin(angle) * hat(axis) + (1 - np.cos(angle)) * hat(axis) @ hat(axis)
 
 
+leggauss = functools.cache(np.polynomial.legendre.leggauss)
+
+
 def gauss(breaks):
     """Dense Gauss stations and weights between the breaks."""
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    nodes, weights = leggauss(POINTS)
     size = np.diff(breaks)[:, None]
     return (breaks[:-1, None] + size * (nodes + 1) / 2).ravel(), (size * weights / 2).ravel()
 
@@ -83,7 +88,7 @@ class Piece:
     def section(self, q, x):
         """Pose of the section at x in the frame of the root."""
         if x not in self.stations:      # what does not depend on q
-            nodes, weights = np.polynomial.legendre.leggauss(4)
+            nodes, weights = leggauss(4)
             slopes = [self.beam.turn(x * (node + 1) / 2) for node in nodes]
             self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening(x),
                                 list(zip(slopes, weights)))

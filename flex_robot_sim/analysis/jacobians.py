@@ -11,6 +11,7 @@ where A is the screw of the joint and K that of the station which the body rides
 behind gears move no link, so that their columns are zero.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -161,8 +162,11 @@ def _section(arm, link, station):
                            f'from its root of 0 to {length:.6g} m')
     number = min(int(x / piece), len(bodies) - 1)
     size = (*arm.arrays.station_H.shape[1:], arm.arrays.station_setback.shape[1])
-    return bodies[number], station_row(arm.beams[bodies[number]], x - number * piece, size,
-                                       arm.coupling)
+    return bodies[number], _row(arm.beams[bodies[number]], x - number * piece, size, arm.coupling)
+
+
+# whoever asks for a section asks again; to find its shapes takes longer than all else here
+_row = lru_cache(maxsize=64)(station_row)
 
 
 def _body_twist(seat):

@@ -18,7 +18,7 @@ from flex_robot_sim.analysis.tangent import (
     tangent,
 )
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.exceptions import SettingError
 
 LONGEST_TURN = 0.5          # of one correction in the search                               [rad]
@@ -116,7 +116,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
     in their springs, and the slope of their weight is dear.
     """
     scale, rest, part = scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown)
-    held = np.diag(servo)
+    held, work = np.diag(servo), make_workspace(model.arrays)
 
     def corrector(K):
         """Give the function from coordinates to their correction by K, or None."""
@@ -128,7 +128,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
         factor = lu_factor(K)
 
         def correction(at):
-            lacking = lacking_force(model, loads, at, qd, rest) + servo * (at - target)
+            lacking = lacking_force(model, loads, at, qd, rest, work) + servo * (at - target)
             return -lu_solve(factor, lacking[unknown] * scale, check_finite=False)
         return correction
 

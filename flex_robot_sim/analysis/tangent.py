@@ -25,7 +25,7 @@ from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import inverse_dynamics
 from flex_robot_sim.core.forces import add_joint_slopes, set_forces
 from flex_robot_sim.core.loads import LoadArrays, set_loads
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace
 from flex_robot_sim.core.screws import dot
 from flex_robot_sim.exceptions import SettingError
 
@@ -71,9 +71,13 @@ def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
 
 
 def lacking_force(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-                  qdd: np.ndarray) -> np.ndarray:
-    """Force that every coordinate lacks for the acceleration qdd, (n,) [N m, N]."""
-    work, force = make_workspace(model.arrays), np.zeros(model.size)
+                  qdd: np.ndarray, work: Workspace | None = None) -> np.ndarray:
+    """
+    Force that every coordinate lacks for the acceleration qdd, (n,) [N m, N].
+
+    :param work: Workspace to use instead of a new one, to make which takes most of the time.
+    """
+    work, force = work or make_workspace(model.arrays), np.zeros(model.size)
     _set_needed(model.arrays, loads, q, qd, qdd, work, force)
     set_forces(model.arrays, q, qd, np.zeros(len(model.joint_names)), 0.0, qdd, work)
     return force - work.force

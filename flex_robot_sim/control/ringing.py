@@ -219,9 +219,10 @@ def _fitted_decay(rate, x, smooth, rows, cycle, span, band):
         return None                             # told at once, where a fit takes long
     guess = max(-slope[0], 1e-3 / t[-1])
 
-    # what the filter makes of the ends, it makes of those of the sinusoid
-    before = min(4 * cycle, rows.start)
-    whole = np.arange(-before, len(x) - rows.start) / rate
+    # what the filter makes of the ends, it makes of those of the sinusoid; from 8 cycles later, a
+    # filter as wide as this one brings back 1e-8
+    before, after = min(4 * cycle, rows.start), min(rows.stop + 8 * cycle, len(x))
+    whole = np.arange(-before, after - rows.start) / rate
 
     def lacking(p):
         shape = sosfiltfilt(band, _shape(whole, *p), axis=0)[before:before + len(y)]

@@ -8,6 +8,7 @@ hangs on an elastic body is a body of its own, because it rides on a station tha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from flex_robot_sim.core.handle import (
     Vectors3,
     Vectors6,
     by_address,
+    zeros,
 )
 
 if TYPE_CHECKING:
@@ -194,11 +196,17 @@ class ArmModel:
 
 def make_workspace(arm: ArmArrays) -> Workspace:
     """Return a Workspace for ArmArrays `arm`."""
-    i, n = arm.modes.size, arm.stiffness.shape[1]
-    s, j = arm.station_x.size, arm.motor.size
-    total = int(j + (arm.motor >= 0).sum() + arm.modes.sum())
+    work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
+                                    arm.motor.size, arm.felt.size, arm.shared.shape[1]))
+    work.effort_limit[:] = work.rate_limit[:] = np.inf
+    return work
+
+
+@lru_cache(maxsize=64)
+def _shapes(i, n, s, j, total, shared):
+    """Shapes of a Workspace; n modes in a body of i, and `shared` dampers between bodies."""
     shapes = {
-        'shared': (arm.shared.shape[1],), 'together': (4, total),
+        'shared': (shared,), 'together': (4, total),
         'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
@@ -214,9 +222,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
         'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
         'G': (3, 3), 'h': (n,), 'side': (2, n),
         'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
-    work = Workspace(*(np.zeros(shapes.get(name, (i, 6))) for name in Workspace._fields))
-    work.effort_limit[:] = work.rate_limit[:] = np.inf
-    return work
+    return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
 
 
 def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str) -> dict[str, Any]:

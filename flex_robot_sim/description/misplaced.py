@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from flex_robot_sim.description.values import closest
@@ -61,4 +60,4 @@ def _refuse_own_words(document, element):
 
 def _local(element):
     """Return the name of `element` without namespace and prefix."""
-    return re.split('[}:]', element.tag)[-1]
+    return element.tag.rpartition('}')[2].rpartition(':')[2]

@@ -18,6 +18,7 @@ Gravity is a base that rises. Equation numbers are the paper's; screws are (angu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -127,8 +128,9 @@ class WrenchDae:
         right = np.zeros(start[-1])
 
         def put(row, column, block):
-            rows.append(np.repeat(np.arange(row, row + block.shape[0]), block.shape[1]))
-            columns.append(np.tile(np.arange(column, column + block.shape[1]), block.shape[0]))
+            down, across = _places(*block.shape)
+            rows.append(row + down)
+            columns.append(column + across)
             values.append(block.ravel())
 
         links = [self.link(i, twists[i], q, qd) for i in range(arrays.parent.size)]
@@ -278,6 +280,12 @@ class WrenchDae:
         E += np.einsum('g,a,gai,gaj->ij', beam.weights, J, turns, turns)
         h[:3] += cross(omega, spin @ de)
         return Link(M, B, E, h, b)
+
+
+@cache
+def _places(rows, columns):
+    """Row and column of every entry of a block."""
+    return np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
 
 
 def _solved(matrix, right):

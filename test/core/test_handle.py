@@ -9,7 +9,7 @@ import pytest
 from test_compiled import needs_numba, start, write_package
 
 from flex_robot_sim.core.compiled import bound, compiled
-from flex_robot_sim.core.handle import TableRows, Vectors3, by_address
+from flex_robot_sim.core.handle import TableRows, Vectors3, by_address, zeros
 
 
 @by_address
@@ -76,6 +76,49 @@ def test_a_call_that_is_bound_takes_other_tables_of_the_kind():
         table = make_table(count, seed=count)
         expected = moment_of(table)
         assert moment(table, call) == pytest.approx(expected, rel=1e-14)
+
+
+@by_address
+class Scratch(NamedTuple):
+    """Arrays of odd sizes, one of them empty."""
+
+    empty: np.ndarray       # (0, 2)
+    odd: np.ndarray         # (3,)
+    places: Vectors3        # (n, 3)
+    one: np.ndarray         # (1, 1, 1)
+
+
+@compiled
+def _count_up(table, out):
+    out[0], out[1] = table.odd.size + 10 * table.places.shape[0], table.empty.size
+    for k in range(3):
+        table.odd[k] += 1.0 + k
+        table.places[1, k] += 10.0 + k
+    table.one[0, 0, 0] += 100.0
+
+
+def test_a_table_of_zeros_is_one_piece_in_which_nothing_overlaps():
+    shapes = (0, 2), (3,), (2, 3), (1, 1, 1)
+    table, other = zeros(Scratch, shapes), zeros(Scratch, shapes)
+    assert tuple(array.shape for array in table) == shapes and not any(map(np.any, table))
+    out = np.zeros(2)
+    for _ in range(2):
+        _count_up(table, out)
+    assert [*out] == [23.0, 0.0]
+    np.testing.assert_array_equal(table.odd, [2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(table.places, [[0.0, 0.0, 0.0], [20.0, 22.0, 24.0]])
+    assert table.one == 200.0
+    assert not any(map(np.any, other))
+
+
+@pytest.mark.parametrize('odd', [np.ones(3), np.ones(5)])
+def test_a_table_with_some_other_arrays_shares_the_rest(odd):
+    table, out = zeros(Scratch, ((0, 2), (3,), (2, 3), (1, 1, 1))), np.zeros(2)
+    changed = table._replace(odd=odd, empty=np.zeros((1, 2)))
+    _count_up(changed, out)
+    assert [*out] == [len(odd) + 20.0, 2.0]
+    assert [*odd[:3]] == [2.0, 3.0, 4.0] and table.one == 100.0
+    assert not table.odd.any() and table.places[1, 2] == 12.0
 
 
 @pytest.mark.parametrize('shared', [False, True])
