@@ -7,16 +7,18 @@ import sys
 import threading
 import time
 
+from warm_programs import Program
+
 PATIENCE = 150.0    # for what takes a second or two once its machine code is made             [s]
 
 
 class Process:
     """A process and its lines."""
 
-    def __init__(self, words, environment=os.environ, **options):
-        """Start the program that `words` name, with options of Popen."""
+    def __init__(self, words, environment=os.environ, plain=False, **options):
+        """Start the program that `words` name, with options of Popen; plain: in no case warm."""
         self.lines, self._news = [], threading.Condition()
-        self.process = subprocess.Popen(
+        self.process = (subprocess.Popen if plain else Program)(
             words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, **options,
             env={**environment, 'PYTHONUNBUFFERED': '1', 'RCUTILS_COLORIZED_OUTPUT': '0'})
@@ -71,11 +73,16 @@ class Process:
 class NodeProcess(Process):
     """A node of the package in a process of its own."""
 
-    def __init__(self, name, *ros_arguments, prefix=(), environment=os.environ, **parameters):
-        """Start the node `name` with ROS arguments and parameters, by the words of `prefix`."""
+    def __init__(self, name, *ros_arguments, prefix=(), environment=os.environ, plain=False,
+                 **parameters):
+        """
+        Start the node `name` with ROS arguments and parameters.
+
+        :param prefix: words before those of Python; plain: whether it must start by itself.
+        """
         words = list(ros_arguments)
         for key, value in parameters.items():
             words += ['-p', f'{key}:={value}']
         super().__init__(
             [*prefix, sys.executable, '-m', 'flex_robot_sim.nodes', name, '--ros-args', *words],
-            environment)
+            environment, plain)

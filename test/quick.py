@@ -31,7 +31,7 @@ LEFT_OUT = [
     'sweeps/test_sweep.py', 'sweeps/test_cluster.py', 'sweeps/test_sweep_page.py', 'environments',
     *(f'project/test_{name}.py' for name in (
         'benchmarks', 'examples', 'install', 'pages', 'run', 'shown_blocks', 'site', 'task_pages',
-        'types')),
+        'types', 'warm_programs')),
 ]
 MARKS = ('slow', 'install', 'ros', 'rig')
 

@@ -153,6 +153,14 @@ def test_the_readme_shows_what_check_prints():
     assert done.stdout == shown
 
 
+@pytest.mark.parametrize('command', cli.COMMANDS)
+def test_a_command_starts_by_itself(command):
+    """Those of other tests run in their process, or in one that has imported more."""
+    done = flexsim(command, '--help')
+    assert (done.returncode, done.stderr) == (0, '')
+    assert f'usage: flexsim {command} ' in done.stdout and 'example: flexsim ' in done.stdout
+
+
 def test_main_returns_the_exit_code(arm_file, capsys):
     assert cli.main(['check', str(arm_file)]) == 0
     assert 'hinge' in capsys.readouterr().out

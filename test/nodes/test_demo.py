@@ -14,6 +14,7 @@ import pytest
 from arms import joint, link, robot
 from node_processes import PATIENCE
 from project_files import ROOT
+from warm_programs import Program
 
 from flex_robot_sim.recording.mcap_file import RecordingReader
 
@@ -26,13 +27,17 @@ QUICK = 4.0
 class Demo:
     """A demo in a process of its own, and in a session that its children can be told by."""
 
-    def __init__(self, *words, folder):
-        """Start it; it writes into `folder`, and takes a sitecustomize.py from there."""
+    def __init__(self, *words, folder, plain):
+        """
+        Start it; it writes into `folder`, and takes a sitecustomize.py from there.
+
+        :param plain: whether it must start by itself, not warm.
+        """
         environment = {key: value for key, value in os.environ.items() if key != 'ROS_DOMAIN_ID'}
         environment.update(DISPLAY='', WAYLAND_DISPLAY='')      # no browser opens
         paths = str(folder), str(ROOT), environment.get('PYTHONPATH')
         environment['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
-        self.process = subprocess.Popen(
+        self.process = (subprocess.Popen if plain else Program)(
             [sys.executable, '-m', 'flex_robot_sim', 'demo', *words], cwd=folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
             env=environment)
@@ -110,8 +115,8 @@ def is_gone(pid):
 def demo(tmp_path):
     started = []
 
-    def start_demo(*words):
-        started.append(Demo(*words, folder=tmp_path))
+    def start_demo(*words, plain=False):
+        started.append(Demo(*words, folder=tmp_path, plain=plain))
         return started[-1]
 
     yield start_demo
@@ -272,7 +277,7 @@ def test_without_viser_one_line_says_what_to_install_and_the_arm_moves(demo, tmp
 
 
 def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
-    running = demo('--seconds', '60')
+    running = demo('--seconds', '60', plain=True)
     # rclpy is there before the robot is
     wait_for(lambda: 'rclpy' in Path(f'/proc/{running.process.pid}/maps').read_text(), 'rclpy')
     began = time.monotonic()
@@ -282,7 +287,7 @@ def test_a_signal_while_it_gets_ready_ends_it_at_once(demo):
 
 
 def test_a_signal_before_there_are_programs_ends_it_too(demo):
-    running = demo('--json', '--seconds', '60')
+    running = demo('--json', '--seconds', '60', plain=True)
     wait_for(lambda: children(running.process.pid), 'a program')
     running.process.send_signal(signal.SIGINT)
     code, _, errors = running.end()

@@ -234,7 +234,7 @@ def test_parameters_of_the_nodes_are_in_the_file(record, observer, start):
 
 def test_without_a_name_the_file_is_called_by_the_time(tmp_path):
     process = Process([sys.executable, '-m', 'flex_robot_sim', 'record', '--seconds', '0.1'],
-                      {**os.environ, 'PYTHONPATH': str(ROOT)}, cwd=tmp_path)
+                      {**os.environ, 'PYTHONPATH': str(ROOT)}, plain=True, cwd=tmp_path)
     try:
         assert process.wait() == 0, process.lines
         assert [path.suffix for path in Path(tmp_path).glob('record_*')] == ['.mcap']

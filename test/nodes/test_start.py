@@ -5,9 +5,15 @@ import subprocess
 import sys
 
 import pytest
+from bridge_bench import CALM
 from node_processes import Process
 
 from flex_robot_sim.system import EXECUTABLES
+
+# what nodes say as soon as they do their work; the controller says nothing
+READY = {'dynamics': 'coordinates', 'simulation': 'coordinates', 'bridge': 'call ~/enable',
+         'shaper': 'shapes', 'recorder': 'records into', 'view': ' at http://',
+         'drift': 'slowest mode'}
 
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
@@ -38,9 +44,22 @@ def test_the_package_of_nodes_says_which_there_are(words, line):
     assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
 
 
+@pytest.mark.parametrize('name', EXECUTABLES)
+def test_a_node_starts_by_itself(name, start, observer, tmp_path):
+    """Nodes of other tests are forked off a process that has imported more than they do."""
+    parameters = {'bridge': CALM, 'recorder': {'output': tmp_path / 'run.mcap'},
+                  'shaper': {'frequencies': '[2.5]'}}.get(name, {'robot': 'two_link'})
+    process = start(name, '-r', '__ns:=/by_itself', plain=True, **parameters)
+    if name in READY:
+        process.wait_for_line(READY[name])
+    else:
+        observer.spin_until(lambda: observer.node.count_publishers('/by_itself/controller/target'))
+    assert process.stop()[0] == 0 and process.count('Traceback') == 0
+
+
 def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
     process = start('dynamics', robot='two_link', comand_timeout=0.2, bandwidth=2.0,
-                    use_sim_time='false', unrelated=1)
+                    use_sim_time='false', unrelated=1, plain=True)
     process.wait_for_line('coordinates')
     lines = [line for line in process.lines if 'WARN' in line]
     assert len(lines) == 1 and lines[0].endswith(
@@ -48,7 +67,7 @@ def test_a_misspelt_parameter_is_pointed_out_and_others_are_left_alone(start):
 
 
 def test_signals_that_arrive_while_it_ends_do_not_kill_it(start):
-    process = start('dynamics', robot='two_link')
+    process = start('dynamics', robot='two_link', plain=True)
     process.wait_for_line('coordinates')
     while process.process.poll() is None:
         process.send(signal.SIGINT)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from project_files import ROOT
 from waiting import PATIENCE, eventually
+from warm_programs import Program
 
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
@@ -310,9 +311,8 @@ def test_every_fault_can_be_said(rig, tmp_path):
 
 @contextlib.contextmanager
 def start(*words):
-    process = subprocess.Popen([*FLEXSIM, 'rig', 'emulate', *words], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               cwd=ROOT)
+    process = Program([*FLEXSIM, 'rig', 'emulate', *words], stdin=subprocess.PIPE,
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     with process:
         try:
             yield process

@@ -73,7 +73,7 @@ def test_a_port_that_is_taken_ends_in_one_line(view):
     _, address = view('single_link')
     port = address.rpartition(':')[2]
     second = Process([sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port',
-                      port])
+                      port], plain=True)
     try:
         assert second.wait() == 2
         assert second.lines[-1] == (f'flexsim view: port {port} is taken. Name another one, or '

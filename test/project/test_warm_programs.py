@@ -1,0 +1,182 @@
+"""Programs that start warm cannot tell that they do, and nothing of them is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import warm_programs
+from waiting import eventually
+from warm_programs import Program
+
+pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='elsewhere nothing starts warm')
+PROBE = [sys.executable, '-m', 'probe']
+PIPES = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT}
+SURROUNDINGS = """
+    import json, os, signal, sys, threading
+    streams = sys.stdin, sys.stdout, sys.stderr
+    print(json.dumps({
+        'arguments': sys.argv, 'words': sys.orig_argv, 'path': sys.path, 'folder': os.getcwd(),
+        **{f'${name}': value for name, value in os.environ.items()},
+        'name': __name__, 'file': __file__,
+        'module': sys.modules['__main__'].__spec__.name, 'umask': os.umask(0o22),
+        'handlers': [str(signal.getsignal(number)) for number in sorted(signal.valid_signals())
+                     if number != signal.SIGINT],
+        'Ctrl-C': signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+        'mask': len(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
+        'group': os.getpgid(0) == GROUP, 'session': os.getsid(0) == os.getpid(),
+        'parent': os.getppid() == PARENT,
+        'open': [number for number in range(64) if os.path.exists(f'/proc/self/fd/{number}')],
+        'threads': threading.active_count(), 'main': threading.current_thread().name,
+        'streams': [[it.encoding, it.errors, it.line_buffering, it.write_through, it.newlines,
+                     it.fileno(), it.name, it.mode] for it in streams],
+        'same streams': streams == (sys.__stdin__, sys.__stdout__, sys.__stderr__)}))
+"""
+
+
+@pytest.fixture
+def probe(tmp_path, monkeypatch):
+    """Return a function that writes a program, which may start warm though it is not ours."""
+    monkeypatch.setattr(warm_programs, 'MODULES', ('probe',))
+    monkeypatch.setattr(warm_programs._WarmProcess, '_brings_modules', lambda *_: False)
+
+    def write(code):
+        (tmp_path / 'probe.py').write_text(textwrap.dedent(code), 'utf-8')
+        return {'cwd': tmp_path}
+    return write
+
+
+@pytest.fixture
+def own_warm_process(monkeypatch):
+    """Give a warm process that other tests do not use."""
+    monkeypatch.setattr(warm_programs, '_processes', [])
+    with closing(warm_programs._warm_process()) as warm:
+        yield warm
+
+
+def is_warm(process):
+    """Whether a process was forked: its command line is that of the one before it."""
+    return b'warm_process.py' in Path(f'/proc/{process.pid}/cmdline').read_bytes()
+
+
+def told_by(kind, *words, **options):
+    """Return what the probe prints, as JSON; the end of standard input lets it end."""
+    with kind([*PROBE, *words], **{**PIPES, **options}) as process:
+        told = json.loads(process.stdout.readline())
+        assert is_warm(process) == (kind is Program)
+        process.stdin.close()
+    assert process.returncode == 0
+    return told
+
+
+@pytest.mark.parametrize('variables', [
+    {'PYTHONUNBUFFERED': ''}, {'PYTHONUNBUFFERED': '1', 'ROS_DOMAIN_ID': '7'}], ids=str)
+@pytest.mark.parametrize('session', [False, True])
+def test_it_finds_around_it_what_it_would_find(probe, variables, session):
+    code = SURROUNDINGS.replace('GROUP', str(os.getpgid(0))).replace('PARENT', str(os.getpid()))
+    here = probe(f'{code}    sys.stdout.flush(); sys.stdin.read()')
+    # without `env`, what libraries have put beside os.environ is handed on, too
+    warm, plain = (told_by(kind, 'a b', '--ä', '', start_new_session=session,
+                           env={**os.environ, **variables}, **here)
+                   for kind in (Program, subprocess.Popen))
+    assert {key: (warm[key], plain[key]) for key in plain if warm[key] != plain[key]} == {}
+    assert warm['parent'] and warm['Ctrl-C'] and warm['arguments'][1:] == ['a b', '--ä', '']
+
+
+@pytest.mark.parametrize('code', [
+    'pass', 'sys.exit(3)', 'sys.exit("a line")', '1 / 0', 'os._exit(4)', 'os.abort()',
+    'os.kill(os.getpid(), signal.SIGKILL)', 'os.kill(os.getpid(), signal.SIGTERM)',
+    'os.kill(os.getpid(), signal.SIGINT); time.sleep(60)', 'sys.stdout.close()',
+    'atexit.register(print, "at exit"); threading.Timer(0.01, print, ["of a thread"]).start()',
+    'os.write(1, b"second"); print("first", file=sys.stderr)'])
+def test_it_ends_as_it_would_end(probe, code):
+    here = probe(f'import atexit, os, signal, sys, threading, time\nprint("out")\n{code}')
+    warm, plain = (kind(PROBE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **here)
+                   for kind in (Program, subprocess.Popen))
+    (out, err), (plain_out, plain_err) = warm.communicate(), plain.communicate()
+    assert (warm.returncode, out) == (plain.returncode, plain_out)
+    # a traceback begins in other files
+    assert err.splitlines()[-1:] == plain_err.splitlines()[-1:]
+
+
+def test_it_is_killed_and_waited_for_as_a_child(probe):
+    here = probe('import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+                 'print("here", flush=True); signal.pause()')
+    with Program(PROBE, **PIPES, **here) as process:
+        assert process.stdout.readline() == b'here\n' and process.poll() is None
+        process.terminate()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.05)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert not Path(f'/proc/{process.pid}').exists()
+
+
+def test_two_of_them_draw_different_numbers(probe):
+    here = probe('import json, random, sys, uuid; import numpy as np\nprint(json.dumps('
+                 '[random.random(), np.random.rand(), str(uuid.uuid4())]), flush=True)\n'
+                 'sys.stdin.read()')
+    assert not {*told_by(Program, **here)} & {*told_by(Program, **here)}
+
+
+@pytest.mark.parametrize('options', [
+    {'env': {**os.environ, 'NUMBA_CACHE_DIR': '/nowhere'}}, {'preexec_fn': os.getpid},
+    {'umask': 0o77}, {'restore_signals': False}], ids=lambda options: [*options][0])
+def test_who_asks_for_more_than_a_fork_can_give_gets_a_start_of_its_own(probe, options):
+    here = probe('import sys; sys.stdin.read()')
+    with Program(PROBE, **PIPES, **here, **options) as process:
+        assert not is_warm(process)
+        process.stdin.close()
+
+
+def test_a_module_in_the_current_folder_is_found_first_as_by_any_program(tmp_path):
+    (tmp_path / 'flex_robot_sim').mkdir()
+    (tmp_path / 'flex_robot_sim' / '__main__.py').write_text('print("another")')
+    (tmp_path / 'flex_robot_sim' / '__init__.py').touch()
+    done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim'], cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'another\n', '')
+
+
+def test_it_takes_up_no_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        warm_programs.run([sys.executable, '-m', 'flex_robot_sim'], cwd=tmp_path / 'none')
+
+
+def test_programs_start_by_themselves_where_the_warm_process_has_died(own_warm_process, capfd):
+    words = [sys.executable, '-m', 'flex_robot_sim', '--version']
+    assert warm_programs.run(words).returncode == 0
+    os.kill(own_warm_process.process.pid, signal.SIGKILL)
+    for _ in range(2):
+        done = warm_programs.run(words)
+        assert (done.returncode, done.stderr) == (0, '') and done.stdout
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1 and said[0].startswith('warm_programs: the warm process is gone (')
+
+
+def test_the_warm_process_goes_with_who_was_killed():
+    code = ('import os, sys, warm_programs\n'
+            'words = [sys.executable, "-m", "flex_robot_sim", "--version"]\n'
+            'done = warm_programs.run(words)\n'
+            'warm, = warm_programs._processes\n'
+            'print(done.returncode, warm.process.pid, flush=True)\n'
+            'sys.stdin.read()')
+    folder = Path(warm_programs.__file__).parent
+    with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, cwd=folder) as process:
+        returned, pid = map(int, process.stdout.readline().split())
+        assert returned == 0 and Path(f'/proc/{pid}').exists()
+        process.kill()
+    assert eventually(lambda: not _lives(pid))
+
+
+def _lives(pid):
+    """Whether a process has not ended; nobody may have waited for it yet."""
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except (FileNotFoundError, ProcessLookupError):
+        return False

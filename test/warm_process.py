@@ -1,0 +1,149 @@
+"""
+The process that imports what programs of this package need, and forks off one after the other.
+
+    python warm_process.py NUMBER_OF_A_SOCKET
+
+warm_programs.py starts it and tells it what to fork. It runs no machine code, and ends when the
+other end of its socket is closed, as the kernel does for who is killed.
+
+rclpy is not imported: its libraries start threads to be traced, and a process that is forked off
+such a one crashes at its end, when it looks for them.
+"""
+
+import ast
+import contextlib
+import functools
+import gc
+import inspect
+import io
+import json
+import os
+import runpy
+import signal
+import socket
+import sys
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+LONGEST_REQUEST = 1 << 17       # bytes; the kernel takes more at once
+PACKAGE, NODES = 'flex_robot_sim', 'flex_robot_sim.nodes'
+COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot_sim.simulation',
+          'flex_robot_sim.realtime.loop', 'flex_robot_sim.control.joint_controller',
+          # of rclpy itself
+          'action_msgs.msg', 'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg',
+          'type_description_interfaces.srv')
+
+
+def _serve(server):
+    """Fork off one program after the other; return, in each of them, what it is."""
+    _import(*COMMON)
+    server.send(os.fsencode(Path(import_module(PACKAGE).__file__).resolve().parents[1]))
+    while True:
+        message, streams, _, _ = socket.recv_fds(server, LONGEST_REQUEST, 3)
+        if not message:
+            os._exit(0)
+        program = json.loads(message)
+        _import(*_modules_of(program['words'][2:]))
+        reading, writing = os.pipe()
+        forker = os.fork()
+        if not forker:
+            forker = os.getpid()
+            own = os.fork()
+            if not own:
+                break
+            os.write(writing, b'%d' % own)
+            os._exit(0)
+        os.waitpid(forker, 0)
+        server.send(os.read(reading, 100))
+        for number in (reading, writing, *streams):
+            os.close(number)
+    for number in (reading, writing, server.detach()):
+        os.close(number)
+    while os.getppid() == forker:       # it ends, and who asked becomes the parent
+        time.sleep(1e-4)
+    return program, streams
+
+
+def _modules_of(words):
+    """Return the names of the modules that a program needs, as far as they are known."""
+    package, *names = words[:3]
+    if package == PACKAGE:
+        package, names = f'{package}.cli', [*names[:1], '_'.join(names)]
+    found, ahead = [], [f'{package}.{name}' for name in names if name.isidentifier()]
+    while ahead:
+        name = ahead.pop()
+        if name not in found:
+            found.append(name)
+            if name.startswith((f'{PACKAGE}.cli.', f'{NODES}.')):
+                ahead += _imported_by(name)
+    return found
+
+
+@functools.cache
+def _imported_by(name):
+    """Return the names of what a module imports, when it is imported or when it runs."""
+    try:
+        tree = ast.parse(Path(find_spec(name).origin).read_bytes())
+    except (AttributeError, ImportError):       # there is no such module
+        return []
+    return [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+
+
+@functools.cache
+def _import(*names):
+    sys.modules['rclpy'] = None         # who needs it is not imported
+    for name in names:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    del sys.modules['rclpy']
+    if len(os.listdir('/proc/self/task')) > 1:
+        sys.exit(f'warm_process: there are threads after imports for {names[0]}')
+    # to find the caller of a function, as loggers of ROS do, is to look through all modules
+    inspect.getmodule(compile('', 'nowhere', 'exec'))
+    gc.collect()
+    gc.freeze()
+
+
+def _become(program, streams):
+    """Be like a process that was started by itself."""
+    for standard, number in enumerate(streams):
+        os.dup2(number, standard)
+        os.close(number)
+    if program['session']:
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(program['folder'])
+    os.environ.clear()
+    os.environ.update(program['environment'])
+    if 'numpy.random' in sys.modules:
+        sys.modules['numpy.random'].seed()
+    unbuffered = bool(os.environ.get('PYTHONUNBUFFERED'))
+    for number, name in enumerate(('stdin', 'stdout', 'stderr')):
+        setattr(sys, name, _stream(number, getattr(sys, name), unbuffered))
+        setattr(sys, f'__{name}__', getattr(sys, name))
+    if not getattr(sys.flags, 'safe_path', False):
+        sys.path.insert(0, program['folder'])
+    sys.orig_argv[:] = program['words']
+    sys.argv[:] = program['words'][2:]      # the first is replaced by the path of the module
+
+
+def _stream(number, before, unbuffered):
+    """Return a standard stream as Python makes it when it starts."""
+    binary = io.FileIO(number, 'w' if number else 'r', closefd=False)
+    binary.name = before.name
+    if not (unbuffered and number):
+        binary = (io.BufferedWriter if number else io.BufferedReader)(binary)
+    stream = io.TextIOWrapper(
+        binary, before.encoding, before.errors, '\n', write_through=unbuffered,
+        line_buffering=not unbuffered and (number == 2 or os.isatty(number)))
+    stream.mode = 'w' if number else 'r'
+    return stream
+
+
+if __name__ == '__main__':
+    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the tests
+    del sys.path[0]
+    _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
+    runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)

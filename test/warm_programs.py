@@ -1,0 +1,164 @@
+"""
+Programs of this package that start warm: forked off a process that has imported what they need.
+
+To import Numba, SciPy and messages takes most of what a program costs in a test. So one process
+for each process of tests imports them once (warm_process.py), and forks off
+`python -m flex_robot_sim ...` and `python -m flex_robot_sim.nodes ...`: processes as others are,
+children of who asked for them. Where that cannot be the same as a start of its own, and where the
+start is what a test looks at, a program starts by itself.
+"""
+
+import atexit
+import ctypes
+import inspect
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import warm_process
+from warm_process import LONGEST_REQUEST, NODES, PACKAGE
+
+PATIENCE = 150.0        # for modules, which are imported in two seconds on a quiet machine    [s]
+PR_SET_CHILD_SUBREAPER = 36
+MODULES = PACKAGE, NODES     # what `python -m` runs
+# what nobody reads while modules are imported; if another variable differs, a program starts cold
+READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY',
+              'ROS_STATIC_PEERS', 'FASTRTPS_DEFAULT_PROFILES_FILE', 'SKIP_DEFAULT_XML_FILE',
+              'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS',
+              'RCUTILS_COLORIZED_OUTPUT', 'RCUTILS_CONSOLE_OUTPUT_FORMAT', 'PYTHONUNBUFFERED',
+              'PYTEST_CURRENT_TEST', 'FLEX_ROBOT_SIM_SHARED', 'DISPLAY', 'WAYLAND_DISPLAY',
+              'NO_COLOR', 'TERM', 'PATH')
+# what Popen hands to the part of it that makes the process, and what a fork makes differently
+ARGUMENTS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]
+ORDINARY = {'executable': (None,), 'preexec_fn': (None,), 'close_fds': (True,), 'shell': (False,),
+            'pass_fds': ((),), 'restore_signals': (True,), 'umask': (-1,), 'gid': (None,),
+            'gids': (None,), 'uid': (None,), 'process_group': (-1, None)}
+ENVIRONMENT = dict(os.environ)
+
+
+class Program(subprocess.Popen):
+    """A process as of `subprocess.Popen`, forked off the warm one where that is the same."""
+
+    def _execute_child(self, *given):
+        told = dict(zip(ARGUMENTS, given))
+        pid = _warm_process().start(told)
+        if pid is None:
+            super()._execute_child(*given)
+            return
+        self.pid, self._child_created = pid, True
+        self._close_pipe_fds(*(told[name] for name in (
+            'p2cread', 'p2cwrite', 'c2pread', 'c2pwrite', 'errread', 'errwrite')))
+
+
+def run(words, timeout=PATIENCE, **options):
+    """Run a program to its end, as `subprocess.run` does with captured text."""
+    with Program(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                 **options) as process:
+        try:
+            said = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, *said)
+
+
+class _WarmProcess:
+    """The process that forks, as seen by who asks it; it ends with this one, however that ends."""
+
+    def __init__(self):
+        self.owner, self._lock = os.getpid(), threading.Lock()
+        self._is_there, self._socket = sys.platform == 'linux', None
+
+    def start(self, asked):
+        """Start a program; return its process id, or None if it has to start by itself."""
+        if not (self._is_there and _is_the_same(asked)):
+            return None
+        with self._lock:
+            try:
+                return self._ask(asked)
+            except (OSError, ValueError) as error:
+                self.close()
+                print(f'warm_programs: the warm process is gone ({error!r}): programs start by '
+                      'themselves', file=sys.stderr)
+                return None
+
+    def _ask(self, asked):
+        if self._socket is None:
+            self._begin()
+        folder = Path(asked['cwd'] or '.').resolve()
+        environment = dict(os.environ if asked['env'] is None else asked['env'])
+        if not folder.is_dir() or any(self._brings_modules(path) for path in {
+                folder, *_python_path(environment)} - {*_python_path(ENVIRONMENT)}):
+            return None
+        streams = [number if number >= 0 else standard for standard, number in enumerate(
+            (asked['p2cread'], asked['c2pwrite'], asked['errwrite']))]
+        request = json.dumps({
+            'words': [os.fspath(word) for word in asked['args']],
+            'folder': str(folder),
+            'environment': environment,
+            'session': bool(asked['start_new_session'])}).encode()
+        if len(request) > LONGEST_REQUEST:
+            return None
+        # who forks it ends at once, and the program becomes a child of the next one who takes it
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        try:
+            socket.send_fds(self._socket, [request], streams)
+            return int(self._socket.recv(100))
+        finally:
+            prctl(PR_SET_CHILD_SUBREAPER, 0)
+
+    def _begin(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, warm_process.__file__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd='/',
+                env={**ENVIRONMENT, 'OPENBLAS_NUM_THREADS': '1'})
+        self._socket = ours
+        ours.settimeout(PATIENCE)
+        self._root = Path(self._socket.recv(LONGEST_REQUEST).decode())
+
+    def _brings_modules(self, folder):
+        """Whether a folder that Python looks for modules in has others than the warm process."""
+        return folder != self._root and (any(folder.glob('*.py')) or any(folder.glob('*/*.py')))
+
+    def close(self):
+        """End it."""
+        self._is_there = False
+        if self._socket is not None and self.owner == os.getpid():
+            self._socket.close()
+            self.process.kill()
+            self.process.wait()
+
+
+_processes = []
+
+
+def _warm_process():
+    """Return the warm process of this process: one that was forked off it has its own."""
+    if not _processes or _processes[-1].owner != os.getpid():
+        _processes.append(_WarmProcess())
+        atexit.register(_processes[-1].close)
+    return _processes[-1]
+
+
+def _is_the_same(asked):
+    """Whether a program that is asked for is the same if it is forked."""
+    words, environment = asked['args'], os.environ if asked['env'] is None else asked['env']
+    if isinstance(words, (str, bytes)) or [*words[:2]] != [sys.executable, '-m'] or (
+            words[2] not in MODULES):
+        return False
+    ordinary = all(asked[name] in known for name, known in ORDINARY.items() if name in asked)
+    names = {name for name in {*environment, *ENVIRONMENT}
+             if environment.get(name) != ENVIRONMENT.get(name)}
+    return ordinary and names <= {*READ_LATER, 'PYTHONPATH'}
+
+
+def _python_path(environment):
+    return [Path(path).resolve() for path in environment.get('PYTHONPATH', '').split(os.pathsep)
+            if path]
