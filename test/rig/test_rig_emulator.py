@@ -338,6 +338,18 @@ def test_command_serves_obeys_and_leaves_nothing_behind(tmp_path, end):
     assert not os.path.lexists(path)
 
 
+def test_ctrl_c_may_be_pressed_again_while_it_ends(tmp_path):
+    path = tmp_path / 'rig'
+    with start('--link', str(path)) as process:
+        assert process.stdout.readline() == f'The rig listens at {path}\n'
+        for _ in range(4):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (0, '') and 'board boot' in out
+    assert not os.path.lexists(path)
+
+
 def test_command_emulates_the_parts_of_another_bench(tmp_path):
     path, file = tmp_path / 'rig', tmp_path / 'bench.yaml'
     file.write_text('parts: {flat_resistance: 20e3, adc_noise: 0}')
