@@ -124,10 +124,11 @@ def _of_robot(arguments):
     uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
     payloads = [payload_of(words, tool_of(arm)) for words in arguments.payload]
     with patience('trying shapers, on linear models and in moves'):
-        cases, found, best, moves = recommend(
+        cases, found, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
             arguments.fixed)
     summary = {'of': arm.description.name, 'uncertainty': uncertainty, 'trial_moves': moves,
+               'why': why,
                'tolerance': arguments.tolerance, 'allowed': arguments.allowed,
                'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),
                           'damping_ratios': case.ratios.tolist()} for case in cases],
@@ -224,21 +225,33 @@ def _as_text(summary):
             f'{one["moving"]:11.1%}')
         yield (f'  {one["name"]:14s}{one["vibration"]:9.1%}{moving}{one["time"]:11.3f} s'
                f'{one["acceleration"]:11.3g} m/s2  {frequencies}')
-    rule, tolerance = 'the one that leaves least; none keeps to {0}', summary['tolerance']
-    if summary['keeps_tolerance']:
-        rule = 'the shortest that leaves no more than {0}'
-        best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
-        if moves and best['moving'] > TRIED * tolerance:
-            rule = 'the one that leaves least in moves, no more than {0}'
-    yield f'  recommended: {summary["recommended"]}, {rule.format(f"{tolerance:.0%}")}'
+    yield f'  recommended: {summary["recommended"]}, {_rule(summary, moves)}'
     if moves:
         yield (f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
-               f'than that; a shaper with more than {TRIED * tolerance:.1%} is not tried '
-               'further')
+               f'than that; a shaper with more than {TRIED * summary["tolerance"]:.1%} is not '
+               'tried further')
     elif 'resonances' not in summary:
         yield '  of one pose only: small motions about it; give two or more for moves between them'
     if any(one['follows_pose'] for one in summary['shapers']):
         yield '  by pose: delays that follow the pose and the payload, see docs/control.md'
+
+
+def _rule(summary, moves):
+    """What the rule says of the recommended shaper."""
+    from flex_robot_sim.control.shaper_choice import TRIED
+
+    why = f': {summary["why"]}' if summary.get('why') else ''
+    best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
+    if best is summary['shapers'][0]:
+        return f'as each shaper leaves as much as none or more{why}'
+    tolerance = summary['tolerance']
+    if not summary['keeps_tolerance']:
+        return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{why}'
+    if moves and best['moving'] > TRIED * tolerance:
+        return f'the one that leaves least in moves, no more than {tolerance:.0%}'
+    whose = 'by pose ' if best['follows_pose'] else ''
+    moving = f', and in moves no more than {TRIED * tolerance:.1%}' if moves else ''
+    return f'the shortest {whose}that leaves no more than {tolerance:.0%}{moving}'
 
 
 def _draw(path, summary, cases, found, best, spectrum):

@@ -24,7 +24,8 @@ from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import recommend
 from flex_robot_sim.control.settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper
-from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.control.slow_servo import slow_servo
+from flex_robot_sim.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.simulation import Simulation
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 KINDS = CONTROLLER_SHAPERS[1:]      # all but none
 BY_POSE = ' by pose'        # what `flexsim shape` says behind a name: here they all do
 POSES = 6                   # along a move, whose modes are looked at
+HELPS = 0.5                 # of the swing, what a shaper or feedback that does something leaves
 MOST_STEPS = 200_000        # of a move that is simulated once more, without
 
 
@@ -86,8 +88,8 @@ def residual(arguments: Namespace, moves: list[_Watched]) -> dict[str, Any]:
     left = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
     return {'shaper': arguments.shaper, 'feedback': arguments.feedback,
             'time_added': moves[0].move.arrival - arguments.within,
-            'complaint': moves[0].complaint, 'residual': sizes[0], 'residual_without': sizes[1],
-            'residual_left': left}
+            'complaint': moves[0].complaint or _nothing_rings(left, moves[0]),
+            'residual': sizes[0], 'residual_without': sizes[1], 'residual_left': left}
 
 
 def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -107,12 +109,23 @@ def lines_of_residual(summary: Mapping[str, Any]) -> Iterator[str]:
         yield f'  note: {summary["complaint"]}'
 
 
+def _nothing_rings(left, watched):
+    """Line about what keeps all shapers and feedback from doing anything, or ''."""
+    soft = '' if left is None or left < HELPS else watched.slow_servo()
+    return soft and (f'{soft}: little rings here that could be taken away. Give stiffer gains, '
+                     '--stiffness and --damping')
+
+
 class _Watched:
     """A move whose tips are watched."""
 
     def __init__(self, move, arm, goal, servo, law=None):
-        self._law = law
+        self._law, self._held = law, (arm, goal, servo)
         self.move, self.residue = move, Residue(arm, goal, servo)
+
+    def slow_servo(self):
+        """Say how a soft servo comes to rest at the goal, or ''."""
+        return slow_servo(*self._held)
 
     @property
     def complaint(self):
@@ -160,9 +173,7 @@ def _recommended(arm, start, goal, poses, servo, period, progress):
     """Return the OnlineShaper that the rule of `flexsim shape` takes."""
     with patience('trying shapers, on linear models and in moves'):
         found = recommend(arm, [start, goal], gains=servo)
-    if not found.cases:
-        raise SettingError(f'nothing of {arm.description.name} rings in these poses: it needs no '
-                           'shaper')
+    found.refuse_none(arm)
     choice, joints = found.choice, 2 * len(arm.joint_names)
     if not choice.follows:
         return OnlineShaper(joints, period, choice.shaper)

@@ -10,11 +10,12 @@ times, and breaks no limit on position, velocity, acceleration or jerk that the 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import SettingError, bearable
 
 KINDS = ('zv', 'zvd', 'zvdd', 'ei', 'ei2')      # of one mode each; see `of_kind`
 TOLERANCE = 0.05            # of extra insensitive shapers, as is usual
@@ -197,12 +198,21 @@ def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
     return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or of NumPy."""
+    return isinstance(value, Real)
+
+
 def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> None:
     """
     Raise SettingError if there is no shaper for a mode.
 
     :param period: of the set points; 0: the motion is continuous [s].
     """
+    for name, value in (('frequency', frequency), ('damping', ratio)):
+        if not is_number(value):
+            raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '
+                               'give the frequency [Hz] and the damping ratio')
     if not 0.0 < frequency < math.inf:
         raise SettingError(f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
                            'what the arm rings with [Hz]')

@@ -19,7 +19,7 @@ from flex_robot_sim.control.impulses import (
     pole_of,
     tidied,
 )
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import SettingError, bearable
 
 PER_PERIOD = 24             # times of the grid in the period of the fastest mode
 MOST_TIMES = 160            # of the grid
@@ -57,7 +57,11 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
     :param modes: rows of frequency [Hz] and damping ratio.
     :param joint: whether to look for a shorter one than the convolution, for `zv`.
     """
-    modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
+    try:
+        modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
+    except (TypeError, ValueError):
+        raise SettingError(f'modes = {bearable(repr(modes), 60)} must be pairs of a frequency '
+                           '[Hz] and a damping ratio: write [(2.7, 0.006)] for one') from None
     if not modes:
         raise SettingError('there is no mode to shape for')
     product = convolved([of_kind(kind, frequency, ratio, tolerance)
@@ -73,7 +77,13 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
 
 def shortest(bands: Sequence[Band], name: str = 'si') -> Shaper:
     """Shortest positive shaper for Bands (S5)."""
-    bands = [Band(*band) for band in bands]
+    try:
+        bands = [Band(*band) for band in bands]
+    except TypeError:
+        raise SettingError(f'bands = {bearable(repr(bands), 60)} must be a list of Bands: write '
+                           '[Band(2.5, 3.3)] for one') from None
+    if not bands:
+        raise SettingError('bands = [] must name what is to be kept still: give [Band(low, high)]')
     for band in bands:
         _check(band)
     slowest, fastest = (choose(band.middle for band in bands) for choose in (min, max))

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.control.impulses import NONE, Shaper, check_mode
+from flex_robot_sim.control.impulses import NONE, Shaper, check_mode, is_number
 from flex_robot_sim.control.mode_table import ModeTable, Stage
 from flex_robot_sim.control.shaper_tick import EMPTY, ShaperArrays, ShaperState, shaper_tick
 from flex_robot_sim.control.shaping import checked_samples
 from flex_robot_sim.control.taps import taps_of
+from flex_robot_sim.core.arguments import whole
 from flex_robot_sim.exceptions import SettingError
 
 LARGEST = 1e9               # set point that is still believed                          [rad, m]
@@ -40,8 +41,13 @@ class OnlineShaper:
         :param shaper: Shaper whose delays stand still, before the stages.
         :param stages: [Stage] of `mode_table.stages_of`, with the ModeTable they are of.
         """
-        if not 0.0 < period < math.inf:
+        if not (is_number(period) and 0.0 < period < math.inf):
             raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
+        joints = whole('joints', joints)
+        if table is not None and max(table.joints, default=-1) >= joints:
+            raise SettingError(f'joints = {joints} of a shaper are too few for its table, which '
+                               f'looks at joint {max(table.joints) + 1}: give the number of '
+                               'joints of the arm that the table is of')
         self.period, self.joints = period, joints
         # the fastest first: what follows it is slow against what it does
         stages = sorted(stages, key=lambda stage: -stage.frequencies.mean())
@@ -107,6 +113,9 @@ class OnlineShaper:
         One that is not finite is refused and counted, and the one before stands in for it.
         """
         state = self._state
+        if len(sample) != self.joints:
+            raise SettingError(f'a set point of {len(sample)} numbers goes to a shaper of '
+                               f'{self.joints}: give one per joint')
         if math.hypot(*sample) < LARGEST:
             self._sample[:] = sample
         else:

@@ -49,6 +49,8 @@ PERIOD_SHARE = 200          # steps in a period of the first mode, at least
 RIGID_STEPS = 300           # of an arm in which nothing bends, in one motion
 COARSER = 2.0               # steps of motions that only serve for slopes
 LOOKS = 40                  # stretches of a path, in each of which the largest share counts
+FEWEST = 2 * LOOKS          # steps in one motion, or a stretch would have none
+SHORTEST = 1e-6             # duration of a plan                                            [s]
 MARGIN = 0.97               # share of every limit that a plan takes
 ROUNDS = 10                 # corrections of a plan
 POOR, STUCK = 0.4, 0.9      # of a correction: what calls for new slopes, and what for an end
@@ -118,8 +120,8 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, duration: float 
     planner = _Planner(arm, start, goal, limits or PlanLimits())
     if duration is None:
         return planner.shortest()
-    if not 0.0 < duration < np.inf:
-        raise SettingError(f'duration = {duration!r} must be > 0 and finite [s]')
+    if not SHORTEST <= duration < np.inf:
+        raise SettingError(f'duration = {duration!r} must be at least {SHORTEST:g} and finite [s]')
     plan = planner.plan(float(duration))
     complaint = planner.complaint(plan)
     if complaint:
@@ -277,7 +279,7 @@ class _Planner:
         longest = duration / RIGID_STEPS
         if np.isfinite(self.first):
             longest = coarser * min(STEP, 1.0 / (PERIOD_SHARE * self.first))
-        steps = int(np.ceil(duration / longest - 1e-9))
+        steps = max(int(np.ceil(duration / longest - 1e-9)), FEWEST)
         try:
             return Roller(self.arm, self._begin, duration / steps).roll(motion, duration)
         except SimulationError as error:

@@ -22,9 +22,11 @@ from flex_robot_sim.control.mode_table import (
     mode_table,
     stages_of,
 )
-from flex_robot_sim.control.shaper_choice import Case, Choice, Design, choices
+from flex_robot_sim.control.shaper_choice import Case, Choice, Design, choices, keeps
+from flex_robot_sim.control.slow_servo import slow_servo
 from flex_robot_sim.control.trial_moves import TrialMoves
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import SettingError
 
 POSES = 6                   # looked at if none are given
 OFF = 0.1                   # share by which the frequencies of a model may be off
@@ -35,13 +37,24 @@ class Recommendation(NamedTuple):
 
     cases: list                 # [Case]; empty: nothing rings
     found: list                 # [Choice], without a shaper first
-    best: int                   # row of it
+    best: int                   # row of it; 0: no shaper helps
     moves: int                  # that were tried; 0: none, because there is one pose only
+    why: str = ''               # none keeps the tolerance, if none does and that is known
 
     @property
     def choice(self) -> Choice:
         """The Choice to take."""
         return self.found[self.best]
+
+    def refuse_none(self, arm: ArmModel) -> None:
+        """Raise SettingError if an arm has nothing that rings, or if no shaper helps it."""
+        name = arm.description.name
+        if not self.cases:
+            raise SettingError(f'nothing of {name} rings: it needs no shaper')
+        if self.best == 0:
+            why = f', as {self.why}' if self.why else ''
+            raise SettingError(f'no shaper helps {name}: each leaves as much as none or more'
+                               f'{why}. Take none')
 
 
 def recommend(arm: ArmModel, poses: ArrayLike | None = None,
@@ -68,7 +81,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     if given is None or len(given) > 1:
         trials = TrialMoves(arm, given, payloads, uncertainty, cases[0].frequencies.size, gains)
     found, best = choices(cases, uncertainty, tolerance, allowed, fixed, trials)
-    return Recommendation(cases, found, best, 0 if trials is None else len(trials))
+    why = '' if keeps(found[best], tolerance) else slow_servo(arm, poses[0], gains)
+    return Recommendation(cases, found, best, 0 if trials is None else len(trials), why)
 
 
 def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],

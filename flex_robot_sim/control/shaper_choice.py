@@ -4,10 +4,10 @@ Which shaper an arm should have: one line for each, and one recommendation by a 
 The rule: of all shapers that leave no more than `tolerance` of the vibration, in every case and
 with every frequency off by as much as `uncertainty` says, and no more than half of it in any trial
 move of the nonlinear arm, take the one that adds the least time. The other half is for all the
-moves that were not tried. If none does, take the one that leaves the least. Where the frequencies
-of the cases differ, only shapers whose delays follow the pose are taken, unless they are to be
-fixed: the pose changes during a move, too, and a fixed shaper then leaves more than it does in any
-of the poses.
+moves that were not tried. If none does, take the one that leaves the least, and none if that
+leaves no less than no shaper does. Where the frequencies of the cases differ, only shapers whose
+delays follow the pose are taken, unless they are to be fixed: the pose changes during a move, too,
+and a fixed shaper then leaves more than it does in any of the poses.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def choices(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = 
 
 
 def recommended(found: Sequence[Choice], tolerance: float = TOLERANCE) -> int:
-    """Row of the Choice that the rule takes; the first is the arm without a shaper."""
+    """Row of the Choice that the rule takes; 0, the arm without a shaper, if none helps."""
     rows = _rows(found)
     good = [k for k in rows if _is_good(found[k], tolerance)]
     moved = [k for k in rows if np.isfinite(found[k].moving)]
@@ -118,7 +118,9 @@ def recommended(found: Sequence[Choice], tolerance: float = TOLERANCE) -> int:
         good = [k for k in moved if found[k].moving <= TRIED * tolerance]
     if good:
         return min(good, key=lambda k: found[k].added)
-    return min(moved or rows, key=lambda k: found[k].moving if moved else found[k].vibration)
+    left = {k: found[k].moving for k in moved} or {k: found[k].vibration for k in rows}
+    best = min(left, key=lambda k: left[k])
+    return best if left[best] < 1.0 else 0
 
 
 def keeps(choice: Choice, tolerance: float = TOLERANCE) -> bool:

@@ -69,8 +69,7 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     design = Design(kind, 0.05)
     if kind == AUTO:
         found = recommend(arm, payloads=payloads, gains=gains)
-        if not found.cases:
-            raise SettingError(f'nothing of {arm.description.name} rings: it needs no shaper')
+        found.refuse_none(arm)
         design = found.choice.design
         if design is None:
             return ShaperParts(found.choice.name, found.choice.shaper)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.control.impulses import Shaper
 from flex_robot_sim.control.motion import Motion, rest
 from flex_robot_sim.control.taps import taps_of
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import SettingError, bearable
 
 SAME_TIME = 1e-12           # two knots nearer than this, over the duration, are one
 
@@ -36,6 +36,9 @@ def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndar
 
 def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
     """Shape a Motion: polynomials remain polynomials, without samples between (S1)."""
+    if not isinstance(motion, Motion):
+        raise SettingError(f'{bearable(repr(motion), 60)} is no Motion: set points in an array '
+                           'are shaped by shaped_samples(shaper, samples, period)')
     if shaper.times.size == 1:
         return motion
     knots, pieces, cycle = motion.knots, motion.pieces, None

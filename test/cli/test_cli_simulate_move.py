@@ -13,6 +13,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.led_move import LedMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.shaper_parts import parts_by_arm
 
 SOFT = ('--stiffness', '20', '--damping', '1')
 MOVE = ('simulate', 'single_link', '--to', '0.3', '--within', '0.5', '--seconds', '6')
@@ -51,6 +52,30 @@ def test_feedback_damps_what_a_move_leaves(kind, capsys):
     assert summary['complaint'] == ''
     assert summary['residual_left'] < 0.3
     assert summary['time_added'] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize('words', [['--feedback', 'strain'], ['--shaper', 'zvd']], ids=str)
+def test_a_soft_servo_that_comes_to_rest_slowly_is_told(words, capsys):
+    assert main([*MOVE, *words]) == 0
+    assert ('  note: the servo is soft and comes to rest slowly by itself, at 1.1 Hz with 52% of '
+            'critical damping: little rings here that could be taken away. Give stiffer gains, '
+            '--stiffness and --damping\n') in capsys.readouterr().out
+    # what it advises does
+    gentle = ['simulate', 'single_link', '--to', '0.02', '--within', '0.5', '--seconds', '4']
+    assert main([*gentle, *words, '--stiffness', '60', '--damping', '0.18']) == 0
+    out = capsys.readouterr().out
+    assert 'the servo is soft' not in out
+    assert float(re.search(r'([\d.]+)% is left', out)[1]) < 30.0
+
+
+def test_an_arm_that_no_shaper_helps_is_refused_one():
+    arm = frs.load('single_link')
+    servo = fitting_servo(arm)
+    with pytest.raises(frs.SettingError) as told:
+        parts_by_arm('auto', arm, gains=(servo.stiffness, servo.damping))
+    assert str(told.value) == (
+        'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
+        'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
 
 
 def test_a_move_without_either_is_smooth_and_arrives(capsys):

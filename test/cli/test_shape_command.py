@@ -1,12 +1,14 @@
 """`flexsim shape` as a user types it: from a model, from a recording, and what is neither."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim import cli
+from flex_robot_sim.control.servo import fitting_servo
 
 
 def flexsim(capsys, *words):
@@ -52,6 +54,47 @@ def test_text_names_the_recommended_one(capsys):
     lines = out.splitlines()
     assert len([line for line in lines if ' m/s2 ' in line]) == 7
     assert 'recommended: si, the shortest that leaves no more than 5%' in lines[-2]
+
+
+def test_none_is_recommended_where_shapers_ring_more_and_the_line_says_why(capsys):
+    code, out, err = flexsim(capsys, 'single_link', '--servo')
+    assert (code, err) == (0, '')
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if ' m/s2 ' in line}
+    moving = [float(row[2][:-1]) for row in rows.values() if row[2] != '-']
+    assert len(moving) > 2 and min(moving) >= 100.0
+    # with these gains, by the matrices of small motions alone
+    arm = frs.load('single_link')
+    servo = fitting_servo(arm)
+    rates = np.linalg.eigvals(frs.linearise(arm, gains=(servo.stiffness, servo.damping)).A)
+    slow = rates[np.abs(rates).argmin()]
+    assert ('  recommended: none, as each shaper leaves as much as none or more: the servo is '
+            'soft '
+            f'and comes to rest slowly by itself, at {abs(slow) / 2 / np.pi:.2g} Hz with '
+            f'{-slow.real / abs(slow):.0%} of critical damping\n') in out
+
+
+@pytest.mark.parametrize('words, rule', [
+    (('ella',),
+     r'(\S+) by pose, the shortest by pose that leaves no more than 5%, and in moves no more than '
+     r'2\.5%'),
+    (('two_link', '--fixed', '--pose', '0,0.5,0.8', '--pose', '0,0.55,0.8', '--tolerance',
+      '0.08'),
+     r'(\S+), the shortest that leaves no more than 8%, and in moves no more than 4\.0%'),
+], ids=str)
+def test_the_rule_on_the_screen_is_true_of_the_table(capsys, words, rule):
+    out = flexsim(capsys, *words)[1]
+    name, = re.search(f'  recommended: {rule}\n', out).groups()
+    at, most, shown = (' by pose', 5.0, 2.5) if words == ('ella',) else ('', 8.0, 4.0)
+    rows = {}
+    for line in out.splitlines():
+        if ' m/s2 ' in line:
+            numbers = re.findall(r' ([\d.]+)% +(-|[\d.]+%) +([\d.]+) s', line)[0]
+            rows[line[2:17].strip()] = numbers
+    best = rows[name + at]
+    assert float(best[0]) <= most and float(best[1][:-1]) <= shown
+    for other, (left, moving, time) in rows.items():
+        if other.endswith(at) and other != 'none' and float(time) < float(best[2]):
+            assert float(left) > most or float(moving[:-1]) > shown
 
 
 def test_each_pose_and_payload_is_a_case(capsys):

@@ -72,6 +72,23 @@ def test_acceleration_has_nothing_at_the_natural_rates():
     assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
 
 
+def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
+    rng = np.random.default_rng(3)
+    drawn = 10.0**rng.uniform(-5.0, -1.0, 6)
+    two_link, way = frs.load('two_link'), np.array([0.5, 0.3, -0.8])
+    for case, goal, durations in ((arm, np.ones(1), [0.06, 0.05, 0.005, 1e-3, *drawn]),
+                                  (two_link, way, drawn[:2])):
+        names = case.joint_names
+        limits = [case.description.joint(name).velocity for name in names]
+        for duration in durations:
+            with pytest.raises(frs.SettingError, match='is not possible: the ') as told:
+                plan_move(case, np.zeros(goal.size), goal, duration)
+            share = float(str(told.value).split('would be ')[1].split()[0])
+            # whatever the path, some joint is at least as fast as it is on the mean
+            assert share > (np.abs(goal) / duration / limits).max()
+            assert str(told.value).endswith('for the shortest one')
+
+
 def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
     stiffness, damping = np.array([60.0]), np.array([0.18])
     left = []
@@ -183,7 +200,8 @@ def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
     (([0.0], [0.0]), 'start and goal are the same pose: there is nothing to plan'),
     (([0.0], [4.0]), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
     (([0.0], [1.0, 2.0]), 'goal must be 1 finite numbers, in this order: motor'),
-    (([0.0], [1.0], -1.0), 'duration = -1.0 must be > 0 and finite [s]'),
+    (([0.0], [1.0], -1.0), 'duration = -1.0 must be at least 1e-06 and finite [s]'),
+    (([0.0], [1.0], 1e-200), 'duration = 1e-200 must be at least 1e-06 and finite [s]'),
     (([0.0], [1.0], 1.0, None, {'hand': 1.0}),
      'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool'),
     (([0.0], [1.0], 1.0, None, {'base': 1.0}),

@@ -153,6 +153,15 @@ def test_the_shortest_that_passes_the_moves_is_taken():
     assert keeps(found[2], 0.05) and not keeps(found[1], 0.05)
 
 
+def test_none_is_taken_where_each_leaves_as_much_as_none():
+    found = [choice(np.nan, 0.01), choice(1.3, 0.2), choice(1.2, 0.4)]
+    assert recommended(found, 0.05) == 0
+    assert recommended([*found, choice(0.99, 0.5)], 0.05) == 3
+    # without moves, linear models say so
+    found = [choice(np.nan, 0.01), choice(np.nan, 0.2, vibration=1.0)]
+    assert recommended(found, 0.05) == 0
+
+
 def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 

@@ -121,7 +121,7 @@ def test_commands_of_the_pages_run(tmp_path, monkeypatch, capsys):
                 if words[0] == 'flexsim' and words[1] in ('shape', 'simulate', 'export'):
                     assert main(words[1:]) == 0, line
                     ran.append(words[1])
-    assert sorted(set(ran)) == ['export', 'shape', 'simulate'] and len(ran) == 9
+    assert sorted(set(ran)) == ['export', 'shape', 'simulate'] and len(ran) == 10
     run('recording', blocks('recording', 'python')[0], names := {})
     assert names['angle'][-1] == pytest.approx(-0.8, abs=0.05)
     assert f'{RINGING[0]:.3g}' in capsys.readouterr().out
