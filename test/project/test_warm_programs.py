@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import warm_programs
 from waiting import eventually
-from warm_programs import Program
+from warm_programs import ENVIRONMENT, Program
 
 pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='elsewhere nothing starts warm')
 PROBE = [sys.executable, '-m', 'probe']
@@ -37,6 +37,15 @@ SURROUNDINGS = """
                      it.fileno(), it.name, it.mode] for it in streams],
         'same streams': streams == (sys.__stdin__, sys.__stdout__, sys.__stderr__)}))
 """
+
+
+@pytest.fixture(autouse=True)
+def as_at_the_start(monkeypatch):
+    """Take away what other tests, and libraries in them, have left in the environment."""
+    for name in {*os.environ} - {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
+        monkeypatch.delenv(name)
+    for name in {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
+        monkeypatch.setenv(name, ENVIRONMENT[name])
 
 
 @pytest.fixture
