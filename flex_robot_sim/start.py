@@ -19,6 +19,6 @@ def main() -> int:
     signal.signal(signal.SIGINT, handler)
     code = run()
     if signal.getsignal(signal.SIGINT) is not handler:
-        # it was interrupted and has ended; Python itself leaves the rest to the kernel's way
+        # it was interrupted and has ended in good order: another Ctrl-C is not to change that
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
