@@ -100,11 +100,16 @@ def _open_streams():
             stream.reconfigure(errors='replace')    # a terminal without box characters shows '?'
 
 
+def _has_ctrl_c():
+    """Whether Ctrl-C comes here, and nobody else has a handler for it."""
+    return (threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+
+
 @contextlib.contextmanager
 def _quiet_end():
     """Let Ctrl-C end the process at once while modules are imported, which may swallow it."""
-    if (threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+    if not _has_ctrl_c():
         yield
         return
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
@@ -121,8 +126,7 @@ def _interrupted_once():
 
     What is still there after a while ends at once by the next one.
     """
-    if (threading.current_thread() is not threading.main_thread()
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+    if not _has_ctrl_c():
         yield
         return
     first = []

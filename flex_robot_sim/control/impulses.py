@@ -203,6 +203,12 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real)
 
 
+def check_period(period: float) -> None:
+    """Raise SettingError if set points cannot have this period [s]."""
+    if not (is_number(period) and 0.0 < period < math.inf):
+        raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
+
+
 def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> None:
     """
     Raise SettingError if there is no shaper for a mode.

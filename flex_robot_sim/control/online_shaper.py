@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.control.impulses import NONE, Shaper, check_mode, is_number
+from flex_robot_sim.control.impulses import NONE, Shaper, check_mode, check_period
 from flex_robot_sim.control.mode_table import ModeTable, Stage
 from flex_robot_sim.control.shaper_tick import EMPTY, ShaperArrays, ShaperState, shaper_tick
 from flex_robot_sim.control.shaping import checked_samples
@@ -41,8 +41,7 @@ class OnlineShaper:
         :param shaper: Shaper whose delays stand still, before the stages.
         :param stages: [Stage] of `mode_table.stages_of`, with the ModeTable they are of.
         """
-        if not (is_number(period) and 0.0 < period < math.inf):
-            raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
+        check_period(period)
         joints = whole('joints', joints)
         if table is not None and max(table.joints, default=-1) >= joints:
             raise SettingError(f'joints = {joints} of a shaper are too few for its table, which '

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from flex_robot_sim.control.impulses import Shaper, check_mode, is_number, pole_of
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.control.impulses import Shaper, check_mode, check_period, pole_of
 
 SIDES = (0, 1, 2, 3)        # samples beyond the two neighbours that an impulse may use, in turn
 EXACT = 1e-10               # difference of the responses that is none
@@ -25,8 +24,7 @@ def taps_of(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
 
     :param period: of the samples [s].
     """
-    if not (is_number(period) and 0.0 < period < math.inf):
-        raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
+    check_period(period)
     for frequency, ratio in shaper.modes:
         check_mode(frequency, ratio, period)
     places = shaper.times / period

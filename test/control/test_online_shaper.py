@@ -15,6 +15,7 @@ from flex_robot_sim.control.shaping import shaped_samples
 from flex_robot_sim.exceptions import SettingError
 
 SLOW, FAST, RATIO = 2.0, 4.0, 0.01
+OF_THIRD = ModeTable((2,), (np.linspace(0.0, 1.0, 5),), np.full((5, 1), 2.0), np.zeros((5, 1)))
 
 
 def table(count=33):
@@ -162,6 +163,13 @@ def test_tick_allocates_nothing():
 
 @pytest.mark.parametrize('call, message', [
     (lambda: OnlineShaper(2, 0.0), 'period = 0.0 of set points must be above 0 and finite [s]'),
+    (lambda: OnlineShaper(2, '1'),
+     "period = '1' of set points must be above 0 and finite [s]"),
+    (lambda: OnlineShaper(3, 1e-3).tick([0.0, 0.0]),
+     'a set point of 2 numbers goes to a shaper of 3: give one per joint'),
+    (lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
+     'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the number '
+     'of joints of the arm that the table is of'),
     (lambda: OnlineShaper(2, 0.2, table=table(), stages=stages_of(table(), 'zv')),
      'frequency = 3.9998 Hz of a mode is not below half of the 5 set points per second: send '
      'them more often, or leave this mode out'),

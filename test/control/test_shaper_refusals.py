@@ -5,22 +5,17 @@ import pytest
 
 from flex_robot_sim.control.impulses import of_kind
 from flex_robot_sim.control.insensitive import Band, for_modes, shortest
-from flex_robot_sim.control.mode_table import ModeTable, stages_of
-from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.shaping import shaped_motion, shaped_samples
 from flex_robot_sim.exceptions import SettingError
 
 ZVD = of_kind('zvd', 2.7, 0.006)
 SAMPLES = np.zeros((5, 2))
-OF_THIRD = ModeTable((2,), (np.linspace(0.0, 1.0, 5),), np.full((5, 1), 2.0), np.zeros((5, 1)))
 
 
 @pytest.mark.parametrize('act, line', [
     *((lambda period=period: shaped_samples(ZVD, SAMPLES, period),
        f'period = {period!r} of set points must be above 0 and finite [s]')
       for period in (0, -1e-3, np.nan, '1')),
-    (lambda: OnlineShaper(2, '1', ZVD),
-     "period = '1' of set points must be above 0 and finite [s]"),
     (lambda: shortest([]),
      'bands = [] must name what is to be kept still: give [Band(low, high)]'),
     (lambda: shortest(Band(2.0, 3.0)),
@@ -35,11 +30,6 @@ OF_THIRD = ModeTable((2,), (np.linspace(0.0, 1.0, 5),), np.full((5, 1), 2.0), np
     (lambda: shaped_motion(ZVD, np.zeros(2)),
      'array([0., 0.]) is no Motion: set points in an array are shaped by shaped_samples(shaper, '
      'samples, period)'),
-    (lambda: OnlineShaper(3, 1e-3, ZVD).tick([0.0, 0.0]),
-     'a set point of 2 numbers goes to a shaper of 3: give one per joint'),
-    (lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
-     'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the number '
-     'of joints of the arm that the table is of'),
 ])
 def test_what_shapers_cannot_take_is_one_line(act, line):
     with pytest.raises(SettingError) as told:
