@@ -18,7 +18,7 @@ from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import best_order, fine_enough
-from flex_robot_sim.identification.sequences import Sequence, savgol_noise
+from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.identification.start import (
     grown_start,
     horizon_frequency,
@@ -314,10 +314,10 @@ def _judged(setup, servo, held, sequences):
     found = dict(zip(data.channels, zip(*share)))
     if not setup.leads:
         pull, effort = np.concatenate(held.pulls), np.concatenate(held.efforts)
-        place, rate = savgol_noise(sequences[0].period)
         seen = [data.channels.index(f'{side}/{name}') if side else 0
                 for name, side in zip(names, data.seen)]
-        of_servo = (servo.stiffness**2 * place + servo.damping**2 * rate) * noise[seen]
+        # of two neighbours, whose noise goes through as by a spring
+        of_servo = 0.5 * servo.gains()[0]**2 * noise[seen]
         share = answers.explainable(
             (pull**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
             of_servo + answers.noise_floor(held.efforts),

@@ -38,6 +38,7 @@ LONGEST_STEP = 2e-3     # of the simulation, where a fit begins                 
 PULL = 1.0              # frequency of the servo along the measured motion                  [Hz]
 PULL_SHARE = 0.3        # of the first mode, which it does not exceed
 PULL_RATIO = 0.7        # its damping
+PULL_LAG = 0.1          # of what it sees, over the time of a radian
 AT_REST = 0.15          # at the beginning, in which nothing moves                          [s]
 MOST_MODES = 4          # whose initial amplitude may be unknown
 FINER = 1               # modes of bending of each segment, beyond those described, likewise
@@ -108,6 +109,14 @@ class Servo(NamedTuple):
 
     stiffness: np.ndarray   # (joints,)                                         [N m/rad, N/m]
     damping: np.ndarray     # (joints,)
+    lag: float = 0.0        # behind which it acts; 0: at once                              [s]
+
+    def gains(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return those of `advance_tracked`: behind a lag, no rate is needed."""
+        if self.lag == 0.0:
+            return self.stiffness, self.damping, 0.0 * self.stiffness, 1.0
+        spring = self.damping / self.lag
+        return spring, 0.0 * spring, self.stiffness - spring, self.lag
 
 
 class Motion(NamedTuple):
@@ -140,7 +149,8 @@ def fitting_servo(setup: Setup) -> Servo:
         frequency = min([PULL, *(PULL_SHARE * first[first > 0.0][:1])])
     inertia, rate = felt_inertia(arm).largest, 2 * np.pi * frequency
     active = np.array([bool(side) for side in setup.data.seen])
-    return Servo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate)
+    return Servo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate,
+                 PULL_LAG / rate)
 
 
 def fitting_rate(servo: Servo) -> float:
@@ -153,7 +163,7 @@ def fitting_rate(servo: Servo) -> float:
 def tight(servo: Servo, frequency: float) -> Servo:
     """Return the Servo of another frequency [Hz]."""
     share = frequency / fitting_rate(servo)
-    return Servo(servo.stiffness * share**2, servo.damping * share)
+    return Servo(servo.stiffness * share**2, servo.damping * share, servo.lag / share)
 
 
 def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
@@ -194,7 +204,8 @@ def starts_at_rest(sequence: Sequence) -> bool:
     noise = 8 * noise_of(sequence.measured)
     return bool((np.ptp(early, axis=0) <= 0.02 * np.ptp(late, axis=0) + noise).all()
                 and (np.ptp(sequence.places[:count], axis=0)
-                     <= 2e-3 * np.maximum(np.ptp(sequence.places, axis=0), 0.05)).all())
+                     <= 2e-3 * np.maximum(np.ptp(sequence.places, axis=0), 0.05)
+                     + 8 * noise_of(sequence.places)).all())
 
 
 def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
@@ -276,7 +287,7 @@ def move(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: f
         arm.arrays, make_loads(arm), ITERATIONS, q, qd, qdd, np.zeros(joints),
         sequence.period / parts, parts, np.zeros(3), watch, np.zeros((9, n)), work, motors, seen,
         led, np.ascontiguousarray(sequence.efforts), np.ascontiguousarray(places),
-        np.ascontiguousarray(rates), *servo, out, out_rates, pull)
+        np.ascontiguousarray(rates), *servo.gains(), np.zeros(joints), out, out_rates, pull)
     return Motion(out, out_rates, pull, done + 1)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import convolve1d
-from scipy.signal import savgol_coeffs, savgol_filter
+from scipy.signal import savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.core.model import ArmModel
@@ -33,7 +33,8 @@ SHORTEST = 1.0          # sequence that is used                                 
 FEWEST = 64             # samples of it
 UNEVEN = 0.2            # by which the period may change along a log
 SMOOTHED = 0.02         # over which a rate is found, where it drives the model            [s]
-SOFTLY = 0.035          # likewise, where a soft servo follows it, and noise would only shake [s]
+SOFTLY = 0.015          # of places that a soft servo follows: far below what rings          [s]
+LINES_OF_MEANS = 1 / 8  # share for lines between means around samples: 1/24 and 1/12 of them
 CLIPPED = 5             # samples in a row at the end of the range, and
 CLIPPED_SHARE = 0.01    # of all that lie there
 STILL = 4.0             # times its noise that a signal moves at least
@@ -117,9 +118,9 @@ def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
         grid = log.columns[wanted[0]].time
         for time in _runs(log, grid, notes):
             places, rates = _placed(log, arm, seen, time, has_efforts)
-            efforts = np.column_stack([
+            efforts = sharpened(np.column_stack([
                 np.interp(time, *log.columns[f'effort/{name}']) if side and has_efforts else
-                np.zeros(time.size) for name, side in zip(names, seen)])
+                np.zeros(time.size) for name, side in zip(names, seen)]), LINES_OF_MEANS)
             values = np.column_stack([_sampled(log.columns[name], time) for name in channels])
             sequences.append(Sequence(log.path, time, places, rates, efforts, values))
     if not sequences:
@@ -304,13 +305,6 @@ def _window(period, softly):
     return max(5, 2 * round((SOFTLY if softly else SMOOTHED) / period / 2) + 1)
 
 
-def savgol_noise(period: float) -> tuple[float, float]:
-    """Return what white noise of places with variance 1 leaves where a servo follows them."""
-    window = _window(period, True)
-    return (float(np.sum(savgol_coeffs(window, 3)**2)),
-            float(np.sum(savgol_coeffs(window, 3, deriv=1, delta=period)**2)))
-
-
 def noise_of(values: np.ndarray) -> np.ndarray:
     """Deviation (c,) of the noise in samples (k, c): what three neighbours cannot share."""
     third = np.diff(values, 3, axis=0)
@@ -337,6 +331,17 @@ def _check_excitation(sequences, arm, channels):
     if all(np.ptp(row.places, axis=0).max() < 1e-6 and np.ptp(row.efforts, axis=0).max() == 0.0
            for row in sequences) and not channels:
         raise UsageError(f'{sequences[0].name}: no excitation: nothing moves.')
+
+
+def sharpened(values: np.ndarray, share: float) -> np.ndarray:
+    """
+    Return even samples (k, c) with what a mean has taken away, to second order (I23).
+
+    :param share: of the second differences; 1/24 for the mean over one period.
+    """
+    out = values.copy()
+    out[1:-1] -= share * np.diff(values, 2, axis=0)
+    return out
 
 
 def shifted(values: np.ndarray, by: float) -> np.ndarray:

@@ -14,10 +14,10 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.control.weight import carrying_efforts
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.exceptions import UsageError
@@ -25,8 +25,9 @@ from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.imu import called_imu, imu_channel, imu_channels
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Servo, Setup, channel_rows, respond
-from flex_robot_sim.identification.sequences import Measured, Sequence
+from flex_robot_sim.identification.sequences import Measured, Sequence, sharpened
 
+TWICE_AS_LONG = 1 / 8   # share by which a mean over two periods becomes that over one: 4/24 - 1/24
 MARGIN = 0.9            # of every limit, that is used
 BENT = 0.1              # of the length of a segment, that its tip may move; see core/validity.py
 LOOKS = 400             # at the deflection
@@ -93,7 +94,8 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3,
     channels, seen = known_to(arm, signals)
     fit = fitting_servo(arm)
     servo = Servo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
-    carried = np.tile(carrying_efforts(arm, plan.pose), (plan.time.size, 1))
+    # it has come to rest before it moves: what sags would only be told wrong
+    carried = np.tile(equilibrium(arm, plan.pose).effort, (plan.time.size, 1))
     sequence = Sequence('trial', plan.time, plan.position, plan.velocity, carried,
                         np.zeros((plan.time.size, len(channels))))
     setup = Setup(arm.description, Measured([sequence], channels, seen, True, []), arm.coupling,
@@ -103,8 +105,8 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3,
         raise UsageError(f'the arm is lost on the way of this {plan.kind}. Give --pose, or fewer '
                          '--seconds.')
     pull = found.pull.copy()
-    pull[1:-1] = 0.5 * (found.pull[1:-1] + found.pull[2:])      # around the sample
-    efforts = carried + pull
+    pull[1:-1] = 0.5 * (found.pull[1:-1] + found.pull[2:])
+    efforts = carried + sharpened(pull, TWICE_AS_LONG)
     places = found.coordinates[:, driven(arm)]
     rates = np.gradient(places, plan.time, axis=0)
     measured = sequence._replace(places=places, rates=rates, efforts=efforts,

@@ -208,7 +208,7 @@ def test_the_command_writes_a_robot_with_the_numbers_in_place(tmp_path):
         log.columns[name].values for name in names]), delimiter=',', comments='',
         header=','.join(['time', *names]))
     answer = flexsim('identify', path, 'single_link', '--free',
-                     'arm.stiffness,motor.coulomb,tip_mass.mass,delay', '--time-step', '5e-3',
+                     'arm.stiffness,motor.coulomb,tip_mass.mass,delay', '--time-step', '1e-3',
                      '--output', fitted, '--plot', tmp_path / 'fit.png')
     assert answer.returncode == 0, answer.stderr
     known = parameters_of(frs.read_description(fitted))

@@ -2,7 +2,7 @@
 What a design says of its deviations, against what fits of many noises make of them.
 
 The judge is linear and shares nothing with fit and design but the arm: its matrices about the
-pose, their exact steps, differences, and noise that passes smoothing and servo (Gauss-Markov).
+pose, their exact steps, differences, and noise that passes the servo (Gauss-Markov).
 """
 
 import json
@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
-from scipy.signal import cont2discrete, savgol_filter
+from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -22,7 +22,7 @@ from flex_robot_sim.identification.information import information
 from flex_robot_sim.identification.trial import known_to, within_limits
 from flex_robot_sim.share import shipped_robots
 
-PERIOD, SMOOTHED = 4e-3, 0.035          # of samples; of places that lead the model        [s]
+PERIOD = 4e-3           # of samples                                                        [s]
 NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # that is assumed [rad, 1/m, rad/s, m/s2]
 LENGTH = 0.6            # of the link, at whose end the IMU is                              [m]
 SIZES = {'arm.stiffness': (1.0, 1e-3), 'arm.damping': (0.005, 1e-2)}     # value, share of a step
@@ -51,7 +51,7 @@ def trial_of(arm):
 
 @cache
 def soft_servo():
-    """Stiffness and damping of (I2), in docs/identification.md, by the linear arm."""
+    """Stiffness, damping and lag of (I2), in docs/identification.md, by the linear arm."""
     model = frs.linearise(arm_of(), [0.0])
     A, B = model.A[1:, 1:], model.B[1:]
     slow = np.abs(np.linalg.eigvals(A)).min()       # friction over inertia
@@ -59,44 +59,49 @@ def soft_servo():
     inertia = 1 / (slow * float((-row @ np.linalg.solve(A, B)).item()))
     first = min(f for f in frs.modes(arm_of(), [0.0]).frequencies if f > 0.1)
     rate = 2 * np.pi * min(1.0, 0.3 * first)
-    return inertia * rate**2, 1.4 * inertia * rate
+    return inertia * rate**2, 1.4 * inertia * rate, 0.1 / rate
 
 
-def seen_by(values, effort, place, rate):
-    """Return (k, 5, m) that the arm with values shows, led by efforts, places, rates (k, m)."""
-    kp, kd = soft_servo()
-    model = frs.linearise(arm_of(values), [0.0], gains=(kp, kd))
+def seen_by(values, effort, place):
+    """Return (k, 5, m) that the arm with values shows, led by efforts and places (k, m)."""
+    kp, kd, lag = soft_servo()
+    model = frs.linearise(arm_of(values), [0.0])
     row = {name: model.C[k] for k, name in enumerate(model.outputs)}
-    A, B = model.A, model.B[:, :1]
+    B, motor = model.B[:, :1], row['motor'][None]
+    # lag s' = kp (y - q) + kd (y' - q') - s, with s = kd / lag (y - q) + z
+    A = np.block([[model.A - kd / lag * B @ motor, B],
+                  [-(kp - kd / lag) / lag * motor, -np.eye(1) / lag]])
+    B = np.block([[B, kd / lag * B], [np.zeros((1, 1)), (kp - kd / lag) / lag * np.eye(1)]])
+    row = {name: np.append(values, 0.0) for name, values in row.items()}
     tip = LENGTH * row['motor/rate'] + row['arm/tip_y/rate']
     C = np.array([row['motor'], row['arm/root'], row['arm/tip'],
                   row['motor/rate'] + row['arm/tip_turn_z/rate'], tip @ A])
-    D = np.zeros((5, 1))
+    D = np.zeros((5, 2))
     D[4] = tip @ B
     A, B, C, D, _ = cont2discrete((A, B, C, D), PERIOD, 'foh')
     x, out = np.zeros((len(A), place.shape[1])), []
-    for push in effort + kp * place + kd * rate:
-        out.append(C @ x + D * push)
-        x = A @ x + B * push
+    for push in np.stack(np.broadcast_arrays(effort, place), axis=1):
+        out.append(C @ x + D @ push)
+        x = A @ x + B @ push
     return np.array(out)
 
 
 @pytest.mark.parametrize('name, count', [('cap', 3), ('imu', 5)], ids=['gauges', 'and an IMU'])
-def test_deviations_of_a_design_are_those_of_fits_to_smoothed_places(name, count):
+def test_deviations_of_a_design_are_those_of_fits(name, count):
     arm = arm_of(name=name)
     trial = trial_of(arm)
     found = information(arm, trial, FREE)
-    effort, place, rate = trial.sequence.efforts, trial.sequence.places, trial.sequence.rates
+    effort, place = trial.sequence.efforts, trial.sequence.places
     time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
 
     def late(d):        # the servo pulls where the arm was
         ahead = np.clip(time + d, time[0], time[-1])
-        out = seen_by({}, effort, at(ahead), at(ahead, 1))[..., 0]
+        out = seen_by({}, effort, at(ahead))[..., 0]
         return CubicSpline(time, out)(np.clip(time - d, time[0], time[-1]))
 
     columns = []
     for path, (value, share) in SIZES.items():
-        more, less = (seen_by({path: value * (1 + sign * share)}, effort, place, rate)[..., 0]
+        more, less = (seen_by({path: value * (1 + sign * share)}, effort, place)[..., 0]
                       for sign in (1, -1))
         columns.append((more - less) / (2 * share))
     columns.append((late(1e-4) - late(-1e-4)) / 0.2)                # for a millisecond
@@ -108,9 +113,7 @@ def test_deviations_of_a_design_are_those_of_fits_to_smoothed_places(name, count
     assert found.deviations == pytest.approx(white, rel=0.02)
     random = np.random.default_rng(1)
     rough = noise * random.normal(size=(len(place), count, NOISES))
-    window = 2 * round(SMOOTHED / PERIOD / 2) + 1
-    led = [savgol_filter(rough[:, 0], window, 3, deriv=k, delta=PERIOD, axis=0) for k in (0, 1)]
-    off = rough - seen_by({}, 0 * led[0], *led)[:, :count]
+    off = rough - seen_by({}, np.zeros(1), rough[:, 0])[:, :count]
     fits = np.linalg.lstsq(J, (off / noise).reshape(-1, NOISES), rcond=None)[0]
     scatter = fits[:3].std(axis=1) / found.deviations
     # four hundred noises know it to 3.5 %; what shakes the servo comes on top of what is said
