@@ -210,6 +210,9 @@ def _draw_curves(axes, panel):
     axes.margins(x=0.01)
     axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
-    if panel.is_logarithmic and any((np.asarray(curve.values) > 0.0).any()
-                                    for curve in panel.curves):
-        axes.set_yscale('log', nonpositive='mask')
+    if panel.is_logarithmic:
+        values = np.concatenate([np.ravel(curve.values) for curve in panel.curves] or [[]])
+        values = values[values > 0.0]
+        # on less than a decade, ticks of a logarithm are all the same
+        if values.size and values.max() >= 10.0 * values.min():
+            axes.set_yscale('log', nonpositive='mask')

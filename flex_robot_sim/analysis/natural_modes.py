@@ -34,7 +34,10 @@ class Modes:
     shapes: np.ndarray          # (n, k)  largest entry 1, locked coordinates 0; complex if damped
 
     def shape(self, mode: int) -> dict[str, complex]:
-        """Return one shape by coordinate name."""
+        """Return one shape by coordinate name; SettingError if there is no such mode."""
+        if not -len(self.frequencies) <= mode < len(self.frequencies):
+            raise SettingError(f'mode = {mode!r} must be below the number of modes, '
+                               f'{len(self.frequencies)}')
         return dict(zip(self.names, self.shapes[:, mode]))
 
 

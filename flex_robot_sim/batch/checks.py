@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence, Sized
 
 import numpy as np
@@ -13,10 +14,16 @@ from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
+LEAST_BYTES = 4000      # of memory that an arm of a batch takes
+
 
 def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list[ArmModel]:
     """Return a list of ArmModels that differ in numbers only."""
     if isinstance(arms, ArmModel):
+        if whole('count', count) * LEAST_BYTES > os.sysconf('SC_PAGE_SIZE') * os.sysconf(
+                'SC_PHYS_PAGES'):
+            raise SettingError(f'count = {count!r} arms are more than the memory of this machine '
+                               'holds: make several batches')
         arms = [arms] * whole('count', count)
     elif isinstance(arms, str) or not isinstance(arms, Sized):
         expect_arm(arms)

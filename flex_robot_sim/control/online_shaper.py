@@ -112,8 +112,13 @@ class OnlineShaper:
         One that is not finite is refused and counted, and the one before stands in for it.
         """
         state = self._state
-        if len(sample) != self.joints:
-            raise SettingError(f'a set point of {len(sample)} numbers goes to a shaper of '
+        try:
+            count = len(sample)
+        except TypeError as error:
+            raise SettingError(f'a set point of {sample!r} goes to a shaper of {self.joints}: '
+                               'give a sequence, one number per joint') from error
+        if count != self.joints:
+            raise SettingError(f'a set point of {count} numbers goes to a shaper of '
                                f'{self.joints}: give one per joint')
         if math.hypot(*sample) < LARGEST:
             self._sample[:] = sample

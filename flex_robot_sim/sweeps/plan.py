@@ -17,7 +17,7 @@ from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
 from flex_robot_sim.sweeps.manoeuvre import (
@@ -157,8 +157,12 @@ def _own_run(plan, builder, k, run):
         figures = plan.run(Case(int(run), arm, plan.row(k), generator_of_run(plan.seed, int(run))))
     except FlexRobotSimError as error:
         return Done(int(run), {'note': str(error)})
-    out = {name: value if isinstance(value, str) else float(value)
-           for name, value in figures.items()}
+    try:
+        out = {name: value if isinstance(value, str) else float(value)
+               for name, value in figures.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
+                           'numbers or text') from error
     return Done(int(run), {'note': '', **out})
 
 

@@ -181,6 +181,8 @@ def test_ctrl_c_leaves_all_members_at_the_same_time():
 
 @pytest.mark.parametrize('make, message', [
     (lambda arm: frs.Batch(arm), 'count = None must be a whole number > 0'),
+    (lambda arm: frs.Batch(arm, 10**12), 'count = 1000000000000 arms are more than the memory of '
+     'this machine holds: make several batches'),
     (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
     (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
     (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),

@@ -167,6 +167,8 @@ def test_tick_allocates_nothing():
      "period = '1' of set points must be above 0 and finite [s]"),
     (lambda: OnlineShaper(3, 1e-3).tick([0.0, 0.0]),
      'a set point of 2 numbers goes to a shaper of 3: give one per joint'),
+    (lambda: OnlineShaper(1, 1e-3).tick(5.0),
+     'a set point of 5.0 goes to a shaper of 1: give a sequence, one number per joint'),
     (lambda: OnlineShaper(2, 1e-3, table=OF_THIRD, stages=stages_of(OF_THIRD, 'zv')),
      'joints = 2 of a shaper are too few for its table, which looks at joint 3: give the number '
      'of joints of the arm that the table is of'),

@@ -6,6 +6,7 @@ from moving_arms import swinging_arm
 from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
+from flex_robot_sim.exceptions import SettingError
 
 ARM = swinging_arm()
 Q = np.zeros(ARM.size)
@@ -58,3 +59,13 @@ def test_an_inertia_may_be_turned_to_any_axes():
         _, _, p = ARM.frames['tool']
         assert np.trace(added) == pytest.approx(5.9e-3 + 2.0 * p @ p, abs=1e-14)
         np.testing.assert_array_equal(added, added.T)
+
+
+def test_a_mode_that_is_not_there_is_one_line():
+    found = frs.modes(frs.load('single_link'))
+    count = len(found.frequencies)
+    assert found.shape(-1) == found.shape(count - 1)
+    for mode in (count, -count - 1, 99):
+        with pytest.raises(SettingError) as caught:
+            found.shape(mode)
+        assert str(caught.value) == f'mode = {mode} must be below the number of modes, {count}'

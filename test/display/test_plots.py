@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.plots import (
     COLOURS,
     Curve,
     Panel,
+    _draw_panel,
     check_figure_path,
     draw_figure,
     write_figure,
@@ -16,7 +18,7 @@ from flex_robot_sim.plots import (
 TIME = np.linspace(0.0, 1.0, 50)
 PANELS = [Panel('angle [rad]', (Curve('waist', TIME, np.sin(TIME)),
                                 Curve('waist, target', TIME, TIME, dashes=1))),
-          Panel('late [ms]', (Curve('states', TIME, np.exp(TIME)),), is_logarithmic=True)]
+          Panel('late [ms]', (Curve('states', TIME, np.exp(3 * TIME)),), is_logarithmic=True)]
 
 
 def test_a_figure_has_a_panel_for_each_with_its_curves_and_units():
@@ -76,3 +78,13 @@ def test_a_useless_path_is_refused(tmp_path, name, line):
 def test_a_path_that_cannot_be_written_is_an_error_of_one_line():
     with pytest.raises(SettingError, match='^/proc/run.png cannot be written: '):
         write_figure('/proc/run.png', 'two_link', PANELS)
+
+
+@pytest.mark.parametrize('values, scale', [([1.9, 2.0, 2.1], 'linear'), ([0.1, 2.0], 'log'),
+                                           ([0.0, 2.0], 'linear'), ([], 'linear')])
+def test_a_logarithm_is_drawn_where_it_has_ticks(values, scale):
+    figure = Figure()
+    axes = figure.subplots()
+    _draw_panel(axes, Panel('late [ms]', (Curve('states', TIME[:len(values)], values),),
+                            is_logarithmic=True))
+    assert axes.get_yscale() == scale

@@ -19,7 +19,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.exceptions import SettingError, SweepError, UsageError
 from flex_robot_sim.sweeps.pools import processes
 
 HERE = Path(__file__).parent
@@ -306,3 +306,11 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     assert child.returncode == 130
     assert told == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
                     f'{tmp_path}/runs, and the same call goes on.\n')
+
+
+@pytest.mark.parametrize('returned', [3, {'x': None}, None, {'x': [1.0, 2.0]}])
+def test_a_run_of_ones_own_that_returns_no_figures_is_one_line(returned):
+    with pytest.raises(SettingError) as caught:
+        frs.sweep('single_link', {'arm.damping': [0.01]}, run=lambda case: returned, workers=1)
+    assert str(caught.value) == (f'run returned {returned!r}: it must be a dict from names to '
+                                 'numbers or text')
