@@ -61,7 +61,7 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     """
     J, r, w = fit.jacobian, fit.residuals, fit.weights
     p = fit.z.size
-    bread = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
+    inverse, weak = _inverse_information(fit)
     scores = np.einsum('tcp,tc->tp', J, w * r, optimize=True)
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
@@ -70,9 +70,6 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     shared = sums[1:].T @ sums[:-1]
     meat = sums.T @ sums + 0.5 * (shared + shared.T)
     meat *= count / max(count - p, 1)       # the fit has taken p of them
-    size = np.sqrt(np.maximum(np.diag(bread), 1e-300))
-    inverse, weak = _inverse(bread / np.outer(size, size))
-    inverse = inverse / np.outer(size, size)
     covariance = inverse @ meat @ inverse
     covariance[weak, weak] = np.inf
     # a number that few blocks tell is as uncertain as these few
@@ -82,6 +79,20 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
         several = np.nan_to_num(told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300))
     freedom = np.maximum((several - 1) / KERNEL, 1.0)
     return Uncertainty(covariance, student.ppf(0.5 + SURE / 2, freedom), count)
+
+
+def white_deviations(fit: Fit) -> np.ndarray:
+    """Return what deviations (p,) of z would be if residuals were white, of variance 1."""
+    return np.sqrt(np.diag(_inverse_information(fit)[0]))
+
+
+def _inverse_information(fit):
+    """Inverse of J^T W J (I10), and the rows that it cannot tell apart."""
+    J, w = fit.jacobian, fit.weights
+    information = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
+    size = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    inverse, weak = _inverse(information / np.outer(size, size))
+    return inverse / np.outer(size, size), weak
 
 
 def _inverse(matrix):

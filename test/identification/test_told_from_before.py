@@ -1,0 +1,45 @@
+"""A number that noise has led far away is told only if what was before explains less (I24)."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from flex_robot_sim.identification import identify
+from flex_robot_sim.identification.fit import Fit
+
+ROWS = 10000            # so that residuals are small, and (I5) is their squares
+
+
+def told(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
+    """Ask of one number, without which so many squares are left."""
+    class Problem:
+        def __init__(self, setup, unknowns, servo, sequences):
+            self.setup, self.unknowns, self.servo, self.sequences = (
+                setup, unknowns, servo, sequences)
+            self.size = len(unknowns)
+
+        def residuals(self, z, deviations):
+            return (0.0 if self.size else 1.0) * rows
+
+    rows = np.full((ROWS, 1), np.sqrt(saved / ROWS))
+    fit = Fit(np.array([z]), 0 * rows, np.full((ROWS, 1, 1), np.sqrt(
+        dispersion / ROWS) / deviation), np.ones((ROWS, 1)), np.ones(1), 0.0, 1)
+    monkeypatch.setattr(identify, 'Problem', Problem)
+    monkeypatch.setattr(identify, 'solve', lambda problem, z, *_, **__: fit._replace(z=z))
+    one = SimpleNamespace(scale=scale)
+    problem = Problem(None, [one], None, None)
+    spread = SimpleNamespace(deviations=np.array([deviation]))
+    return identify._told_from_before(problem, fit, spread, [True])[0]
+
+
+@pytest.mark.parametrize('saved, dispersion, is_told', [
+    (8.5, 1.0, False), (9.5, 1.0, True), (35.0, 7.0, False), (65.0, 7.0, True)])
+def test_squares_that_it_saves_decide(monkeypatch, saved, dispersion, is_told):
+    assert told(monkeypatch, saved, dispersion) is is_told
+
+
+@pytest.mark.parametrize('more', [{'z': -0.25}, {'deviation': 0.04}, {'scale': 0.1}],
+                         ids=['has not gone far', 'is known well', 'may be zero'])
+def test_others_are_not_asked(monkeypatch, more):
+    assert told(monkeypatch, 0.0, **more)
