@@ -38,7 +38,7 @@ UNITS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
 GAUGES = 40.0           # low-pass of the gauges of a bench, second order                 [Hz]
 SHORTEST_REST = 1.0     # of the stepper, that counts                                       [s]
 LEAST_REST = 3.0        # in all, or the whole log is taken                                 [s]
-MOST_RESTS = 2          # the longest; how each begins is found with the numbers
+MOST_RESTS = 2          # in which gauges ring most; how each begins is found with the numbers
 LOST = 2.0              # full steps by which a rotor leaves its field
 IMU = 'sensor_msgs/msg/Imu'
 IMU_FIELDS = {'gyro': 'angular_velocity', 'acceleration': 'linear_acceleration'}
@@ -169,11 +169,14 @@ def _at_rest(path, rows, rates, calibration):
         edges[::2], edges[1::2]) if begin > 0]
     size = [one.stop - one.start if one.stop - one.start > SHORTEST_REST * rate else 0
             for one in found]
-    longest = sorted(np.argsort(size)[::-1][:MOST_RESTS])
-    if sum(size[k] for k in longest) < LEAST_REST * rate:
+    # a host that was kept waiting leaves rests that are long, and in which nothing rings
+    rings = [float(np.sum((rows[one, 3:-1] - rows[one, 3:-1].mean(axis=0))**2)) if count else 0.0
+             for one, count in zip(found, size)]
+    loudest = sorted(np.argsort(rings)[::-1][:MOST_RESTS])
+    if sum(size[k] for k in loudest) < LEAST_REST * rate:
         return None
     every = max(1, round(rate / (5 * GAUGES)))
-    return np.concatenate([rows[found[k]][::every] for k in longest if size[k]])
+    return np.concatenate([rows[found[k]][::every] for k in loudest if size[k]])
 
 
 def _of_csv(path):

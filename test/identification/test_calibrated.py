@@ -167,6 +167,21 @@ def test_log_of_a_stepper_that_lost_steps_is_refused():
                                  'rad: steps were lost. Move less fast.')
 
 
+def test_of_rests_those_are_taken_in_which_gauges_ring():
+    _, calibration = arm_and_calibration()
+    time, rng = np.arange(0, 24, 2e-3), np.random.default_rng(1)
+    # swings from 0.5, 12, 16.5 and 21 s on, half a second each; the first rest is the longest
+    begins = np.array([1.0, 12.5, 17.0, 21.5])
+    moves = np.any([(time >= begin - 0.5) & (time < begin) for begin in begins], axis=0)
+    gauge = 1e-4 * rng.standard_normal(time.size)
+    for begin, size in zip(begins, (0.0, 0.02, 0.01, 0.02)):
+        gauge += np.where(time >= begin, size * np.exp(-1.5 * (time - begin)) * np.sin(
+            30 * (time - begin)), 0.0)
+    rows = np.column_stack([time, 0 * time, 0 * time, gauge, gauge, 0 * time])
+    found = _at_rest('a.csv', rows, moves.astype(float), calibration)[:, 0]
+    assert {*np.searchsorted(begins, found)} == {2, 4}
+
+
 def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
     arm, calibration = arm_and_calibration()
     lab = Lab(arm)
