@@ -81,11 +81,11 @@ def run(arguments: Namespace) -> int:
     signal.signal(signal.SIGTTIN, signal.SIG_IGN)       # in the background nobody types
     stand_in_for_hardware()                 # its thread will have the priority, too
     with emulator:
-        if not arguments.json:
-            print(f'The rig listens at {emulator.link}\n'
-                  f'Try: flexsim rig info {emulator.link}\n'
-                  'Type a fault or `help`; Ctrl-C ends it.', flush=True)
         try:
+            if not arguments.json:
+                print(f'The rig listens at {emulator.link}\n'
+                      f'Try: flexsim rig info {emulator.link}\n'
+                      'Type a fault or `help`; Ctrl-C ends it.', flush=True)
             _attend(emulator, arguments.seconds)
         except KeyboardInterrupt:
             emulator.stop()
