@@ -14,7 +14,7 @@ from flex_robot_sim.control.ringing import Resonance
 from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.calibrated import KnownNumber, near_known
-from flex_robot_sim.identification.fit import ROBUST, Fit, Problem, solve
+from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
 from flex_robot_sim.identification.refinement import best_order, fine_enough
@@ -25,6 +25,7 @@ from flex_robot_sim.identification.start import (
     measured_resonances,
     spectral_start,
 )
+from flex_robot_sim.identification.told import squares, told_by_slopes, told_from_before
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
 
 HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
@@ -39,10 +40,6 @@ CURRENT = 3.0           # factor by which efforts are off, from which they are n
 ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
 FINE_ROUNDS = 3         # of finding weights, in the end
 LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
-ROUGHLY = 0.7           # deviation of a number of which at least the order is told, over it
-SURELY = 2.0            # of these, by which it is another one than before
-BARELY = 0.05           # deviation of a number, over it, from which its interval may be crooked
-CERTAIN = 3.0           # deviations by which what a log says speaks against what was before
 AT_END = 0.05           # from the factor of a hundred, in its logarithm: a number has fled there
 OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
 NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
@@ -187,16 +184,10 @@ def _elsewhere(problem, fit, watch):
         except (FlexRobotSimError, np.linalg.LinAlgError):
             continue
         # by the same measure
-        cost = _cost(problem, other.z, fit.deviations)
-        if cost < _cost(problem, fit.z, fit.deviations):
+        cost = squares(problem, other.z, fit.deviations)
+        if cost < squares(problem, fit.z, fit.deviations):
             fit = other
     return fit
-
-
-def _cost(problem, z, deviations):
-    """Twice the sum of (I5): squares, where residuals are small."""
-    r = problem.residuals(z, deviations) / ROBUST
-    return float(2 * ROBUST**2 * np.sum(np.sqrt(1 + r**2) - 1))
 
 
 def _spread(fit, problem):
@@ -208,9 +199,9 @@ def _left_alone(problem, fit, spread, watch):
     unknowns, lost = problem.unknowns, []
     refitted, refit_problem, refit_spread = fit, problem, spread
     for _ in range(2):
-        told = _told(refitted, refit_spread, refit_problem.unknowns)
+        told = told_by_slopes(refit_problem, refitted, refit_spread)
         if not lost:
-            told = _told_from_before(refit_problem, refitted, refit_spread, told)
+            told = told_from_before(refit_problem, refitted, refit_spread, told)
         vague = [one for one, is_told in zip(refit_problem.unknowns, told) if not is_told
                  and one.kind != 'offset' and (not lost or one.kind == 'gain')]
         # a gauge that is not told apart from masses may be told by those described
@@ -225,46 +216,6 @@ def _left_alone(problem, fit, spread, watch):
         refitted = solve(refit_problem, fit.z[keep])
         refit_spread = _spread(refitted, refit_problem)
     return lost, refitted, refit_problem, refit_spread
-
-
-def _told(fit, spread, unknowns):
-    """Whether the log tells each of the unknowns."""
-    out = []
-    for k, one in enumerate(unknowns):
-        deviation, (low, high) = spread.deviations[k], one.bounds
-        at_end = min(fit.z[k] - low, high - fit.z[k]) < 1e-6
-        if one.scale == 0.0:
-            # told roughly, if the value before is further off than that
-            is_other = deviation < ROUGHLY and abs(fit.z[k]) > SURELY * deviation
-            out.append(bool((deviation < answers.TOLD or is_other) and not at_end))
-        else:       # it may well be zero: then it is told how far from it it may be
-            size = max(abs(one.value(fit.z[k])), abs(one.scale))
-            out.append(bool(deviation * one.scale < max(answers.TOLD * size, 3 * one.scale)))
-    return out
-
-
-def _told_from_before(problem, fit, spread, told):
-    """
-    Whether the log tells each of the unknowns, where what was before explains less, too (I24).
-
-    A deviation is that of slopes where the fit ended; a stiffness that hardly shows where it was
-    may show where noise has led it.
-    """
-    out = list(told)
-    for k, one in enumerate(problem.unknowns):
-        deviation = spread.deviations[k]
-        if not (out[k] and one.scale == 0.0 and BARELY < deviation < answers.TOLD
-                and abs(fit.z[k]) > CERTAIN * deviation):
-            continue
-        others = [row for row in range(problem.size) if row != k]
-        without = Problem(problem.setup, [problem.unknowns[row] for row in others
-                                          if row < len(problem.unknowns)], problem.servo,
-                          problem.sequences)
-        refit = solve(without, fit.z[others], fit.deviations, rounds=1)
-        saved = (_cost(without, refit.z, fit.deviations)
-                 - _cost(problem, fit.z, fit.deviations))
-        out[k] = bool(saved > (CERTAIN * deviation / answers.white_deviations(fit)[k])**2)
-    return out
 
 
 def _numbers(unknowns, lost, first, last):

@@ -18,7 +18,8 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.courses import course
-from flex_robot_sim.identification.information import information
+from flex_robot_sim.identification.information import information, with_noise
+from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.trial import known_to, within_limits
 from flex_robot_sim.share import shipped_robots
 
@@ -167,3 +168,16 @@ def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, caps
     assert main(['identify', str(log), str(path), *free]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found['numbers']['arm.stiffness']['value'] == pytest.approx(1.0, abs=2e-3)
+
+
+def test_noise_of_a_log_is_that_of_its_sensors_and_efforts_have_none():
+    time = np.arange(20000) * 1e-3
+    log = Log('run', {name: Column(time, np.sin(time)) for name in (
+        'position/motor', 'arm/root', 'gyro/imu/z', 'acceleration/imu/y', 'effort/motor')}, [])
+    first, again, other = (with_noise(log, seed) for seed in (3, 3, 4))
+    for name, size in zip(log.columns, (*NOISE[[0, 1, 3, 4]], 0.0)):
+        values = [one.columns[name].values for one in (first, again, other)]
+        np.testing.assert_array_equal(values[0], values[1])
+        # of 20,000 differences, to four deviations
+        assert (values[0] - values[2]).std() == pytest.approx(np.sqrt(2) * size, rel=0.02)
+        assert (values[0] - np.sin(time)).std() == pytest.approx(size, rel=0.02)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from flex_robot_sim.identification import identify
+from flex_robot_sim.identification import told as telling
 from flex_robot_sim.identification.fit import Fit
 
 ROWS = 10000            # so that residuals are small, and (I5) is their squares
@@ -25,12 +25,12 @@ def told(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
     rows = np.full((ROWS, 1), np.sqrt(saved / ROWS))
     fit = Fit(np.array([z]), 0 * rows, np.full((ROWS, 1, 1), np.sqrt(
         dispersion / ROWS) / deviation), np.ones((ROWS, 1)), np.ones(1), 0.0, 1)
-    monkeypatch.setattr(identify, 'Problem', Problem)
-    monkeypatch.setattr(identify, 'solve', lambda problem, z, *_, **__: fit._replace(z=z))
+    monkeypatch.setattr(telling, 'Problem', Problem)
+    monkeypatch.setattr(telling, 'solve', lambda problem, z, *_, **__: fit._replace(z=z))
     one = SimpleNamespace(scale=scale)
     problem = Problem(None, [one], None, None)
     spread = SimpleNamespace(deviations=np.array([deviation]))
-    return identify._told_from_before(problem, fit, spread, [True])[0]
+    return telling.told_from_before(problem, fit, spread, [True])[0]
 
 
 @pytest.mark.parametrize('saved, dispersion, is_told', [
