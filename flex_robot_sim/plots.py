@@ -216,3 +216,5 @@ def _draw_curves(axes, panel):
         # on less than a decade, ticks of a logarithm are all the same
         if values.size and values.max() >= 10.0 * values.min():
             axes.set_yscale('log', nonpositive='mask')
+        elif values.size:
+            axes.set_ylim(0.0, 1.1 * values.max())      # not nanoseconds about a constant

@@ -88,3 +88,5 @@ def test_a_logarithm_is_drawn_where_it_has_ticks(values, scale):
     _draw_panel(axes, Panel('late [ms]', (Curve('states', TIME[:len(values)], values),),
                             is_logarithmic=True))
     assert axes.get_yscale() == scale
+    if len(values) and scale == 'linear':
+        assert axes.get_ylim() == pytest.approx((0.0, 1.1 * max(values)))
