@@ -1,5 +1,6 @@
-"""Read a file that a user names: it may be anything, a device or a pipe without an end, too."""
+"""Files that a user names: what is read may be a device or a pipe without an end, too."""
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -27,3 +28,23 @@ def read_bytes(path: str | Path, most: int = 2**30) -> bytes:
         raise OSError(None, 'it has no end') from error
     finally:
         os.close(file)
+
+
+def why_unwritable(path: str | Path) -> str:
+    """
+    Why no file can be written there, in the system's words; '' where one can.
+
+    Asked before a long work begins; a disk that is full shows only at its end.
+    """
+    place = Path(path)
+    folder = place.absolute().parent
+    if not str(path) or not folder.exists():
+        return os.strerror(errno.ENOENT)
+    if not folder.is_dir():
+        return os.strerror(errno.ENOTDIR)
+    if place.is_dir():
+        return os.strerror(errno.EISDIR)
+    if not (os.access(place, os.W_OK) if place.exists() else
+            os.access(folder, os.W_OK | os.X_OK)):
+        return os.strerror(errno.EACCES)
+    return ''

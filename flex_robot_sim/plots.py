@@ -5,7 +5,6 @@ The only module that knows matplotlib. Nothing here keeps state between figures 
 """
 
 import io
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.files import why_unwritable
 
 KINDS = ('.png', '.pdf', '.svg')
 # Okabe and Ito's colours, which the colour-blind tell apart; without yellow, which paper swallows
@@ -68,10 +68,10 @@ def check_figure_path(path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise SettingError(f'{path}: a figure ends in one of {", ".join(KINDS)}')
-    if path.is_dir() or not path.parent.is_dir():
-        raise SettingError(f'{path}: give the name of a file in a folder that exists')
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise SettingError(f'{path}: no permission. Give the name of a file in a folder of yours')
+    problem = why_unwritable(path)
+    if problem:
+        raise SettingError(f'{path}: cannot be written: {problem}. Name a file in a folder of '
+                           'yours')
 
 
 def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
@@ -80,7 +80,7 @@ def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     try:
         draw_figure(title, panels).savefig(path, dpi=DPI)
     except OSError as error:
-        raise SettingError(f'{path} cannot be written: {error.strerror}') from error
+        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
 
 def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns: int = 2) -> None:
@@ -104,7 +104,7 @@ def _write_charts(paths, title, charts, columns):
         try:
             figure.savefig(path, dpi=CHART_DPI)
         except OSError as error:
-            raise SettingError(f'{path} cannot be written: {error.strerror}') from error
+            raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
         if hasattr(figure, 'set_layout_engine'):        # matplotlib 3.6
             figure.set_layout_engine(None)      # it stays as it is: to find it is half the work
 

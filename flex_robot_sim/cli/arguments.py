@@ -9,11 +9,11 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.xacro_arguments import xacro_arguments
 
 if TYPE_CHECKING:
@@ -40,18 +40,18 @@ def expect_within(option: str, value: float | None, most: float = 1e9) -> None:
         raise UsageError(f'{option} must be above 0 and below {most:g}.')
 
 
-def expect_folder(path: str) -> None:
-    """Refuse a file that cannot be written because it has no folder: no run is in vain."""
-    if not path or not Path(path).parent.is_dir():
-        raise UsageError(f'{path or "a file without a name"} cannot be written: No such file or '
-                         'directory.')
+def expect_writable(path: str) -> None:
+    """Refuse a file that cannot be written: no run is in vain."""
+    problem = why_unwritable(path)
+    if problem:
+        raise UsageError(f'{path or "a file without a name"}: cannot be written: {problem}.')
 
 
 def expect_new(path: str) -> None:
     """Refuse a file that cannot be made, or is there already."""
-    expect_folder(path)
     if os.path.lexists(path):
         raise UsageError(f'{path}: is there already. Name another file.')
+    expect_writable(path)
 
 
 def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:

@@ -1,4 +1,4 @@
-"""What is told while an installation compiles, once."""
+"""What is told while machine code is made."""
 
 import contextlib
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.core.compile_ahead import progress
-from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
+from flex_robot_sim.core.compiled import must_compile, why_compiling
 
 
 def how_far() -> str:
@@ -16,11 +16,10 @@ def how_far() -> str:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Say on the terminal how far it is, while this context lasts, if there is anything to do."""
+    """Say why somebody waits, and on a terminal how far it is, if there is anything to compile."""
     if not must_compile():
         yield
         return
-    if not sys.stderr.isatty():
-        print(f'{COMPILING_ONCE}: ten seconds to a minute', file=sys.stderr)
-    with patience(COMPILING_ONCE, 0.0, how_far):
+    print(why_compiling(), file=sys.stderr)
+    with patience('compiling', 0.0, how_far):
         yield

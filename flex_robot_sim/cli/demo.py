@@ -13,7 +13,7 @@ from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros
 from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
-from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
+from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.ringing import ringing_of
@@ -94,7 +94,7 @@ def _demonstrate(arguments, stop):
     if must_compile():
         patience = COMPILING
         start_compiling_ahead()     # until the programs that step the arm are there
-        screen.say(f'{COMPILING_ONCE}: ten seconds to a minute')
+        screen.say(why_compiling())
     with tempfile.TemporaryDirectory() as folder:
         arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)
         shapers, seconds = _runs(arm, arguments, swing)

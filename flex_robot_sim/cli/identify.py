@@ -7,7 +7,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, numbers, print_result, xacro_arguments
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    expect_new,
+    numbers,
+    print_result,
+    xacro_arguments,
+)
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
 
@@ -81,10 +87,8 @@ def run(arguments: Namespace) -> int:
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
-    if arguments.output and Path(arguments.output).exists():
-        raise UsageError(f'{arguments.output}: is there already. Name a new file by --output.')
-    if arguments.output and not Path(arguments.output).parent.is_dir():
-        raise UsageError(f'{arguments.output}: cannot be written: No such file or directory.')
+    if arguments.output:
+        expect_new(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
     refuse_strange_links(arm, arguments.signal)
     bench, known, model = None, [], arm

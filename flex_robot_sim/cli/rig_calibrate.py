@@ -1,12 +1,12 @@
 """`flexsim rig calibrate`: measure the constants of a bench, step by step."""
 
-import os
 from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.files import why_unwritable
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -82,11 +82,9 @@ def _refuse_unusable(path, is_forced, option):
     if path.is_dir() or path.exists() and not is_forced:
         raise UsageError(f'{path} is there. Give another {option}'
                          f'{"" if path.is_dir() else ", or --force"}.')
-    if not path.parent.is_dir():
-        raise UsageError(f'{path.parent} is no folder. Make it, or give another {option}.')
-    if not os.access(path.parent, os.W_OK | os.X_OK) or (
-            path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(f'{path} cannot be written: no permission. Give another {option}.')
+    problem = why_unwritable(path)
+    if problem:
+        raise UsageError(f'{path}: cannot be written: {problem}. Give another {option}.')
 
 
 def _begun(part, board):

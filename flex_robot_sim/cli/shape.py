@@ -9,6 +9,7 @@ import numpy as np
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
+    expect_writable,
     numbers,
     payload_of,
     print_result,
@@ -76,6 +77,8 @@ def run(arguments: Namespace) -> int:
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
+    if arguments.output:
+        expect_writable(arguments.output)
     summary, cases, found, best, spectrum = (_of_log if arguments.log else _of_robot)(arguments)
     if not cases:
         print_result(arguments, summary, _as_text)

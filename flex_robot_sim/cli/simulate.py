@@ -13,8 +13,8 @@ from flex_robot_sim.cli.arguments import (
     add_model,
     add_robot,
     beyond_limits,
-    expect_folder,
     expect_within,
+    expect_writable,
     note_beyond,
     numbers,
     payload_of,
@@ -99,7 +99,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError('--effort and --effort-table exclude each other.')
     _look_at_poses(arm, arguments)
     if arguments.output is not None:
-        expect_folder(arguments.output)
+        expect_writable(arguments.output)
 
     def started():
         simulation = Simulation(arm, settings)
@@ -325,7 +325,7 @@ def _write(path, arm, rows):
             writer.writerow(header)
             writer.writerows([f'{value:.9g}' for value in row] for row in rows)
     except OSError as error:
-        raise UsageError(f'{path} cannot be written: {error.strerror}.') from error
+        raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 
 
 def _summary(simulation, wall, largest):

@@ -195,7 +195,7 @@ def _summary(folder, table, varied, progress):
 
 def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     before = summary['runs'] - summary['made_now']
-    yield f'{summary["runs"]} runs' + (f', {before} of them made before' if before else '')
+    yield _count(summary['runs']) + (f', {before} of them made before' if before else '')
     width = max(map(len, summary['figures']), default=0)
     yield f'  {"":{width}} {"least":>11} {"median":>11} {"largest":>11}'
     for name, row in summary['figures'].items():
@@ -204,5 +204,9 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
     yield '  error in rad, or m where a joint slides; bent and swing in m; arrival in s'
     if summary['notes']:
         first = summary['first_note']
-        yield f'  {summary["notes"]} runs have a note; run {first["run"]}: {first["note"]}'
+        yield f'  with a note: {_count(summary["notes"])}; run {first["run"]}: {first["note"]}'
     yield '  ' + ', '.join(summary['files'])
+
+
+def _count(runs: int) -> str:
+    return f'{runs} run' + 's' * (runs != 1)

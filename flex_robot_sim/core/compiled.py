@@ -27,7 +27,7 @@ from numba.core.sigutils import normalize_signature
 
 import flex_robot_sim.core.numba_shortcuts  # noqa: F401      (tells Numba)
 from flex_robot_sim.core.held_signals import pass_on_signals, signals_held
-from flex_robot_sim.core.kept_code import CORE, PACKAGE, folder_of
+from flex_robot_sim.core.kept_code import CORE, PACKAGE, cache_root, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
 from flex_robot_sim.garbage import collected_seldom
@@ -41,7 +41,6 @@ PATIENCE = 300.0        # with another process that compiles the same function  
 LONGEST = 'integrators.advance'     # what takes longest to compile, with all that it calls
 # of Numba's settings: workers of a sweep, which have one thread each, load what others compiled
 CHANGE_NO_CODE = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
-COMPILING_ONCE = 'compiling, once after an installation'
 OPTIONS: dict[str, Any] = {
     'no_cfunc_wrapper': True,   # nobody calls these from C, and it takes a twentieth of the time
     'nogil': True,              # ROS callbacks and the viewer run beside a step
@@ -104,6 +103,14 @@ def must_compile() -> bool:
     folder = _cache_folder(CORE)
     return not config.DISABLE_JIT and not (
         folder and any(folder.rglob(f'{LONGEST}-*.nbi')))
+
+
+def why_compiling() -> str:
+    """Return what somebody is told who has to wait for machine code."""
+    if _cache_folder(CORE):
+        return 'compiling, once after an installation: ten seconds to a minute'
+    return (f'compiling, at every start: {cache_root()} must be writable for you alone to keep '
+            'machine code. Name another place by XDG_CACHE_HOME')
 
 
 def parts_of(function: Any) -> list[Any]:

@@ -32,7 +32,7 @@ def folder_of(room: Path, *settings: Any) -> Path | None:
     :param settings: what the code depends on beside sources, Python and numpy.
     """
     try:
-        root = _private_folder(_cache_root())
+        root = _private_folder(cache_root())
         folder = root / fingerprint(room, *settings)
         is_new = not folder.exists()
         folder.mkdir(exist_ok=True)
@@ -43,6 +43,14 @@ def folder_of(room: Path, *settings: Any) -> Path | None:
     except OSError:
         return None
     return folder
+
+
+def cache_root() -> Path:
+    """Where all folders of this package lie: in the user's cache, as other programs do it."""
+    if os.environ.get('NUMBA_CACHE_DIR'):
+        return Path(os.environ['NUMBA_CACHE_DIR']) / PACKAGE.name
+    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    return Path(home) / PACKAGE.name
 
 
 def sources_of(room: Path) -> list[Path]:
@@ -59,14 +67,6 @@ def fingerprint(room: Path, *settings: Any) -> str:
         digest.update(f'{path.relative_to(PACKAGE).as_posix()} {len(source)}\n'.encode())
         digest.update(source)
     return digest.hexdigest()[:16]
-
-
-def _cache_root():
-    """Where all folders of this package lie: in the user's cache, as other programs do it."""
-    if os.environ.get('NUMBA_CACHE_DIR'):
-        return Path(os.environ['NUMBA_CACHE_DIR']) / PACKAGE.name
-    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
-    return Path(home) / PACKAGE.name
 
 
 def _private_folder(root):

@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
+from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.description import read_urdf
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
@@ -55,7 +55,7 @@ class BridgeNode(Node):
         """Connect to the bench, which is `arm`."""
         parameters, settings = self.parameters, self.parameters[BridgeSettings]
         if must_compile():
-            self.get_logger().info(f'{COMPILING_ONCE}: ten seconds to a minute')
+            self.get_logger().info(why_compiling())
         calibration = calibration_of(settings, arm)
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = BridgeOutputs(

@@ -10,7 +10,7 @@ from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
+from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.nodes.conversions import effort_command, vector_of
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
@@ -41,7 +41,7 @@ class DynamicsNode(Node):
         super().__init__('dynamics')
         self.loop, self._attach_controller = None, attach_controller
         if must_compile():
-            self.get_logger().info(f'{COMPILING_ONCE}: ten seconds to a minute')
+            self.get_logger().info(why_compiling())
         self.parameters = Parameters(self, *DYNAMICS_SETTINGS)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from rclpy.clock import ROSClock
 from rclpy.node import Node
 
-from flex_robot_sim.core.compiled import COMPILING_ONCE, must_compile
+from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
@@ -45,7 +45,7 @@ class Onlooker(Node):
         """Begin as node `name` with parameters of `kinds`; `begin` is called with the robot."""
         super().__init__(name)
         if must_compile():
-            self.get_logger().info(f'{COMPILING_ONCE}: ten seconds to a minute')
+            self.get_logger().info(why_compiling())
         self.parameters = Parameters(self, *kinds)
         when_arm_is_known(self, self.parameters[RobotSettings], self._start)
 

@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from flex_robot_sim import __version__
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import why_unwritable
 
 ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK = 2**18               # of messages, before they are packed                         [bytes]
@@ -72,8 +73,10 @@ def refuse_recording(path: str | Path) -> None:
     path = Path(path)
     if path.exists() or path.is_symlink():
         raise UsageError(f'{path}: is there already. Name a new file.')
-    if not os.access(path.absolute().parent, os.W_OK | os.X_OK):
-        raise UsageError(f'{path}: cannot be written. Name a new file in a folder of yours.')
+    problem = why_unwritable(path)
+    if problem:
+        raise UsageError(f'{path}: cannot be written: {problem}. Name a new file in a folder of '
+                         'yours.')
 
 
 class RecordingWriter:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.plots import write_charts_of_both_kinds
 from flex_robot_sim.reports.charts import Plot, plots_of
 from flex_robot_sim.reports.energies import energies
@@ -99,9 +99,9 @@ def place_of(wish: str | None, recording: Path, ending: str = '') -> Path:
     path = Path(wish) if wish else Path(f'{recording.stem}{ending}.html')
     if path.suffix.lower() not in ('.html', '.htm'):
         raise UsageError(f'{path}: a page ends in .html. Name such a file by --output.')
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise UsageError(f'{path}: cannot be written. Name a file in a folder of yours by '
-                         '--output.')
+    problem = why_unwritable(path)
+    if problem:
+        raise UsageError(f'{path}: cannot be written: {problem}. Name another file by --output.')
     return path
 
 

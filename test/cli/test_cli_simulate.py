@@ -66,6 +66,7 @@ def rows_of(path):
 
 
 def test_the_module_is_the_command(rod):
+    frs.Simulation(frs.load(rod)).step()        # compiled: nothing is told of that
     words = [sys.executable, '-m', 'flex_robot_sim', 'simulate', rod, '--json', '--seconds', '0.1']
     done = subprocess.run(words, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, '')
@@ -210,7 +211,7 @@ WORDS = {
     'minus': (['--to', '-1,0'], 'argument --to: -1,0 begins with -, so write --to=-1,0. '
               'Try flexsim simulate --help.'),
     'unknown': (['--bogus'], 'unrecognized arguments: --bogus. Try flexsim simulate --help.'),
-    'no file': (['--output', ''], 'a file without a name cannot be written: No such file or '
+    'no file': (['--output', ''], 'a file without a name: cannot be written: No such file or '
                 'directory.'),
     'short': (['--seconds', '1e-4'], '--seconds must be at least one --time-step.'),
     'rate': (['--rate', '-1'], '--rate must be above 0 and below 1e+09.'),
@@ -227,7 +228,7 @@ WORDS = {
     'three': (['--to', '1,2', '--damping', '1,2,3'], '--damping takes 1 or 2 numbers, not 3.'),
     'gravity': (['--gravity', '1,2'], 'gravity must be three finite numbers [m/s2]'),
     'output': (['--seconds', '0.01', '--output', '/no/such/folder/x.csv'],
-               '/no/such/folder/x.csv cannot be written: No such file or directory.'),
+               '/no/such/folder/x.csv: cannot be written: No such file or directory.'),
     'lost': (['--effort', 'waist=1e200'], 'the state is not finite after 0 s; the last good one '
              'is kept. Take a shorter time_step or smaller efforts'),
 }

@@ -1,4 +1,4 @@
-"""What a terminal shows while an installation compiles: all of it once, in a cache of its own."""
+"""What is told while machine code is made: all of it once, in a cache of its own."""
 
 import os
 import pty
@@ -36,7 +36,21 @@ def test_a_terminal_is_told_how_many_functions_are_left(tmp_path):
     os.close(ours)
     assert process.wait(60) == 0
     counts = [(int(done), int(of)) for done, of in re.findall(
-        rb'compiling, once after an installation: (\d+) of (\d+) functions', shown)]
+        rb'compiling: (\d+) of (\d+) functions', shown)]
+    assert shown.startswith(b'compiling, once after an installation: ten seconds to a minute\r\n')
     assert len(counts) > 2 and counts == sorted(counts)
     assert counts[0][0] < counts[-1][0] <= counts[-1][1]
     assert shown.endswith(b'\r')        # and the line is gone
+
+
+@pytest.mark.parametrize('mode, reason', [
+    (0o755, 'compiling, once after an installation: ten seconds to a minute'),
+    (0o777, 'compiling, at every start: {}/flex_robot_sim must be writable for you alone to keep '
+            'machine code. Name another place by XDG_CACHE_HOME')])
+def test_who_compiles_at_every_start_is_told_why(tmp_path, mode, reason):
+    tmp_path.chmod(mode)        # others might put code there, so none is kept and none is loaded
+    done = subprocess.run(
+        [sys.executable, '-c', 'from flex_robot_sim.core.compiled import must_compile as must, '
+         'why_compiling as why; print(must(), why())'], check=True, capture_output=True, text=True,
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
+    assert done.stdout == f'True {reason.format(tmp_path)}\n'

@@ -148,6 +148,9 @@ def test_plot_is_written(capsys, log, tmp_path, words):
 @pytest.mark.parametrize('words, message', [
     ((), 'give either a URDF or --log CSV.'),
     (('single_link', '--log', 'x.csv'), 'give either a URDF or --log CSV.'),
+    (('single_link', '--output', 'no/shaper.yaml'),
+     'no/shaper.yaml: cannot be written: No such file or directory.'),
+    (('single_link', '--output', '/proc'), '/proc: cannot be written: Is a directory.'),
     (('single_link', '--rate', '100'), '--column and --rate are about a --log.'),
     (('--log', 'x.csv', '--servo'), '--pose, --payload and --servo are about a URDF.'),
     (('single_link', '--payload', 'heavy'),

@@ -160,8 +160,8 @@ def test_picture_that_cannot_be_written_is_refused_at_the_start(tmp_path, monkey
     monkeypatch.setattr('os.access', lambda path, mode: False)     # root may write everywhere
     with pytest.raises(frs.SettingError) as caught:
         check_figure_path(tmp_path / 'run.png')
-    assert str(caught.value) == (f'{tmp_path / "run.png"}: no permission. Give the name of a file '
-                                 'in a folder of yours')
+    assert str(caught.value) == (f'{tmp_path / "run.png"}: cannot be written: Permission denied. '
+                                 'Name a file in a folder of yours')
 
 
 def test_a_push_is_one_that_the_strip_bears():

@@ -67,7 +67,8 @@ def test_every_colour_stands_out_from_paper():
 @pytest.mark.parametrize('name, line', [
     ('run.txt', 'a figure ends in one of .png, .pdf, .svg'),
     ('run', 'a figure ends in one of .png, .pdf, .svg'),
-    ('missing/run.png', 'give the name of a file in a folder that exists'),
+    ('missing/run.png', 'cannot be written: No such file or directory. Name a file in a folder '
+                        'of yours'),
 ])
 def test_a_useless_path_is_refused(tmp_path, name, line):
     with pytest.raises(SettingError) as error:
@@ -76,7 +77,7 @@ def test_a_useless_path_is_refused(tmp_path, name, line):
 
 
 def test_a_path_that_cannot_be_written_is_an_error_of_one_line():
-    with pytest.raises(SettingError, match='^/proc/run.png cannot be written: '):
+    with pytest.raises(SettingError, match='^/proc/run.png: cannot be written: '):
         write_figure('/proc/run.png', 'two_link', PANELS)
 
 

@@ -161,10 +161,10 @@ def test_the_log_of_a_decay_tells_what_the_arm_is(tmp_path, capsys):
 @pytest.mark.parametrize(('words', 'line'), [
     (['--seconds', '1'], '--seconds must be from 2 to 600.'),
     (['--tries', '0'], '--tries must be from 1 to 10000.'),
-    (['--log', '/no/such/folder/run.csv'], '/no/such/folder/run.csv cannot be written: No such '
-     'file or directory.'),
-    (['--output', '/no/such/folder/run'], '/no/such/folder/run.trajectory.yaml cannot be written: '
-     'No such file or directory.'),
+    (['--log', '/no/such/folder/run.csv'],
+     '/no/such/folder/run.csv: cannot be written: No such file or directory.'),
+    (['--output', '/no/such/folder/run'],
+     '/no/such/folder/run.trajectory.yaml: cannot be written: No such file or directory.'),
     (['--size', '2'], '--size must be above 0 and at most 1.'),
     (['--play', 'emulator'], '--play needs --log FILE for what is measured.'),
     (['--pose', '1,2'], '--pose takes 1 numbers, not 2.'),

@@ -154,7 +154,7 @@ def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkey
         'flexsim excite: ex.profile.yaml: is there already. Name another file.\n')
     assert main(['excite', 'two_link', '--seconds', '600', '--log', 'none/run.csv']) == 2
     assert capsys.readouterr().err == (
-        'flexsim excite: none/run.csv cannot be written: No such file or directory.\n')
+        'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')
 
 
 def test_a_design_that_counts_on_an_imu_alone_is_identified_by_it(tmp_path, capsys):

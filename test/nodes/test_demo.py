@@ -319,7 +319,7 @@ def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     (('--seconds', 'nan'), '--seconds must be above 0 and below 1e+09.'),
     (('--plot', 'run.txt'), 'run.txt: a figure ends in one of .png, .pdf, .svg'),
     (('--shaper', 'round'), 'invalid choice'),
-    (('--plot', 'no_folder/run.png'), 'give the name of a file in a folder that exists'),
+    (('--plot', 'no_folder/run.png'), 'no_folder/run.png: cannot be written: No such file'),
 ], ids=str)
 def test_a_useless_call_ends_with_one_line_and_code_2(demo, words, line):
     code, output, errors = demo(*words).end()

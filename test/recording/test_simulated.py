@@ -55,7 +55,7 @@ def test_the_recorded_robot_makes_the_recorded_pose(files):
 
 @pytest.mark.parametrize('name, line', [
     ('full.mcap', ': cannot be written: No space left on device; nothing is in it.'),
-    ('full.csv', ' cannot be written: No space left on device.')])
+    ('full.csv', ': cannot be written: No space left on device.')])
 def test_a_full_disk_leaves_the_figures(tmp_path, capsys, name, line):
     path = tmp_path / name
     path.symlink_to('/dev/full')

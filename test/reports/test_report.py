@@ -211,7 +211,8 @@ def test_a_file_that_was_cut_off_is_reported_as_far_as_it_goes(tmp_path, capsys)
     ('x.txt', 'x.txt: a page ends in .html. Name such a file by --output.'),
     ('full.html', 'full.html: cannot be written: No space left on device. Name another file by '
                   '--output.'),
-    ('no/x.html', 'no/x.html: cannot be written. Name a file in a folder of yours by --output.')])
+    ('no/x.html', 'no/x.html: cannot be written: No such file or directory. Name another file by '
+     '--output.')])
 def test_a_page_that_cannot_be_written_is_one_line(tmp_path, capsys, monkeypatch, place, line):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'full.html').symlink_to('/dev/full')

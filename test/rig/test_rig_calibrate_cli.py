@@ -129,10 +129,10 @@ def test_readings_of_another_board_are_not_mixed_with_those_of_this(emulator, tm
 
 
 @pytest.mark.parametrize('words, message', [
-    (['--output', '{path}/none/b.yaml'], 'is no folder'),
+    (['--output', '{path}/none/b.yaml'], 'No such file or directory. Give another --output'),
     (['--output', '{path}'], 'is there. Give another --output.'),
     (['--output', '{path}/old.yaml'], 'is there. Give another --output, or --force'),
-    (['--output', '{path}/closed/b.yaml'], 'no permission. Give another --output'),
+    (['--output', '{path}/closed/b.yaml'], 'Permission denied. Give another --output'),
 ])
 def test_wrong_output_is_one_line_before_anything_is_asked(capsys, words, message):
     with unprivileged() as folder:
