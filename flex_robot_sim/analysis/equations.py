@@ -12,17 +12,21 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import checked, driven, lacking_force
-from flex_robot_sim.core import dynamics, mass
+from flex_robot_sim.analysis.borrowed import borrowed
+from flex_robot_sim.analysis.tangent import checked, driven, set_lacking, set_needed
+from flex_robot_sim.core import mass
 from flex_robot_sim.core.arguments import expect_arm
-from flex_robot_sim.core.loads import Push, make_loads, set_loads
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.dynamics import forward_dynamics as set_by_forces
+from flex_robot_sim.core.loads import NO_LOADS, Push, make_loads, set_loads
+from flex_robot_sim.core.model import ArmModel
 
 
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
     """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
     q, = _checked(model, coordinates=coordinates)
-    return mass.mass_matrix(model.arrays, q)
+    with borrowed(model) as scratch:
+        return mass.mass_matrix(model.arrays, q, scratch.work)
 
 
 def bias_forces(model: ArmModel, coordinates: ArrayLike,
@@ -30,8 +34,9 @@ def bias_forces(model: ArmModel, coordinates: ArrayLike,
     """Forces (n,) [N m, N] that turning and weight ask for where nothing accelerates: h."""
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     force = np.zeros(model.size)
-    dynamics.inverse_dynamics(model.arrays, q, qd, np.zeros(model.size),
-                              make_workspace(model.arrays), force)
+    with borrowed(model) as scratch:
+        scratch.call(set_needed, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
+                     scratch.work, force)
     return force
 
 
@@ -53,7 +58,11 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
     """
     q, qd, qdd = _checked(model, coordinates=coordinates, rates=rates,
                           accelerations=accelerations)
-    return lacking_force(model, make_loads(model, pushes), q, qd, qdd)
+    force = np.zeros(model.size)
+    with borrowed(model) as scratch:
+        scratch.call(set_lacking, model.arrays, make_loads(model, pushes), q, qd, qdd,
+                     np.zeros(len(model.joint_names)), scratch.work, force)
+    return force
 
 
 def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike | None = None,
@@ -67,9 +76,10 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
     effort = (np.zeros(len(model.joint_names)) if effort is None
               else checked('effort', effort, model.joint_names))
     mass.refuse_massless(model)
-    work, qdd = make_workspace(model.arrays), np.zeros(model.size)
-    set_loads(model.arrays, make_loads(model, pushes), q, qd, work)
-    dynamics.forward_dynamics(model.arrays, q, qd, effort, work, qdd)
+    qdd = np.zeros(model.size)
+    with borrowed(model) as scratch:
+        scratch.call(_set_accelerations, model.arrays, make_loads(model, pushes), q, qd, effort,
+                     scratch.work, qdd)
     return qdd
 
 
@@ -77,6 +87,13 @@ def driven_coordinates(model: ArmModel) -> np.ndarray:
     """Which coordinate each motor moves, (joints,): its own side of a gear that gives."""
     expect_arm(model)
     return driven(model)
+
+
+@compiled
+def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
+    """Accelerations (n,) under efforts (joints,) and loads."""
+    set_loads(arm, loads, q, qd, work)
+    set_by_forces(arm, q, qd, effort, work, qdd)
 
 
 def _checked(model, **values):

@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import inverse_dynamics
 from flex_robot_sim.core.forces import add_joint_slopes, set_forces
@@ -75,12 +76,14 @@ def lacking_force(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndar
     """
     Force that every coordinate lacks for the acceleration qdd, (n,) [N m, N].
 
-    :param work: Workspace to use instead of a new one, to make which takes most of the time.
+    :param work: Workspace to use instead of one that is borrowed for each call.
     """
-    work, force = work or make_workspace(model.arrays), np.zeros(model.size)
-    _set_needed(model.arrays, loads, q, qd, qdd, work, force)
-    set_forces(model.arrays, q, qd, np.zeros(len(model.joint_names)), 0.0, qdd, work)
-    return force - work.force
+    if work is None:
+        with borrowed(model) as scratch:
+            return lacking_force(model, loads, q, qd, qdd, scratch.work)
+    force = np.zeros(model.size)
+    set_lacking(model.arrays, loads, q, qd, qdd, np.zeros(len(model.joint_names)), work, force)
+    return force
 
 
 def scales(model: ArmModel) -> np.ndarray:
@@ -127,10 +130,19 @@ def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
 
 
 @compiled
-def _set_needed(arm, loads, q, qd, qdd, work, force):
+def set_needed(arm, loads, q, qd, qdd, work, force):
     """Force on every coordinate that the motion and the loads need."""
     set_loads(arm, loads, q, qd, work)
     inverse_dynamics(arm, q, qd, qdd, work, force)
+
+
+@compiled
+def set_lacking(arm, loads, q, qd, qdd, effort, work, force):
+    """Force (n,) that every coordinate lacks for a motion; springs and efforts (joints,) act."""
+    set_needed(arm, loads, q, qd, qdd, work, force)
+    set_forces(arm, q, qd, effort, 0.0, qdd, work)
+    for k in range(force.size):
+        force[k] -= work.force[k]
 
 
 @compiled
@@ -144,7 +156,7 @@ def _set_slopes(arm, loads, q, qd, qdd, scale, work, force, start, end, D, K):
         for sign in (-1.0, 1.0):
             for m in range(3):
                 q[k] = here + sign * (m + 1) * step
-                _set_needed(arm, loads, q, qd, qdd, work, force)
+                set_needed(arm, loads, q, qd, qdd, work, force)
                 for r in range(q.size):
                     K[r, k] += sign * WEIGHTS[m] / step * force[r]
         q[k], here = here, qd[k]
@@ -152,7 +164,7 @@ def _set_slopes(arm, loads, q, qd, qdd, scale, work, force, start, end, D, K):
             continue
         for sign in (-1.0, 1.0):
             qd[k] = here + sign
-            _set_needed(arm, loads, q, qd, qdd, work, force)
+            set_needed(arm, loads, q, qd, qdd, work, force)
             for r in range(q.size):
                 D[r, k] += 0.5 * sign * force[r]
         qd[k] = here

@@ -53,6 +53,8 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
     :param pushes: [Push]; what pushes at the fixed base moves nothing and is left out.
     """
     expect_arm(model)
+    if isinstance(pushes, tuple) and not pushes:
+        return NO_LOADS
     rows = []
     for push in _expected(pushes):
         expect_link(model, push.link)
@@ -65,15 +67,21 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
         turn = R if push.follows else np.eye(3)
         if body >= 0:
             rows.append((body, push.follows, R @ point + p, turn @ force, turn @ moment))
-    body, follows, *vectors = zip(*rows) if rows else ([],) * 5
-    return LoadArrays(np.array(body, int), np.array(follows, bool),
-                      *(np.array(values, float).reshape(-1, 3) for values in vectors))
+    return _load_arrays(*zip(*rows)) if rows else NO_LOADS
 
 
 def expect_link(model: ArmModel, link: object) -> None:
     """Refuse to push at a link that is not there."""
     if not is_known(link, model.frames):
         raise SettingError(f'no link "{link}" to push at. Known: {", ".join(model.frames)}')
+
+
+def _load_arrays(body, follows, *vectors):
+    return LoadArrays(np.array(body, int), np.array(follows, bool),
+                      *(np.array(values, float).reshape(-1, 3) for values in vectors))
+
+
+NO_LOADS = _load_arrays(*([],) * 5)
 
 
 def _expected(pushes):

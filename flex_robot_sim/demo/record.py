@@ -121,8 +121,13 @@ class RunRecord:
         self.largest_tip = max(self.largest_tip, self.tip[link])
 
     def add_delays(self, time: float, median: float, worst: float) -> None:
-        """Note how long commands took to answer states in the last second [s]."""
-        self.delays.add(time, (median, worst))
+        """
+        Note how long commands took to answer states in the second before a time [s].
+
+        What is sent as an arm is let go tells of before, or comes after what was sent later.
+        """
+        if time > self.delays.newest:
+            self.delays.add(time, (median, worst))
 
     def of_joints(self, kind: str) -> np.ndarray:
         """Positions, targets or efforts, (k, joints)."""

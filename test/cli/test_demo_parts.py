@@ -49,6 +49,14 @@ def test_a_track_of_peaks_loses_none():
     assert track.values.max() == 1.0 and track.values.sum() == 1.0
 
 
+def test_delays_told_late_or_of_before_do_not_run_backwards():
+    record = RunRecord(('turn',), ('arm',), 500.0)
+    for at, median in ((-0.3, 9.0), (0.0, 8.0), (1.0, 1e-3), (0.02, 7.0), (2.0, 2e-3)):
+        record.add_delays(at, median, 2.0 * median)
+    assert record.delays.time.tolist() == [1.0, 2.0]
+    assert record.delays.values[:, 0].tolist() == [1e-3, 2e-3]
+
+
 def test_lateness_is_that_against_the_earliest_state():
     lateness = Lateness(0.5)
     stamps = [0.01, 0.5, 1.01, 1.5, 2.0]
