@@ -1,5 +1,5 @@
 """
-One elastic beam: shapes, stiffness, stations and inertia integrals, ready for the dynamics.
+One elastic beam: shapes, stiffness, stations and inertia, ready for the dynamics.
 
 The beam lies on the x axis of its frame, from the root at 0 to `length`. With the elastic
 coordinates e, a point of its axis and the turn of the section there are
@@ -108,11 +108,6 @@ class Beam:
                                                    shapes.stations)
         return H if np.ndim(x) else H[0]
 
-    @property
-    def H(self) -> np.ndarray:
-        """Shortening at the Gauss stations, (g, n, n) [1/m], see (2)."""
-        return self.shortening(self.stations)
-
     @cached_property
     def reach(self) -> int:
         """How far apart in number two coordinates may be that shorten the beam together."""
@@ -178,23 +173,17 @@ class Beam:
         return slice(start, start)
 
     @cached_property
-    def integrals(self) -> Integrals:
-        """Inertia integrals of the undeformed beam."""
-        x, dx, J = self.stations, self.weights, self.section.inertia
-        dm = self.section.mass_per_length * dx
-        Phi, Theta = self.Phi, self.Theta
-        # what shortens before xi moves all mass beyond it: int H dm = int Phi'^T Phi' m(xi) dxi
-        slopes = np.stack([Theta[:, 2], Theta[:, 1]])
-        beyond = self.section.mass_per_length * np.array([self.length - x,
-                                                          (self.length**2 - x**2) / 2])
-        total = self.section.mass_per_length * self.length
-        return Integrals(
-            total, total * self.length / 2, total * self.length**2 / 3, J * self.length,
-            np.tensordot(dm, Phi, 1), np.tensordot(dm * x, Phi, 1),
-            np.einsum('g,gai,gbj->abij', dm, Phi, Phi, optimize=True),
-            J[:, None] * np.tensordot(dx, Theta, 1),
-            np.einsum('g,a,gai,gaj->ij', dx, J, Theta, Theta, optimize=True),
-            *np.einsum('bg,g,agi,agj->bij', beyond, dx, slopes, slopes, optimize=True))
+    def modal_mass(self) -> np.ndarray:
+        """Inertia of the coordinates of a beam held at its root and at rest, (n, n)."""
+        dm, J = self.section.mass_per_length * self.weights, self.section.inertia
+        return (np.einsum('g,gai,gaj->ij', dm, self.Phi, self.Phi, optimize=True)
+                + np.einsum('g,a,gai,gaj->ij', self.weights, J, self.Theta, self.Theta,
+                            optimize=True))
+
+    @cached_property
+    def rotary(self) -> np.ndarray:
+        """Integral of J Theta: what the turning sections add to the angular momentum, (3, n)."""
+        return self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1)
 
     def _rows(self, x, rows):
         stations = np.atleast_1d(np.asarray(x, float))
@@ -204,24 +193,3 @@ class Beam:
                 out[:, row, self.columns(direction)] = sign * self.shapes[direction].at(
                     stations, order)
         return out if np.ndim(x) else out[0]
-
-
-class Integrals(NamedTuple):
-    """Integrals over the beam; m is its mass, J the diagonal of its section inertia per length."""
-
-    mass: float                 # int dm                                    [kg]
-    first: float                # int x dm                                  [kg m]
-    second: float               # int x^2 dm                                [kg m2]
-    turning: np.ndarray         # (3,)          int J dx                    [kg m2]
-    Phi: np.ndarray             # (3, n)        int Phi dm
-    x_Phi: np.ndarray           # (3, n)        int x Phi dm
-    Phi_Phi: np.ndarray         # (3, 3, n, n)  int Phi_a^T Phi_b dm
-    Theta: np.ndarray           # (3, n)        int J Theta dx
-    Theta_Theta: np.ndarray     # (n, n)        int Theta^T J Theta dx
-    H: np.ndarray               # (n, n)        int H dm
-    x_H: np.ndarray             # (n, n)        int x H dm
-
-    @property
-    def elastic(self) -> np.ndarray:
-        """Inertia (n, n) of the elastic coordinates of a beam that is held at its root."""
-        return np.einsum('aaij->ij', self.Phi_Phi) + self.Theta_Theta

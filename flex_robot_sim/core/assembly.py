@@ -209,8 +209,8 @@ class _Assembly:
                 m = beam.size
                 rows['count'][i], rows['reach'][i] = beam.count, beam.reach
                 rows['stiffness'][i, :m, :m] = beam.stiffness
-                rows['modal_mass'][i, :m, :m] = beam.integrals.elastic
-                rows['rotary'][i, :, :m] = beam.integrals.Theta
+                rows['modal_mass'][i, :m, :m] = beam.modal_mass
+                rows['rotary'][i, :, :m] = beam.rotary
                 # every coordinate moves a point along one axis only
                 points.append(fewest(MassPoints(
                     beam.section.mass_per_length * beam.weights, beam.stations,

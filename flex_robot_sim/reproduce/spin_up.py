@@ -170,7 +170,7 @@ def linear_model(beam: Beam, w0: float, seconds: float, stiffens: bool
 def first_frequency(arm: ArmModel) -> float:
     """First frequency of the clamped beam [Hz]."""
     beam = next(iter(arm.beams.values()))
-    squares = np.linalg.eigvals(np.linalg.solve(beam.integrals.elastic, beam.stiffness)).real
+    squares = np.linalg.eigvals(np.linalg.solve(beam.modal_mass, beam.stiffness)).real
     return np.sqrt(squares.min()) / (2 * np.pi)
 
 
