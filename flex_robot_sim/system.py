@@ -19,6 +19,7 @@ from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.layout import fitted_layout
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.settings import Settings, read_yaml, setting
 from flex_robot_sim.share import NAME, share_folder
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
@@ -94,7 +95,7 @@ class HilArguments(Settings):
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
     serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
                                            'emulator: an emulated bench, no board is needed')
-    baud: int = setting(921600, 'of the port', 'baud', above=0)
+    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
     twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
                                 'apart is sent')
     namespace: str = setting('', 'of all nodes, topics and services')

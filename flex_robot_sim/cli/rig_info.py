@@ -10,6 +10,7 @@ from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.host.link import LinkStatus, RigLink
+from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Input
 
 FULL = CONVERSIONS * 4095   # sum of conversions of 12 bits at the upper rail
@@ -42,7 +43,7 @@ def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
     """What the board says, as JSON may hold it."""
     board, reading = status.board, status.reading
     assert board is not None        # or there would be no link
-    ticks = (stamps[-1] - stamps[0]) % (1 << 32) if len(stamps) > 1 else 0
+    ticks = elapsed(stamps[-1], stamps[0]) if len(stamps) > 1 else 0
     return {
         'link': status.state.name.lower(),
         'about': status.state.value,

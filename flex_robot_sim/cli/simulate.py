@@ -27,13 +27,13 @@ from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_re
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.exceptions import SimulationError, UsageError
 from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
-AWAY_TURN, AWAY_SLIDE = 0.05, 0.01      # from a pose, of a drive that has not arrived  [rad, m]
 LAST = 0.1                              # share of the time in which it must be there
 NOT_THERE = 1                           # exit code
 MOST_STEPS = 1e9            # hours

@@ -11,7 +11,7 @@ import numpy as np
 
 from flex_robot_sim.core.model import ArmModel
 
-AWAY_TURN, AWAY_SLIDE = 0.05, 0.01      # from its target, of a joint that is not held  [rad, m]
+AWAY_TURN, AWAY_SLIDE = 0.05, 0.01      # from its target, of a drive that is not there  [rad, m]
 FAST = 0.3                              # of a joint that is not at rest         [rad/s, m/s]
 WINDOW = 1.0                            # that is looked back upon                        [s]
 PATIENCE, PERIODS = 2.0, 3.0            # time to come to rest, and periods of a joint    [s]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.control.limits import rate_limits
+from flex_robot_sim.control.online_shaper import LARGEST
 from flex_robot_sim.control.set_points import SetPoints
 from flex_robot_sim.control.shaper_parts import ShaperParts
 from flex_robot_sim.control.trajectory import joint_rows
@@ -22,7 +23,6 @@ from flex_robot_sim.exceptions import SettingError
 SLOWEST = 0.25              # time between two set points that are still joined by a line      [s]
 MEMORY = 0.8                # share of the time between set points that is remembered
 SET_BACK = 5.0              # of stamps, from which on they tell another time                  [s]
-LARGEST = 1e9               # set point that is still believed                          [rad, m]
 
 
 class SetPointStream:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flex_robot_sim.recording.mcap_file import Recorded, Topic
+from flex_robot_sim.recording.messages import SECOND
 
-SECOND = 1_000_000_000      # [ns]
 WINDOW = SECOND             # within which messages of a file may have changed places         [ns]
 
 

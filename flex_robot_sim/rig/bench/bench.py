@@ -251,7 +251,7 @@ class Bench:
         return tuple(counts)
 
     def _adc(self):
-        parts, full = self.parts, (1 << self.parts.adc_bits) - 1
+        parts, full = self.parts, self.parts.adc_full
         if not self._noise:
             self._noise = list(self._random.normal(0.0, parts.adc_noise,
                                                    (DRAWN, 2, self.conversions)))

@@ -95,7 +95,7 @@ def divider_counts(parts: BenchParts, resistance: float) -> float:
     """Share of the converter's range, in counts, at the sensor's end of the divider."""
     if resistance < 0:
         raise SettingError(f'resistance = {resistance!r} must be >= 0: of a flex sensor [ohm]')
-    full = (1 << parts.adc_bits) - 1
+    full = parts.adc_full
     if math.isinf(resistance):
         return float(full)
     return full * resistance / (resistance + parts.divider_resistance)

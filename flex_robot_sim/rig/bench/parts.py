@@ -65,6 +65,11 @@ class BenchParts(Settings):
         return self.full_steps * self.microsteps
 
     @property
+    def adc_full(self) -> int:
+        """Largest number that a conversion may come to."""
+        return (1 << self.adc_bits) - 1
+
+    @property
     def counts_per_metre(self) -> float:
         """Encoder counts per metre of the slide."""
         return self.encoder_counts / self.screw_lead

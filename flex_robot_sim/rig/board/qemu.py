@@ -25,6 +25,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import BEFORE_ORDINARY, use_realtime_priority
 from flex_robot_sim.rig.board.firmware import build, missing_tools, symbol_address
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.rig.wire.ticks import WRAP
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.vocabulary import ResetCause
@@ -228,7 +229,7 @@ class QemuMachine:
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
         world = self._world
-        return WORLD.pack(clock % 2**32, received, faults, cause, self._boot_id, *world.encoders,
+        return WORLD.pack(clock % WRAP, received, faults, cause, self._boot_id, *world.encoders,
                           *world.adc, round(world.current * 1000), world.inputs)
 
     def _asked_for(self, world, clock, data=b'', faults=0, cause=0):

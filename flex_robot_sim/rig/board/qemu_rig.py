@@ -6,12 +6,10 @@ from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
 from flex_robot_sim.rig.board.emulated_rig import RECEIVER, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
+from flex_robot_sim.rig.board.senses import LOWER, UPPER
 from flex_robot_sim.rig.wire.line import Line
 from flex_robot_sim.rig.wire.protocol import Input, ResetCause
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, DUTY_ONE
-
-LOWER = int(Input.SLIDE_LOWER), int(Input.TURN_LOWER)
-UPPER = int(Input.SLIDE_UPPER), int(Input.TURN_UPPER)
 
 
 class QemuRig:

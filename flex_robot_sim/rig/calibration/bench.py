@@ -75,7 +75,7 @@ class CalibrationBench:
         """
         self.link, self.origin = link, np.zeros(2)
         self.noise = parts.adc_noise / (1 << parts.adc_bits) / math.sqrt(CONVERSIONS)  # of a share
-        self._full = CONVERSIONS * ((1 << parts.adc_bits) - 1)
+        self._full = CONVERSIONS * parts.adc_full
         self._watch = watch or (lambda: contextlib.nullcontext(lambda: False))
         self._record = record or (lambda origin: None)
         self._is_pressed = lambda: False

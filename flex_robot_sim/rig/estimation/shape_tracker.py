@@ -78,7 +78,7 @@ class ShapeTracker:
         self._calibrations = list(calibration.sensors.values())
         self._trackers = [Tracker(self.settings.rate_bandwidth) for _ in self.sensors]
         self._reading = [math.nan] * len(self.sensors)
-        self._full = float(CONVERSIONS * ((1 << calibration.parts.adc_bits) - 1))
+        self._full = float(CONVERSIONS * calibration.parts.adc_full)
         self._filter: ShapeFilter | None = None
         self._offset = 0.0
         if self.settings.estimator == 'kalman':
