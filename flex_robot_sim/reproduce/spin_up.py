@@ -149,7 +149,7 @@ def linear_model(beam: Beam, w0: float, seconds: float, stiffens: bool
     dm = beam.section.mass_per_length * beam.weights
     phi, x, n = beam.Phi[:, 1], beam.stations, beam.size
     M = (dm[:, None] * phi).T @ phi
-    S = np.tensordot(dm * x, beam.H, 1)
+    S = np.tensordot(dm * x, beam.shortening(x), 1)
     g = (dm * x) @ phi
     tip = beam.shape(beam.length)[1]
 
