@@ -37,11 +37,11 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
     """
     Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
 
-    A point has the mass m, sits at r (T10), moves against the root with A de, A = dr/de, and
+    A point has the mass m, sits at r (T10), moves against the root with N de, N = dr/de, and
     accelerates with a = b when neither the root nor the coordinates accelerate:
 
-        I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ A; A],   E = sum m A^T A
-        b = omega x (v + omega x r + 2 A de) - x de^T H de                                    (T23)
+        I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ N; N],   E = sum m N^T N
+        b = omega x (v + omega x r + 2 N de) - x de^T H de                                    (T23)
 
     Of E, which is symmetric, only the rows up to the diagonal are made.
     """

@@ -61,8 +61,8 @@ def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
     """
     Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m].
 
-    With a point at r, the rate u = v + omega x r that the root gives it and its own one A de,
-    m/2 (u + A de)^2; what is constant in (T22) is squared once for all points.
+    With a point at r, the rate u = v + omega x r that the root gives it and its own one N de,
+    m/2 (u + N de)^2; what is constant in (T22) is squared once for all points.
 
     :param V: twist of the root, (6,).
     """
