@@ -1,6 +1,7 @@
 """A module imports its own layer or a lower one, and every outside library has one owner."""
 
 import ast
+import functools
 import re
 import sys
 
@@ -101,6 +102,7 @@ def is_within(name, folders):
                                      for folder in folders.split(' and '))
 
 
+@functools.cache        # what everybody imports is asked for by many
 def imported_modules(source):
     """Return the absolute names that `source` imports, wherever it does so; '.' if relative."""
     names = []
@@ -113,8 +115,9 @@ def imported_modules(source):
             names += [f'{PACKAGE}.{alias.name}' for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names.append(node.module)
-        elif isinstance(node, ast.Call):
-            names += re.findall(r"(?:\bimport_module|^__import__)\('([\w.]+)'", ast.unparse(node))
+        elif isinstance(node, ast.Call) and re.search(r'\b(import_module|__import__)$',
+                                                      ast.unparse(node.func)):
+            names += [word.value for word in node.args[:1] if isinstance(word, ast.Constant)]
     return names
 
 

@@ -124,6 +124,14 @@ def uv(ready, tmp_path_factory):
     return shutil.copy(ready.venv / 'bin' / 'uv', tmp_path_factory.mktemp('uv'))
 
 
+@pytest.fixture
+def ready_with_uv(ready, uv):
+    """Return the machine `ready`, meanwhile with uv on its PATH: to get it takes two seconds."""
+    ready.add_uv(uv)
+    yield ready
+    (ready.bin / 'uv').unlink()
+
+
 @pytest.mark.parametrize('words', [(), ('--help',), ('-h',)])
 def test_usage_needs_no_installation(machine, words):
     code, out, errors = machine.run(*words)
@@ -202,6 +210,7 @@ def test_full_disk_is_told(machine, tmp_path, full):
 def test_second_call_installs_nothing(ready):
     old = ready.log.stat().st_mtime_ns
     assert not [*ready.venv.rglob('site-packages/pytest')]     # what only tests need
+    assert (ready.venv / 'bin' / 'pip').exists()
     ready.check()
     assert ready.log.stat().st_mtime_ns == old
 
@@ -234,7 +243,8 @@ def test_changed_setup_is_installed_again_in_the_same_environment(ready):
 
 
 @installs
-def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready, tmp_path):
+def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready_with_uv, tmp_path):
+    ready = ready_with_uv
     (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'3'"))
     mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
     code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path),
@@ -244,7 +254,8 @@ def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready, tmp
 
 
 @installs
-def test_environment_whose_python_is_gone_is_made_again(ready):
+def test_environment_whose_python_is_gone_is_made_again(ready_with_uv):
+    ready = ready_with_uv
     python = ready.venv / 'bin' / PYTHON.name
     python.unlink()
     python.symlink_to('/nowhere/python3')
@@ -276,18 +287,19 @@ def test_two_first_calls_at_once_install_once(machine, uv):
 
 
 @installs
-def test_without_network_one_line_says_so_and_the_next_call_repairs(machine):
+def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv):
     machine.add_python()
     assert machine.run('demo', **NO_NETWORK) == (2, '', [
         *machine.first_lines(),
         'run: the registry of Python packages is out of reach. Connect to the network, then call '
         f'./run again (log: {machine.log}).'])
+    machine.add_uv(uv)
     machine.check(*machine.first_lines())
 
 
 @installs
-def test_where_uv_does_not_work_pip_installs(machine):
-    machine.add_python()
+def test_where_uv_does_not_work_pip_installs_and_comes_by_ensurepip_if_it_has_to(machine):
+    machine.add_python(before='case $* in *WHEEL_PKG_DIR*) exit ;; esac')      # no wheel of it
     machine.add_uv(shutil.which('false'))
     machine.check(*machine.first_lines())
     assert not (machine.venv / 'bin' / 'uv').exists()
@@ -311,10 +323,11 @@ def test_registries_that_pip_is_told_of_are_those_of_uv(ready):
 
 
 @installs
-def test_without_ros_wheels_the_rest_is_installed(machine):
+def test_without_ros_wheels_the_rest_is_installed(machine, uv):
     setup = FILES['setup.py'].replace("'ros': []", "'ros': ['ros-jazzy-rclpy==0.0.99']")
     (machine.project / 'setup.py').write_text(setup)
     machine.add_python()
+    machine.add_uv(uv)
     system, version = os.uname(), sys.version.split()[0]
     machine.check(*machine.first_lines(),
                   f'run: ROS parts are off: there is no rclpy for Python {version} on '
@@ -337,3 +350,4 @@ def test_sourced_ros_is_used_instead_of_the_wheels(machine):
     assert machine.run('demo', **sourced) == (0, f'{rclpy.__file__}\n', [])
     settings = (machine.project / '.venv-jazzy' / 'pyvenv.cfg').read_text()
     assert 'include-system-site-packages = true' in settings
+    assert (machine.project / '.venv-jazzy' / 'bin' / 'pip').exists()

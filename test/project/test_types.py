@@ -15,6 +15,7 @@ import pytest
 from project_files import ROOT
 
 import flex_robot_sim
+from flex_robot_sim.core.kept_code import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
 EXEMPT = ('compiled', 'check')      # decorators
@@ -128,13 +129,17 @@ def test_functions_without_types_are_found(source, names):
 
 @pytest.fixture(scope='module')
 def said(tmp_path_factory):
-    """Return what mypy says of the package, and of a user's script: [(file, line, text)]."""
+    """
+    Return what mypy says of the package, and of a user's script: [(file, line, text)].
+
+    What it found before is kept for all clones of a user; it goes by hashes of sources.
+    """
     pytest.importorskip('mypy')     # on the newest Python only
     script = tmp_path_factory.mktemp('user') / 'script.py'
     script.write_text(USER)
     answer = subprocess.run(
-        [sys.executable, '-m', 'mypy', '--no-pretty', '--no-error-summary', 'flex_robot_sim',
-         script], cwd=ROOT, capture_output=True, text=True)
+        [sys.executable, '-m', 'mypy', '--no-pretty', '--no-error-summary', '--cache-dir',
+         cache_root().with_name('flex_robot_sim_mypy'), 'flex_robot_sim', script], cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode in (0, 1), answer.stdout + answer.stderr
     rows = [line.split(':', 2) for line in answer.stdout.splitlines()]
     return [(name, int(number), text) for name, number, text in rows]
