@@ -31,7 +31,8 @@ READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_O
               'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS',
               'RCUTILS_COLORIZED_OUTPUT', 'RCUTILS_CONSOLE_OUTPUT_FORMAT', 'PYTHONUNBUFFERED',
               'PYTEST_CURRENT_TEST', 'FLEX_ROBOT_SIM_SHARED', 'DISPLAY', 'WAYLAND_DISPLAY',
-              'NO_COLOR', 'TERM', 'PATH')
+              'NO_COLOR', 'TERM', 'PATH',
+              'PYGAME_HIDE_SUPPORT_PROMPT')     # which Gymnasium sets where it is imported
 # what Popen hands to the part of it that makes the process, and what a fork makes differently
 ARGUMENTS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]
 ORDINARY = {'executable': (None,), 'preexec_fn': (None,), 'close_fds': (True,), 'shell': (False,),

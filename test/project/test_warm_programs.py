@@ -41,11 +41,15 @@ SURROUNDINGS = """
 
 @pytest.fixture(autouse=True)
 def as_at_the_start(monkeypatch):
-    """Take away what other tests, and libraries in them, have left in the environment."""
+    """Take away what others have left in the environment; return what keeps programs cold."""
+    left = {name: os.environ.get(name) for name in {*os.environ, *ENVIRONMENT}
+            if os.environ.get(name) != ENVIRONMENT.get(name)}
     for name in {*os.environ} - {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
         monkeypatch.delenv(name)
     for name in {*ENVIRONMENT} - {*warm_programs.READ_LATER}:
         monkeypatch.setenv(name, ENVIRONMENT[name])
+    return {name: value for name, value in left.items()
+            if name not in (*warm_programs.READ_LATER, 'PYTHONPATH')}
 
 
 @pytest.fixture
@@ -124,6 +128,11 @@ def test_it_is_killed_and_waited_for_as_a_child(probe):
         process.kill()
         assert process.wait() == -signal.SIGKILL
     assert not Path(f'/proc/{process.pid}').exists()
+
+
+def test_no_library_that_tests_import_keeps_programs_cold(as_at_the_start):
+    """In a whole run all tests, and what they import, have been imported by now."""
+    assert as_at_the_start == {}
 
 
 def test_two_of_them_draw_different_numbers(probe):
