@@ -67,7 +67,8 @@ class LedDrives(Questions):
         self._put({row: end})
         self._work.step[:] = 0.0
 
-    def follow(self, places: ArrayLike, rates: ArrayLike) -> np.ndarray:
+    def follow(self, places: ArrayLike, rates: ArrayLike,
+               efforts: np.ndarray | None = None) -> np.ndarray:
         """
         Lead all drives along samples, a step from one to the next; return all coordinates (k, n).
 
@@ -76,6 +77,7 @@ class LedDrives(Questions):
 
         :param places: of the drives (k, joints) [rad, m]; they are put on the first of them.
         :param rates: likewise [rad/s, m/s].
+        :param efforts: gets what the motors gave on the way to each sample, (k, joints) [N m, N].
         """
         places, rates = (np.ascontiguousarray(table, float) for table in (places, rates))
         size = len(self.arm.joint_names)
@@ -96,7 +98,7 @@ class LedDrives(Questions):
         done = advance_led(
             self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
             self._effort, h, self._flow, self._watch, self._stage, self._work, self._driven,
-            places, rates, out)
+            places, rates, out, np.empty(places.shape) if efforts is None else efforts)
         self._work.given[:] = self._work.given_effort[:] = 0.0
         start, self.time = self.time, self.time + done * h
         self._forget_steps()

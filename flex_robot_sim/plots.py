@@ -100,13 +100,15 @@ def _write_charts(paths, title, charts, columns):
     for path in paths:
         check_figure_path(path)
     figure = draw_charts(title, charts, columns)
+    if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
+        # found once, without a drawing that nobody sees: it is half the work
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine(None)
     for path in paths:
         try:
             figure.savefig(path, dpi=CHART_DPI)
         except OSError as error:
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
-        if hasattr(figure, 'set_layout_engine'):        # matplotlib 3.6
-            figure.set_layout_engine(None)      # it stays as it is: to find it is half the work
 
 
 def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:
@@ -151,7 +153,7 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
     width, height = scale * CHART_WIDTH * columns, 0.4 + scale * CHART_HEIGHT * rows
     if len(charts) == 1 and charts[0].has_equal_scales:
         width = min(width, MARGINS + (height - MARGINS) * _slimness(charts[0]))
-    figure = Figure(figsize=(width, height), layout='constrained')
+    figure = Figure(figsize=(width, height), dpi=CHART_DPI, layout='constrained')
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()

@@ -75,6 +75,13 @@ class Motion:
         self.set_sample(t, out)
         return out.reshape(3, self._n)
 
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Return the same at many times (k,), as (k, 3, n)."""
+        out = np.empty((len(times), 3 * self._n))
+        for t, row in zip(times.tolist(), out):
+            self.set_sample(t, row)
+        return out.reshape(-1, 3, self._n)
+
     def set_sample(self, t: float, out: np.ndarray) -> None:
         """Likewise, one after the other into `out` (3 n,)."""
         knots, powers = self.knots, self._powers

@@ -93,7 +93,7 @@ class Plan:
     def trajectory(self) -> Trajectory:
         """Return the same motion as a Trajectory, whose points have accelerations."""
         knots = self.motion.knots[1:]
-        rows = np.array([self.motion.sample(t) for t in knots])
+        rows = self.motion.samples(np.array(knots))
         rows[-1, 1:] = 0.0
         return Trajectory(self.joint_names, knots, rows[:, 0], rows[:, 1], rows[:, 2])
 
@@ -152,8 +152,9 @@ def _corrected_slopes(slopes, step, change):
 
 def _extremes(rows):
     """Entries of (t, joints) that are largest in each of LOOKS stretches, flat."""
-    return np.concatenate([np.take_along_axis(part, np.abs(part).argmax(axis=0)[None], 0)[0]
-                           for part in np.array_split(rows, min(LOOKS, len(rows)))])
+    starts = [part[0] for part in np.array_split(np.arange(len(rows)), min(LOOKS, len(rows)))]
+    highest, lowest = (extreme.reduceat(rows, starts) for extreme in (np.maximum, np.minimum))
+    return np.where(highest >= -lowest, highest, lowest).ravel()
 
 
 class _Planner:
@@ -288,7 +289,7 @@ class _Planner:
 
     def _left(self, rolled):
         """What rings on, (C27)."""
-        away = (rolled.coordinates - self.rest.coordinates)[self._others]
+        away = (rolled.path[-1] - self.rest.coordinates)[self._others]
         return np.concatenate([self._modes @ away,
                                self._modes @ rolled.rates[self._others] / self._rates])
 
@@ -307,7 +308,7 @@ class _Planner:
         shares = [_extremes(row) for _, row in self._limited(rolled)]
         if np.isfinite(self.deflection):
             shares.append(np.array([bent / self.lengths[link] / self.deflection
-                                    for link, bent in rolled.bent.items()]))
+                                    for link, bent in rolled.bent(self.arm).items()]))
         return np.concatenate(shares) if shares else np.zeros(0)
 
     def _peaks(self, rolled):
@@ -317,7 +318,7 @@ class _Planner:
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
         if np.isfinite(self.deflection):
-            for link, bent in rolled.bent.items():
+            for link, bent in rolled.bent(self.arm).items():
                 use[f'deflection of "{link}"'] = float(bent / self.lengths[link]
                                                        / self.deflection)
         return use

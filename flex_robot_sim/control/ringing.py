@@ -176,8 +176,8 @@ def _peaks(spectrum):
         reach = max(BESIDE, int(0.7 * row))
         sides = level[max(row - reach, 0):max(row - 2, 0)], level[row + 3:row + 1 + reach]
         # drift and mere noise have no valley on one side, or only a shallow one
-        if min(map(len, sides)) >= 2 and level[row] > np.log(ABOVE) + max(
-                np.percentile(side, 25) for side in sides):
+        if min(map(len, sides)) >= 2 and all(
+                level[row] > np.log(ABOVE) + np.percentile(side, 25) for side in sides):
             found.append(row)
             if len(found) == 2 * MOST_MODES:
                 break
@@ -222,13 +222,10 @@ def _fitted_decay(rate, x, smooth, rows, cycle, span, band):
     # what the filter makes of the ends, it makes of those of the sinusoid; from 8 cycles later, a
     # filter as wide as this one brings back 1e-8
     before, after = min(4 * cycle, rows.start), min(rows.stop + 8 * cycle, len(x))
-    whole = np.arange(-before, after - rows.start) / rate
-
-    def lacking(p):
-        shape = sosfiltfilt(band, _shape(whole, *p), axis=0)[before:before + len(y)]
-        return shape @ np.linalg.lstsq(shape, y, rcond=None)[0] - y
-
-    fit = least_squares(lacking, [guess, 2 * np.pi * f], x_scale=[max(guess, 0.1), f],
+    ringing = _Ringing(y, np.arange(-before, after - rows.start) / rate,
+                       slice(before, before + y.size), band)
+    fit = least_squares(ringing.lacking, [guess, 2 * np.pi * f], ringing.slopes,
+                        x_scale=[max(guess, 0.1), f],
                         bounds=([0.0, 2 * np.pi * low], [np.inf, 2 * np.pi * high]))
     sigma, damped = fit.x
     left, died = (fit.fun @ fit.fun) / (y @ y), np.exp(sigma * t[-1])
@@ -248,8 +245,36 @@ def _fitted_decay(rate, x, smooth, rows, cycle, span, band):
     return resonance if _is_sure(resonance) else None
 
 
-def _shape(t, sigma, rate):
-    return np.exp(-sigma * t)[:, None] * np.column_stack([np.cos(rate * t), np.sin(rate * t)])
+class _Ringing:
+    """A damped sinusoid, filtered, beside a signal that it comes as near to as it can."""
+
+    def __init__(self, signal, times, rows, band):
+        """Ring over `times`, of which `rows` are those of the signal, within a band."""
+        self._signal, self._times, self._rows, self._band = signal, times, rows, band
+
+    def lacking(self, p):
+        """What the nearest one with p, decay and rate [1/s], has too much, at each sample."""
+        sigma, rate = p
+        t = self._times
+        shape = np.exp(-sigma * t)[:, None] * np.column_stack([np.cos(rate * t), np.sin(rate * t)])
+        # slopes want t times the same; the filter does both at once
+        filtered = sosfiltfilt(self._band, np.hstack([shape, t[:, None] * shape]), axis=0)
+        self._filtered = filtered[self._rows]
+        self._q, self._r = np.linalg.qr(self._filtered[:, :2])
+        self._along = self._q.T @ self._signal
+        self._of, self._error = p.copy(), self._q @ self._along - self._signal
+        return self._error
+
+    def slopes(self, p):
+        """Slopes of `lacking`, (samples, 2): of a projection whose base moves."""
+        if not np.array_equal(self._of, p):
+            self.lacking(p)
+        across, along = self._filtered[:, 2:].T
+        a, b = np.linalg.solve(self._r, self._along)
+        moved = np.column_stack([-a * across - b * along, b * across - a * along])
+        moved -= self._q @ (self._q.T @ moved)
+        c, s = across @ self._error, along @ self._error
+        return moved - self._q @ np.linalg.solve(self._r.T, [[-c, -s], [-s, c]])
 
 
 def _covariance(jacobian, residual, cycle):
@@ -266,10 +291,20 @@ def _by_spectrum(peak, spectrum):
     rows = slice(max(peak - reach, 0), peak + reach + 1)
     f, power = spectrum.frequencies[rows], spectrum.power[rows]
 
+    blur = _Blur(f, step)
+
     def curve(f, log_height, frequency, log_ratio, log_floor, tilt):
         # places, rates and accelerations lean to either side, and so does what makes it ring
-        return np.log(_blurred(f, step, frequency, np.exp(log_ratio)) * np.exp(log_height)
+        return np.log(blur.curve(frequency, np.exp(log_ratio)) * np.exp(log_height)
                       * (f / f0)**tilt + np.exp(log_floor))
+
+    def slopes(f, log_height, frequency, log_ratio, log_floor, tilt):
+        ratio, lean = np.exp(log_ratio), np.exp(log_height) * (f / f0)**tilt
+        line, floor = blur.curve(frequency, ratio) * lean, np.exp(log_floor)
+        by_frequency, by_ratio = blur.slopes(frequency, ratio)
+        return np.column_stack([line, lean * by_frequency, lean * ratio * by_ratio,
+                                np.full(f.size, floor), line * np.log(f / f0)]
+                               ) / (line + floor)[:, None]
 
     height, floor = power.max(), max(power.min(), 1e-12 * power.max())
     # of a logarithm; neighbours go together
@@ -280,7 +315,7 @@ def _by_spectrum(peak, spectrum):
         best, covariance = curve_fit(
             curve, f, np.log(power), [np.log(height), f0, np.log(max(0.005, step / f0)),
                                     np.log(floor), 0.0], deviation,
-            absolute_sigma=True, maxfev=4000,
+            absolute_sigma=True, maxfev=4000, jac=slopes,
             bounds=([-np.inf, low, np.log(0.05 * step / f0), np.log(floor) - 5, -TILT],
                     [np.inf, high, 0.0, np.log(height), TILT]))
     except (RuntimeError, ValueError, np.linalg.LinAlgError):
@@ -296,17 +331,28 @@ def _by_spectrum(peak, spectrum):
     return resonance if _is_sure(resonance) else None
 
 
-def _blurred(f, step, frequency, ratio):
-    """Resonance curve of height about 1, as a spectrum with Hann's window shows it (S10)."""
-    fine = np.linspace(-3.0, 3.0, 61) * step
-    x = fine / step
-    with np.errstate(divide='ignore', invalid='ignore'):
-        window = np.sinc(x) / (1 - x**2)
-    window[np.abs(np.abs(x) - 1) < 1e-9] = 0.5
-    weights = window**2 / (window**2).sum()
-    at = f[:, None] + fine
-    width = ratio * frequency
-    return (weights * width**2 / ((at - frequency)**2 + width**2)).sum(axis=1)
+class _Blur:
+    """Resonance curves of height about 1, as a spectrum with Hann's window shows them (S10)."""
+
+    def __init__(self, f, step):
+        """See them at frequencies f (k,) that are `step` apart [Hz]."""
+        x = np.linspace(-3.0, 3.0, 61)
+        with np.errstate(divide='ignore', invalid='ignore'):
+            window = np.sinc(x) / (1 - x**2)
+        window[np.abs(np.abs(x) - 1) < 1e-9] = 0.5
+        self._weights, self._at = window**2 / (window**2).sum(), f[:, None] + x * step
+
+    def curve(self, frequency, ratio):
+        """Return the curve (k,)."""
+        square = (ratio * frequency)**2
+        return (square / ((self._at - frequency)**2 + square)) @ self._weights
+
+    def slopes(self, frequency, ratio):
+        """Return its slopes by frequency and ratio, (k,) each."""
+        off, width = self._at - frequency, ratio * frequency
+        pull = 2 * width * off / (off**2 + width**2)**2
+        by_width = (off * pull) @ self._weights
+        return width * (pull @ self._weights) + ratio * by_width, frequency * by_width
 
 
 def _is_sure(resonance):

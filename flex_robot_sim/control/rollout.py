@@ -1,6 +1,5 @@
 """What an arm does while its drives follow a Motion: the full nonlinear model, without a servo."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +19,14 @@ class Rollout(NamedTuple):
     times: np.ndarray           # (t,)          [s]
     sample: np.ndarray          # (t, 3, joints)  of the motion: places, speeds, accelerations
     effort: np.ndarray          # (t, joints)   that it takes                           [N m, N]
-    bent: dict                  # flexible link -> largest distance of its tip              [m]
-    coordinates: np.ndarray     # (n,)          at the end
-    rates: np.ndarray           # (n,)
+    path: np.ndarray            # (t, n)        coordinates
+    rates: np.ndarray           # (n,)          at the end
+
+    def bent(self, arm: ArmModel) -> dict[str, float]:
+        """Return {flexible link: largest distance of its tip [m]}, as far as looks tell."""
+        looks = self.path[1::max(1, (len(self.path) - 1) // LOOKS)]
+        return {link: max((float(np.linalg.norm(tip_deflection(arm, link, q)[:3]))
+                           for q in looks), default=0.0) for link in arm.tips}
 
 
 class Roller:
@@ -33,40 +37,14 @@ class Roller:
         self.simulation = Simulation(arm, SimulationSettings(time_step=time_step))
         self.arm, self._start = arm, start
 
-    def roll(self, motion: Motion, duration: float,
-             watch: Callable[[Simulation], object] | None = None) -> Rollout:
-        """
-        Return the Rollout of a Motion from 0 to `duration` [s], of whole time steps.
-
-        :param watch: is called with the simulation after every step.
-        """
-        simulation, arm = self.simulation, self.arm
-        h, names = simulation.settings.time_step, arm.joint_names
-        count, begin = round(duration / h), simulation.time
-        samples = np.array([motion.sample(k * h) for k in range(count + 1)])
-        for name in names:      # the last motion lets go, or it would have its drives back
-            simulation.prescribe(name)
+    def roll(self, motion: Motion, duration: float) -> Rollout:
+        """Return the Rollout of a Motion from 0 to `duration` [s], of whole time steps."""
+        simulation = self.simulation
+        h = simulation.settings.time_step
+        times = h * np.arange(round(duration / h) + 1)
+        samples = motion.samples(times)
         simulation.set_state(coordinates=self._start)
-
-        for j, name in enumerate(names):
-            places, speeds = samples[:, 0, j], samples[:, 1, j]
-
-            def along(time, places=places, speeds=speeds):
-                k = min(max(round((time - begin) / h), 0), count)
-                return places[k], speeds[k]
-            simulation.prescribe(name, along)
-        effort, bent = np.zeros((count + 1, len(names))), dict.fromkeys(arm.tips, 0.0)
-        every = max(1, count // LOOKS)
-        for k in range(count):
-            simulation.step()
-            effort[k + 1] = simulation.mean_effort
-            if watch is not None:
-                watch(simulation)
-            if k % every == 0:
-                q = simulation.coordinates
-                for link in bent:
-                    tip = tip_deflection(arm, link, q)[:3]
-                    bent[link] = max(bent[link], float(np.linalg.norm(tip)))
-        effort[0] = effort[1] if count else 0.0
-        return Rollout(h * np.arange(count + 1), samples, effort, bent, simulation.coordinates,
-                       simulation.rates)
+        effort = np.zeros((len(times), len(self.arm.joint_names)))
+        path = simulation.follow(samples[:, 0], samples[:, 1], effort)
+        effort[0] = effort[min(1, len(times) - 1)]
+        return Rollout(times, samples, effort, path, simulation.rates)

@@ -110,7 +110,7 @@ def trajectory_points(motion: Motion,
     times = [motion.knots[0]]
     for start, end in zip(motion.knots, motion.knots[1:]):
         times += list(np.linspace(start, end, 1 + int(np.ceil((end - start) / period)))[1:])
-    rows = np.array([motion.sample(time) for time in times])
+    rows = motion.samples(np.array(times))
     return np.array(times), rows[:, 0], rows[:, 1], rows[:, 2]
 
 

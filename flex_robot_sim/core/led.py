@@ -7,7 +7,7 @@ from flex_robot_sim.core.integrators import advance
 
 @compiled
 def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stage, work, driven,
-                places, rates, out):
+                places, rates, out, efforts):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
 
@@ -17,6 +17,7 @@ def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stag
     :param places: of the drives (k, joints) [rad, m], the first one where they are; rates:
         likewise [rad/s, m/s].
     :param out: coordinates at the samples (k, n), from the second row on.
+    :param efforts: of the motors on the way to each sample (k, joints), likewise.
     :returns: number of steps taken.
     """
     for k in range(len(places) - 1):
@@ -28,6 +29,7 @@ def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stag
         for j in range(driven.size):
             q[driven[j]] = places[k + 1, j]
             qd[driven[j]] = rates[k + 1, j]
+            efforts[k + 1, j] = work.applied[j]
         # where that is elsewhere than the step led to, the drives do the work for it
         set_energies(arm, q, qd, work, work.energy)
         flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]

@@ -18,14 +18,13 @@ SMALL = 1.0                 # below which nine terms of the series are exact    
 
 def skew(v: np.ndarray) -> np.ndarray:
     """Return v~ (3, 3), for which v~ x is the cross product of v and x."""
-    x, y, z = v
+    x, y, z = v.tolist()            # numbers of Python: a third of the time
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the cross product of two vectors (3,)."""
-    a0, a1, a2 = a
-    b0, b1, b2 = b
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 

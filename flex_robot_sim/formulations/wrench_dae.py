@@ -25,13 +25,20 @@ import numpy as np
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
-from flex_robot_sim.formulations.sections import carried_sections, carrying, displaced, sample
+from flex_robot_sim.formulations.sections import (
+    Sections,
+    carried_sections,
+    carrying,
+    displaced,
+    sample,
+)
 from flex_robot_sim.formulations.turning import cross, rotation, skew
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and prismatic joints'
+ONE, NONE, PLACES = np.eye(6), np.zeros((6, 6)), np.arange(3, 6)
 
 
 class Link(NamedTuple):
@@ -42,6 +49,17 @@ class Link(NamedTuple):
     E: np.ndarray           # (n, n)  (65)
     h: np.ndarray           # (6,)    (12)
     b: np.ndarray           # (n,)    (66), without what the springs do
+
+
+class Spread(NamedTuple):
+    """What is the same of a beam however it bends, at k sections."""
+
+    points: Sections
+    mass: np.ndarray        # (k,)    that each section stands for                      [kg]
+    total: float            # of these
+    spin: np.ndarray        # (3, n)  turning momentum by rate of e, and
+    turning: np.ndarray     # (n, n)  mass of e, by the rotary inertia of the sections, which the
+    #                                 paper leaves out
 
 
 class Seat(NamedTuple):
@@ -80,12 +98,12 @@ class WrenchDae:
     def __init__(self, arm: ArmModel, sections_turn: bool = True) -> None:
         """Sample the beams of `arm` (ArmModel) where their masses sit."""
         self.arm, self.sections_turn = arm, sections_turn
-        self._points = {i: sample(beam, beam.stations, arm.coupling)
-                        for i, beam in arm.beams.items()}
+        self._spreads = {i: _spread(beam, arm.coupling) for i, beam in arm.beams.items()}
         self._carried = carried_sections(arm)
         sizes = 12 + arm.arrays.modes
         # a link has its rows in one place: joint, motion, modes; and columns W, V', e''       (43)
         self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        self._order: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
         """
@@ -122,16 +140,11 @@ class WrenchDae:
         :param seats: a Seat for each body; q and qd (n,) are read for the modes.
         """
         arrays, start = self.arm.arrays, self.start
-        rows: list[np.ndarray] = []
-        columns: list[np.ndarray] = []
-        values: list[np.ndarray] = []
+        blocks: list[tuple[int, int, np.ndarray]] = []
         right = np.zeros(start[-1])
 
         def put(row, column, block):
-            down, across = _places(*block.shape)
-            rows.append(row + down)
-            columns.append(column + across)
-            values.append(block.ravel())
+            blocks.append((row, column, block))
 
         links = [self.link(i, twists[i], q, qd) for i in range(arrays.parent.size)]
         relative, drive = [], np.zeros(arrays.parent.size)
@@ -141,8 +154,7 @@ class WrenchDae:
             # V' - X (T V'_parent + N e''_parent) = S q'' + c                          (30) to (34)
             c = seat.X @ seat.rest + _bracket(twists[i], twists[i] - seat.X @ seat.V)
             relative.append(c)
-            P = np.eye(6)
-            wrench = np.zeros((6, 6))
+            P, wrench = ONE, NONE
             if j >= 0:
                 # along the axis: S^T W + rotor q'' = torque of the drive, in the place of (26)
                 rotor = arrays.rotor[j] if arrays.motor[j] < 0 else 0.0
@@ -165,7 +177,7 @@ class WrenchDae:
                     put(row, before + 12, -P @ XN)
                     put(before + 12, row, -XN.T)
             # motion of the link                                                              (29)
-            put(row + 6, row, np.eye(6))
+            put(row + 6, row, ONE)
             put(row + 6, row + 6, -link.M)
             load = np.zeros(6) if loads is None else loads[i]
             right[row + 6:row + 12] = link.h - load
@@ -176,11 +188,23 @@ class WrenchDae:
                 put(row + 12, row + 12, -link.E)
                 first = arrays.first[i]
                 right[row + 12:row + 12 + n] = link.b - force[first:first + n]
-        matrix = csc_matrix((np.concatenate(values),
-                             (np.concatenate(rows), np.concatenate(columns))),
-                            shape=(start[-1], start[-1]))
+        matrix = self._matrix(blocks)
         found = _solved(matrix, right)
         return self._read(found, seats, relative, force, matrix)
+
+    def _matrix(self, blocks):
+        """Return the sparse matrix of blocks, (row, column, entries); these are always there."""
+        size = self.start[-1]
+        if self._order is None:
+            places = [_places(*block.shape) for _, _, block in blocks]
+            rows, columns = (np.concatenate([block[k] + place[k] for block, place in
+                                             zip(blocks, places)]) for k in (0, 1))
+            order = np.lexsort((rows, columns))
+            self._order = (order, rows[order].astype(np.int32),
+                           np.searchsorted(columns[order], np.arange(size + 1)).astype(np.int32))
+        order, rows, columns = self._order
+        values = np.concatenate([block.ravel() for _, _, block in blocks])
+        return csc_matrix((values[order], rows, columns), shape=(size, size))
 
     def _read(self, found, seats, relative, force, matrix):
         """Accelerations of joints, motors and modes, and wrenches, from the stacked unknowns."""
@@ -250,36 +274,44 @@ class WrenchDae:
         B, E, b = np.zeros((6, n)), np.zeros((n, n)), np.zeros(n)
         if n == 0:
             return Link(M, B, E, h, b)
-        beam, points = self.arm.beams[i], self._points[i]
+        points, m, total, spin, turning = self._spreads[i]
         part = slice(arrays.first[i], arrays.first[i] + n)
         e, de = q[part], qd[part]
-        m = beam.section.mass_per_length * beam.weights
         r, A, rest = displaced(points, e, de)                                               # (49)
         W = skew(omega)
         # acceleration of a point when V' and e'' are zero                               (58), (59)
         a = (W @ v) + r @ (W @ W).T + 2.0 * (A @ de) @ W.T + rest
-        moment = m @ r
-        rr = (m[:, None] * r).T @ r
-        M[:3, :3] += np.trace(rr) * np.eye(3) - rr                                          # (14)
+        weighted = m[:, None] * r
+        moment, rr = weighted.sum(axis=0), weighted.T @ r
+        M[:3, :3] += (rr[0, 0] + rr[1, 1] + rr[2, 2]) * ONE[:3, :3] - rr                    # (14)
         M[:3, 3:] += skew(moment)
         M[3:, :3] -= skew(moment)
-        M[range(3, 6), range(3, 6)] += m.sum()
-        weighted = m[:, None, None] * A
-        B[3:] = weighted.sum(axis=0)
-        B[0] = (r[:, 1, None] * weighted[:, 2] - r[:, 2, None] * weighted[:, 1]).sum(axis=0)
-        B[1] = (r[:, 2, None] * weighted[:, 0] - r[:, 0, None] * weighted[:, 2]).sum(axis=0)
-        B[2] = (r[:, 0, None] * weighted[:, 1] - r[:, 1, None] * weighted[:, 0]).sum(axis=0)
-        E += np.tensordot(weighted, A, ((0, 1), (0, 1)))
-        b += np.tensordot(weighted, a, ((0, 1), (0, 1)))
+        M[PLACES, PLACES] += total
+        # of r and the gradients, product by product; the vector product is what they differ by
+        flat = A.reshape(len(m), 3 * n)
+        rA = (weighted.T @ flat).reshape(3, 3, n)
+        B[:3], B[3:] = spin + _crossed(rA), (m @ flat).reshape(3, n)
+        heavy, flat = (m[:, None] * flat).reshape(-1, n), flat.reshape(-1, n)
+        E += turning + heavy.T @ flat
+        b += heavy.T @ a.ravel()
         h[3:] += m @ a
-        h[:3] += m @ np.cross(r, a)
-        # rotary inertia of the sections, which the paper leaves out
-        J, turns = beam.section.inertia, points.Theta
-        spin = J[:, None] * (beam.weights @ turns.reshape(len(m), -1)).reshape(3, n)
-        B[:3] += spin
-        E += np.einsum('g,a,gai,gaj->ij', beam.weights, J, turns, turns)
-        h[:3] += cross(omega, spin @ de)
+        # and that of the sections when they turn
+        h[:3] += _crossed(weighted.T @ a) + cross(omega, spin @ de)
         return Link(M, B, E, h, b)
+
+
+def _spread(beam, coupling):
+    points = sample(beam, beam.stations, coupling)
+    mass, J = beam.section.mass_per_length * beam.weights, beam.section.inertia
+    spin = J[:, None] * np.einsum('g,gai->ai', beam.weights, points.Theta)
+    turning = np.einsum('g,a,gai,gaj->ij', beam.weights, J, points.Theta, points.Theta)
+    return Spread(points, mass, mass.sum(), spin, turning)
+
+
+def _crossed(products):
+    """Sum of vector products, from that of all products of components (3, 3, ...)."""
+    return np.array([products[1, 2] - products[2, 1], products[2, 0] - products[0, 2],
+                     products[0, 1] - products[1, 0]])
 
 
 @cache

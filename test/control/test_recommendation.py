@@ -84,8 +84,9 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
     found = modes_along(arm, [[0.8]], 1)[0].item()
     plain = -0.4 + 1.2 * trapezoid(200)[:, None]
     shaped = shaped_samples(of_kind('zv', found, 0.005), plain, STEP)
-    # at least so many: two that stop as soon as a step has converged to 1e-7 stop elsewhere
-    left = [swing(arm, samples, formulation=formulation, iterations=10)
+    # at least so many: two that stop as soon as a step has converged to 1e-7 stop elsewhere; with
+    # eight they agree to 1e-7
+    left = [swing(arm, samples, formulation=formulation, iterations=8)
             for samples in (plain, shaped) for formulation in ('recursion', 'wrench_dae')]
     assert left[0] == pytest.approx(left[1], rel=1e-6)
     assert left[2] == pytest.approx(left[3], rel=1e-4)
