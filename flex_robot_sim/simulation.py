@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
-from flex_robot_sim.analysis.tangent import checked, driven
+from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.adaptive import advance_adaptively
-from flex_robot_sim.core.arguments import expect_arm, is_known, settings_or_default, whole
+from flex_robot_sim.core.arguments import checked, expect_arm, is_known, settings_or_default, whole
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import bound
 from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly

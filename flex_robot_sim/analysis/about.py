@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.statics import rest_and_slopes
-from flex_robot_sim.analysis.tangent import Slopes, checked, driven, lacking_force, positive
+from flex_robot_sim.analysis.tangent import Slopes, driven, lacking_force
+from flex_robot_sim.core.arguments import checked, positive
 from flex_robot_sim.core.mass import mass_matrix, refuse_massless
 from flex_robot_sim.exceptions import SettingError
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.borrowed import borrowed
-from flex_robot_sim.analysis.tangent import checked, driven, set_lacking, set_needed
+from flex_robot_sim.analysis.tangent import driven, set_lacking, set_needed
 from flex_robot_sim.core import mass
-from flex_robot_sim.core.arguments import expect_arm
+from flex_robot_sim.core.arguments import checked, expect_arm
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.core.loads import NO_LOADS, Push, make_loads, set_loads

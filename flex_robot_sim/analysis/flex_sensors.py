@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import checked
-from flex_robot_sim.core.arguments import expect_arm
+from flex_robot_sim.core.arguments import checked, expect_arm
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel

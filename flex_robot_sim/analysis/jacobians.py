@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
-from flex_robot_sim.core.arguments import expect_arm, is_known
+from flex_robot_sim.core.arguments import checked, expect_arm, is_known
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import set_bodies, set_carried_acceleration
 from flex_robot_sim.core.kinematics import set_base_poses, set_station

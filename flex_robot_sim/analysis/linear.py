@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.tangent import STEP, checked, difference, driven, scales, tangent
+from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales, tangent
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.loads import Push, make_loads
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel

@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.tangent import (
     Slopes,
-    checked,
     driven,
     lacking_force,
-    positive,
     scales,
     spring_stiffness,
     tangent,
 )
+from flex_robot_sim.core.arguments import checked, positive
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.core.model import ArmModel, make_workspace
 from flex_robot_sim.exceptions import SettingError

@@ -13,13 +13,11 @@ the truncated part is some 1e-13 of the forces, and so is rounding              
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.core.compiled import compiled
@@ -28,7 +26,6 @@ from flex_robot_sim.core.forces import add_joint_slopes, set_forces
 from flex_robot_sim.core.loads import LoadArrays, set_loads
 from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace
 from flex_robot_sim.core.screws import dot
-from flex_robot_sim.exceptions import SettingError
 
 Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]    # D and K (n, n) of (T50)
 
@@ -106,27 +103,6 @@ def driven(model: ArmModel) -> np.ndarray:
     """Coordinate that each motor moves, (joints,)."""
     motor = model.arrays.motor
     return np.where(motor < 0, np.arange(motor.size), motor)
-
-
-def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    """Array of one finite number per name."""
-    try:
-        array = np.array(values, float)
-    except (TypeError, ValueError):
-        array = np.array(np.nan)
-    # of a few numbers, a plain loop is done before numpy has begun
-    if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
-        raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
-                           f'{", ".join(names)}')
-    return array
-
-
-def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    """Array of one finite number >= 0 per name, from one for all or as many."""
-    array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)
-    if array.min(initial=0.0) < 0:
-        raise SettingError(f'{name} must be >= 0')
-    return array
 
 
 @compiled

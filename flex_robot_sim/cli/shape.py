@@ -108,11 +108,11 @@ def run(arguments: Namespace) -> int:
 
 def _of_robot(arguments):
     """Summary, cases, Choices, row of the best one, and no spectrum, of a model."""
-    from flex_robot_sim.analysis.tangent import checked
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.control.limits import refuse_beyond_stops
     from flex_robot_sim.control.mode_table import tool_of
     from flex_robot_sim.control.recommendation import OFF, recommend
+    from flex_robot_sim.core.arguments import checked
 
     xacro_arguments(arguments.xacro)
     if arguments.column or arguments.rate is not None:

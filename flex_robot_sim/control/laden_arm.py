@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.servo import Sampling, Servo, ServoFit
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 
 

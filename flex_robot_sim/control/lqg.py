@@ -14,10 +14,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.gain_table import GainTable
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.lqg_design import LqgDesign
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.pose_model import (
     Loop,
     PoseModel,
@@ -31,6 +30,7 @@ from flex_robot_sim.control.pose_model import (
     pose_model,
     rates_of,
 )
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 

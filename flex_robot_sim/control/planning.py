@@ -26,7 +26,7 @@ from scipy.optimize import least_squares
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import checked, driven, tangent
+from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.limits import (
     effort_limits,
     rate_limits,
@@ -37,6 +37,7 @@ from flex_robot_sim.control.motion import Motion
 from flex_robot_sim.control.rollout import Roller
 from flex_robot_sim.control.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel

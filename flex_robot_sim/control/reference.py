@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.hand_over import way_back
 from flex_robot_sim.control.limits import (
     refuse_beyond_stops,
@@ -21,6 +20,7 @@ from flex_robot_sim.control.motion import Motion
 from flex_robot_sim.control.profiles import Doublet, doublet_of_profile, motion_of_profile
 from flex_robot_sim.control.settings import ProfileSettings
 from flex_robot_sim.control.trajectory import Trajectory, joint_rows
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 

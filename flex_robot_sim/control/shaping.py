@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.control.impulses import Shaper
 from flex_robot_sim.control.motion import Motion, rest
 from flex_robot_sim.control.taps import taps_of
+from flex_robot_sim.core.arguments import array_or_nan
 from flex_robot_sim.exceptions import SettingError, bearable
 
 SAME_TIME = 1e-12           # two knots nearer than this, over the duration, are one
@@ -116,10 +117,7 @@ def trajectory_points(motion: Motion,
 
 def checked_samples(samples: ArrayLike) -> np.ndarray:
     """Set points as an array (k, n); SettingError if they are none."""
-    try:
-        samples = np.array(samples, float)
-    except (TypeError, ValueError):
-        samples = np.array(np.nan)
+    samples = np.array(array_or_nan(samples))
     if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
         raise SettingError('set points must be finite numbers in rows, one row per sample and one '
                            'column per joint')

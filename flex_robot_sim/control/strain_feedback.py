@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import checked
 from flex_robot_sim.control.gain_table import GainTable
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.modal_damping import DampingDesign, refuse_without_sensors
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,24 @@ def array_or_nan(values: ArrayLike) -> np.ndarray:
         return np.asarray(values, float)
     except (TypeError, ValueError):
         return np.array(np.nan)
+
+
+def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
+    """Array of one finite number per name."""
+    array = np.array(array_or_nan(values))
+    # of a few numbers, a plain loop is done before numpy has begun
+    if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
+        raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
+                           f'{", ".join(names)}')
+    return array
+
+
+def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
+    """Array of one finite number >= 0 per name, from one for all or as many."""
+    array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)
+    if array.min(initial=0.0) < 0:
+        raise SettingError(f'{name} must be >= 0')
+    return array
 
 
 def is_known(name: object, names: Container[str]) -> bool:

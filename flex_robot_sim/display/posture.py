@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.analysis.tangent import checked
+from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.dynamics import set_bodies
 from flex_robot_sim.core.kinematics import set_base_poses
 from flex_robot_sim.core.model import ArmModel, Frame, make_workspace

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 JOINTS, TEXT, POSE = 'sensor_msgs/JointState', 'std_msgs/String', 'geometry_msgs/PoseStamped'
-WRENCH, DIAGNOSTICS = 'geometry_msgs/WrenchStamped', 'diagnostic_msgs/DiagnosticArray'
+DIAGNOSTICS = 'diagnostic_msgs/DiagnosticArray'
 STATE, TIP = 'joint_states', '/tip_deflection'
 STATES = ('joint_states', 'motor_states', 'flex_states', 'strain')
 EVENTS = {'push': 'push', 'controller/reference': 'reference', 'joint_trajectory': 'trajectory'}

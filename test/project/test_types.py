@@ -139,7 +139,8 @@ def said(tmp_path_factory):
     script.write_text(USER)
     answer = subprocess.run(
         [sys.executable, '-m', 'mypy', '--no-pretty', '--no-error-summary', '--cache-dir',
-         cache_root().with_name('flex_robot_sim_mypy'), 'flex_robot_sim', script], cwd=ROOT, capture_output=True, text=True)
+         cache_root().with_name('flex_robot_sim_mypy'), 'flex_robot_sim', script],
+        cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode in (0, 1), answer.stdout + answer.stderr
     rows = [line.split(':', 2) for line in answer.stdout.splitlines()]
     return [(name, int(number), text) for name, number, text in rows]
