@@ -102,7 +102,7 @@ def pose_text(pose: Sequence[float], units: Sequence[str]) -> str:
     return ', '.join(f'{value} {unit}' for value, unit in zip(values, units))
 
 
-def payload_of(words: str, tool: str) -> tuple[str, float]:
+def parse_payload(words: str, tool: str) -> tuple[str, float]:
     """Link and mass [kg] that a --payload names; without a link it is the tool."""
     link, _, mass = words.rpartition('=')
     try:

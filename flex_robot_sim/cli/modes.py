@@ -11,7 +11,7 @@ from flex_robot_sim.cli.arguments import (
     add_robot,
     note_beyond,
     numbers,
-    payload_of,
+    parse_payload,
     pose_text,
     print_result,
     read_arm,
@@ -50,7 +50,7 @@ def run(arguments: Namespace) -> int:
         payload = None
         if arguments.payload:
             from flex_robot_sim.control.mode_table import tool_of
-            payload = payload_of(arguments.payload, tool_of(arm))
+            payload = parse_payload(arguments.payload, tool_of(arm))
             arm = with_payload(arm, *payload)
     note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
     with patience('looking for the modes'):

@@ -11,7 +11,7 @@ from flex_robot_sim.cli.arguments import (
     add_model,
     expect_writable,
     numbers,
-    payload_of,
+    parse_payload,
     print_result,
     xacro_arguments,
 )
@@ -125,7 +125,7 @@ def _of_robot(arguments):
     with patience('looking for gains that hold the arm'):
         gains = _servo_gains(arguments, arm)
     uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
-    payloads = [payload_of(words, tool_of(arm)) for words in arguments.payload]
+    payloads = [parse_payload(words, tool_of(arm)) for words in arguments.payload]
     with patience('trying shapers, on linear models and in moves'):
         cases, found, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
@@ -153,7 +153,7 @@ def _write(arguments, summary, choice):
         arm = read_arm(arguments)
         joints = arm.joint_names
         if choice.follows:
-            payloads = [payload_of(words, tool_of(arm)) for words in arguments.payload]
+            payloads = [parse_payload(words, tool_of(arm)) for words in arguments.payload]
             with patience('computing the modes of all poses'):
                 parts = ShaperParts(choice.name, NONE, *following(
                     arm, choice.design, payloads, _servo_gains(arguments, arm)))
@@ -170,12 +170,12 @@ def _servo_gains(arguments, arm):
 
 def _of_log(arguments):
     """Likewise of a recording, with its spectrum."""
-    from flex_robot_sim.control.ringing import read_log, resonances
+    from flex_robot_sim.control.ringing import read_samples, resonances
     from flex_robot_sim.control.shaper_choice import Case, choices
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
-    rate, samples, names = read_log(arguments.log, arguments.column, arguments.rate)
+    rate, samples, names = read_samples(arguments.log, arguments.column, arguments.rate)
     with patience('looking for resonances'):
         found, spectrum = resonances(rate, samples)
     uncertainty = arguments.uncertainty

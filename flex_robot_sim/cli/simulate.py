@@ -17,7 +17,7 @@ from flex_robot_sim.cli.arguments import (
     expect_writable,
     note_beyond,
     numbers,
-    payload_of,
+    parse_payload,
     print_result,
     read_arm,
 )
@@ -85,7 +85,7 @@ def run(arguments: Namespace) -> int:
     with patience('reading the robot'):
         arm = read_arm(arguments)
     if arguments.payload is not None:
-        arm = loaded(arm, payload_of(arguments.payload, tool_of(arm)))
+        arm = loaded(arm, parse_payload(arguments.payload, tool_of(arm)))
     settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
                                   formulation=arguments.formulation)
     for name in ('seconds', 'rate'):
@@ -166,7 +166,7 @@ def _note(recording, arguments, arm, servo):
     """Put what was asked for into a recording, under the names that nodes have for it."""
     load = {}
     if arguments.payload is not None:
-        link, mass = payload_of(arguments.payload, tool_of(arm))
+        link, mass = parse_payload(arguments.payload, tool_of(arm))
         load = {'payload_link': link, 'payload_mass': mass}
     recording.note('dynamics', {'time_step': arguments.time_step, 'scheme': arguments.scheme,
                                 'coupling': arm.coupling, **load})

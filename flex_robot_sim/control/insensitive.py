@@ -23,7 +23,7 @@ from flex_robot_sim.exceptions import SettingError, bearable
 
 PER_PERIOD = 24             # times of the grid in the period of the fastest mode
 MOST_TIMES = 160            # of the grid
-DIRECTIONS = 16             # from which a vibration is looked at: a circle as a polygon
+CORNERS = 16             # from which a vibration is looked at: a circle as a polygon
 ROUNDS = 7                  # of halving the range of durations
 SMALL = 1e-5                # amplitude of an impulse of the linear program that is noise
 
@@ -127,7 +127,7 @@ class _Conditions:
             limits.append(np.full(count, band.tolerance))
         self.poles, self.limits = np.concatenate(poles), np.concatenate(limits)
         self.is_zero = self.limits == 0.0
-        angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+        angles = 2 * np.pi * np.arange(CORNERS) / CORNERS
         self._turns = np.exp(1j * angles)
 
     def on_grid(self, duration, fastest):
@@ -140,7 +140,7 @@ class _Conditions:
         soft = columns[~self.is_zero]
         A_ub = np.real(self._turns[:, None, None] * soft).reshape(-1, times.size)
         # a polygon within the circle of the vibration that is allowed
-        b_ub = np.tile(np.cos(np.pi / DIRECTIONS) * self.limits[~self.is_zero], DIRECTIONS)
+        b_ub = np.tile(np.cos(np.pi / CORNERS) * self.limits[~self.is_zero], CORNERS)
         zeros = columns[self.is_zero]
         A_eq = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
         b_eq = np.zeros(len(A_eq))

@@ -55,7 +55,7 @@ class Spectrum(NamedTuple):
     power: np.ndarray           # (k,)                                                   [1/Hz]
 
 
-def read_log(path: str | Path, columns: Sequence[str] = (),
+def read_samples(path: str | Path, columns: Sequence[str] = (),
              rate: float | None = None) -> tuple[float, np.ndarray, list[str]]:
     """
     Return the sampling rate [Hz], samples (k, n) and names (n,) of a CSV file with a header.

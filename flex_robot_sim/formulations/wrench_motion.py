@@ -21,7 +21,7 @@ from flex_robot_sim.formulations.wrench_dae import Solution, WrenchDae
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
-SCHEMES = ('forward_euler', 'midpoint')
+EXPLICIT = ('forward_euler', 'midpoint')
 FASTEST = 1e6               # twist of a link that is still a motion       [rad/s, m/s]
 
 
@@ -63,8 +63,8 @@ class WrenchMotion:
         :param force: function of q, qd and time that gives the forces on the coordinates (n,).
         :param scheme: 'forward_euler' as in the paper, or 'midpoint', which is of second order.
         """
-        if scheme not in SCHEMES:
-            raise SettingError(f'scheme = {scheme!r} must be one of: {", ".join(SCHEMES)}')
+        if scheme not in EXPLICIT:
+            raise SettingError(f'scheme = {scheme!r} must be one of: {", ".join(EXPLICIT)}')
         if not np.abs(self.V).max(initial=0.0) < FASTEST:
             raise SimulationError(f'the links fly apart after {self.time:.6g} s. '
                                   'Take a shorter step')

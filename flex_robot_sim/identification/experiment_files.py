@@ -16,7 +16,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.log_file import Log
-from flex_robot_sim.identification.prediction import Servo, Setup, respond
+from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, shares_of_limits
 
@@ -67,7 +67,7 @@ def open_loop(arm: ArmModel, trial: Trial) -> tuple[str, float]:
     none = np.zeros(len(arm.joint_names))
     setup = Setup(arm.description, Measured([free], channels, seen, True, []), arm.coupling,
                   tuple(-arm.arrays.rising[3:]), time_step=2e-3, finer=0)
-    found = respond(setup, Servo(none, none), arm, free)
+    found = respond(setup, SoftServo(none, none), arm, free)
     if not np.isfinite(found.channels).all():
         return 'state', float('inf')
     return max(shares_of_limits(arm, found.coordinates, trial.sequence.time, free.efforts).items(),

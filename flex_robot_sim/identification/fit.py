@@ -22,12 +22,12 @@ from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
     Motion,
-    Servo,
     Setup,
-    fitting_servo,
+    SoftServo,
     initial_shapes,
     move,
     seen_of,
+    soft_servo,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.unknowns import Unknown
@@ -65,7 +65,7 @@ class Fit(NamedTuple):
 class Problem:
     """Unknowns, sequences, and what the one says to the other."""
 
-    def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: Servo | None = None,
+    def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: SoftServo | None = None,
                  sequences: Rows[Sequence] | None = None,
                  starts: Rows[np.ndarray] | None = None, quick: Problem | None = None) -> None:
         """
@@ -76,7 +76,7 @@ class Problem:
         :param quick: the same problem with a coarser model, whose slopes will do.
         """
         self.setup, self.unknowns = setup, list(unknowns)
-        self.servo = servo or fitting_servo(setup)
+        self.servo = servo or soft_servo(setup)
         self.sequences = list(setup.data.sequences if sequences is None else sequences)
         self.starts = [initial_shapes(setup, sequence) for sequence in self.sequences
                        ] if starts is None else list(starts)

@@ -17,7 +17,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.courses import Course, course, lines, moving, multisine
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.log_file import Log
-from flex_robot_sim.identification.prediction import Setup, fitting_servo
+from flex_robot_sim.identification.prediction import Setup, soft_servo
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
 from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
@@ -92,7 +92,7 @@ def slopes_of(arm: ArmModel, trial: Trial,
     setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
                   time_step=2e-3)
     unknowns = unknowns_of(arm, data, free)
-    problem = Problem(setup, unknowns, fitting_servo(setup),
+    problem = Problem(setup, unknowns, soft_servo(setup),
                       starts=[np.zeros((2 * arm.size, 0))])
     noise = np.array([_noise(name) for name in channels])
     J = problem.slopes(problem.first()) / noise[:, None]

@@ -104,7 +104,7 @@ def with_more_modes(description: RobotDescription, more: int) -> RobotDescriptio
     return replace(description, links=tuple(finer(link) for link in description.links))
 
 
-class Servo(NamedTuple):
+class SoftServo(NamedTuple):
     """The soft servo, made of the first model and never changed, so that it tells nothing."""
 
     stiffness: np.ndarray   # (joints,)                                         [N m/rad, N/m]
@@ -136,12 +136,12 @@ class Response(NamedTuple):
     coordinates: np.ndarray     # (k, n)
 
 
-def fitting_servo(setup: Setup) -> Servo:
-    """Return the Servo for the first model of a Setup."""
+def soft_servo(setup: Setup) -> SoftServo:
+    """Return the SoftServo for the first model of a Setup."""
     arm = setup.arm()
     joints = len(arm.joint_names)
     if setup.leads:
-        return Servo(np.zeros(joints), np.zeros(joints))
+        return SoftServo(np.zeros(joints), np.zeros(joints))
     frequency = setup.pull
     if frequency is None:
         pose = setup.data.sequences[0].places[0]
@@ -149,21 +149,21 @@ def fitting_servo(setup: Setup) -> Servo:
         frequency = min([PULL, *(PULL_SHARE * first[first > 0.0][:1])])
     inertia, rate = felt_inertia(arm).largest, 2 * np.pi * frequency
     active = np.array([bool(side) for side in setup.data.seen])
-    return Servo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate,
+    return SoftServo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate,
                  PULL_LAG / rate)
 
 
-def fitting_rate(servo: Servo) -> float:
-    """Return the frequency [Hz] of a Servo."""
+def fitting_rate(servo: SoftServo) -> float:
+    """Return the frequency [Hz] of a SoftServo."""
     active = servo.damping > 0.0
     rates = 2 * PULL_RATIO * servo.stiffness[active] / servo.damping[active]
     return float(rates.max(initial=0.0)) / (2 * np.pi)
 
 
-def tight(servo: Servo, frequency: float) -> Servo:
-    """Return the Servo of another frequency [Hz]."""
+def tight(servo: SoftServo, frequency: float) -> SoftServo:
+    """Return the SoftServo of another frequency [Hz]."""
     share = frequency / fitting_rate(servo)
-    return Servo(servo.stiffness * share**2, servo.damping * share, servo.lag / share)
+    return SoftServo(servo.stiffness * share**2, servo.damping * share, servo.lag / share)
 
 
 def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
@@ -243,14 +243,14 @@ def _shaken(setup, arm, place, shape, rate):
     return out
 
 
-def respond(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
+def respond(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
             start: np.ndarray | None = None) -> Response:
     """Return the Response of an arm along a sequence; see `move` and `seen_of`."""
     motion = move(setup, servo, arm, sequence, delay, start)
     return Response(seen_of(setup, arm, sequence, motion, delay), motion.pull, motion.coordinates)
 
 
-def move(setup: Setup, servo: Servo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
+def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
          start: np.ndarray | None = None) -> Motion:
     """
     Simulate an arm along a sequence.

@@ -24,7 +24,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.imu import called_imu, imu_channel, imu_channels
 from flex_robot_sim.identification.log_file import Column, Log
-from flex_robot_sim.identification.prediction import Servo, Setup, channel_rows, respond
+from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
 from flex_robot_sim.identification.sequences import Measured, Sequence, sharpened
 
 TWICE_AS_LONG = 1 / 8   # share by which a mean over two periods becomes that over one: 4/24 - 1/24
@@ -93,7 +93,7 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3,
     """Return the Trial of a Course, see `known_to`; UsageError if the arm does not survive it."""
     channels, seen = known_to(arm, signals)
     fit = fitting_servo(arm)
-    servo = Servo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
+    servo = SoftServo(np.asarray(fit.stiffness, float), np.asarray(fit.damping, float))
     # it has come to rest before it moves: what sags would only be told wrong
     carried = np.tile(equilibrium(arm, plan.pose).effort, (plan.time.size, 1))
     sequence = Sequence('trial', plan.time, plan.position, plan.velocity, carried,

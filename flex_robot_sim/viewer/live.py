@@ -9,8 +9,8 @@ import numpy as np
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.demo.swing import ANGLE, DISTANCE, ROOM
 from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
-from flex_robot_sim.viewer.led_drives import LedDrives
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
@@ -26,7 +26,7 @@ class Live:
         """Take `arm` (ArmModel) with n coordinates."""
         self._arm, self.simulation = arm, Simulation(arm)
         self._motors = driven(arm)
-        self._drives: LedDrives | None = None
+        self._drives: FollowedTargets | None = None
         self._start, self._poses = np.zeros(arm.size), np.zeros((0, 0))
         self._turned = 0.0
 
@@ -39,7 +39,7 @@ class Live:
         self._poses = swing_poses(self._arm, here) if swings else here[None]
         if swings:
             travel = float(np.abs(self._poses[0] - self._poses[-1]).max())
-            self._drives = LedDrives(self._arm, here, travel)
+            self._drives = FollowedTargets(self._arm, here, travel)
             self._drives.target = self._poses[0]
 
     def reset(self) -> None:

@@ -19,7 +19,7 @@ STEP = 1e-5             # of the differences
 STIFF = 0.5             # the largest push of an arm that nothing gives of, over its weight
 CARRIED = 0.3           # the largest payload, over the mass of what moves
 EARTH = 9.81            # [m/s2]
-DIRECTIONS = {f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
+PUSHES = {f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
               for k, axis in enumerate('xyz') for sign in '+-'}
 """Of the base frame."""
 

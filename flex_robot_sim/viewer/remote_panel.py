@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.viewer.joints import JointSliders
-from flex_robot_sim.viewer.pushing import DIRECTIONS, largest_payload, largest_push
+from flex_robot_sim.viewer.pushing import PUSHES, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import (
     DISARM,
     FEEDBACK,
@@ -115,7 +115,7 @@ class RemotePanel:
             self._force = self._add(PUSH, page.slider(
                 'force [N]', 0.0, most, most / STEPS, most / 2, lambda _: None))
             self._direction = self._add(PUSH, page.choice(
-                'direction', [*DIRECTIONS], direction, lambda _: None, 'Axes of the base'))
+                'direction', [*PUSHES], direction, lambda _: None, 'Axes of the base'))
             self._duration = self._add(PUSH, page.slider(
                 'for [s]', 0.1, LONGEST, 0.1, SHORT, lambda _: None))
             self._add(PUSH, page.button('push', self._push))
@@ -155,7 +155,7 @@ class RemotePanel:
         self._remote.lead(self._arm.joint_names[k], float(positions[k]))
 
     def _push(self):
-        force = self._force.value * DIRECTIONS[self._direction.value]
+        force = self._force.value * PUSHES[self._direction.value]
         self._remote.push(self._tool, self._turn().T @ force)
         self._let_go = self._now + self._duration.value
 

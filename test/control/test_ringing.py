@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import cont2discrete, lfilter
 
-from flex_robot_sim.control.ringing import read_log, resonances
+from flex_robot_sim.control.ringing import read_samples, resonances
 from flex_robot_sim.exceptions import UsageError
 
 RATE = 200.0
@@ -109,14 +109,14 @@ def test_log_with_uneven_times_gives_the_same_frequency(tmp_path):
     after = np.maximum(t - 1.0, 0.0)
     y = np.exp(-0.4 * after) * np.sin(2 * np.pi * 3.0 * after)
     log = write(tmp_path / 'log.csv', ['time', 'x'], zip(t, y))
-    rate, samples, names = read_log(log)
+    rate, samples, names = read_samples(log)
     assert names == ['x'] and rate == pytest.approx(RATE, rel=1e-3)
     assert resonances(rate, samples)[0][0].frequency == pytest.approx(3.0, rel=0.01)
 
 
 def test_columns_and_rate_are_taken_as_told(tmp_path):
     log = write(tmp_path / 'log.csv', ['x', 'y', 'z'], [(k, 2 * k, 3 * k) for k in range(200)])
-    rate, samples, names = read_log(log, ['z', 'y'], 50.0)
+    rate, samples, names = read_samples(log, ['z', 'y'], 50.0)
     assert (rate, names) == (50.0, ['y', 'z'])
     assert (samples[3] == [6.0, 9.0]).all()
 
@@ -142,12 +142,12 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
 def test_log_that_is_none_is_refused(tmp_path, header, rows, options, message):
     log = write(tmp_path / 'log.csv', header, rows)
     with pytest.raises(UsageError) as caught:
-        read_log(log, **options)
+        read_samples(log, **options)
     assert str(caught.value) == f'{log}{message}'
 
 
 def test_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(UsageError) as caught:
-        read_log(tmp_path / 'no.csv')
+        read_samples(tmp_path / 'no.csv')
     assert str(caught.value) == (f'{tmp_path}/no.csv: cannot be read: No such file or directory. '
                                  'Give a CSV file.')

@@ -170,7 +170,7 @@ def test_colcon_test_runs_the_tests_and_reports_a_failure(with_colcon):
     folder = with_colcon.prefix.parents[1]
     tests = folder / NAME / 'test'
     for path in tests.rglob('test_*.py'):
-        if path.name != 'test_rig_golden.py':
+        if path.name != 'test_golden.py':
             path.unlink()
     (tests / 'test_planted.py').write_text('def test_planted():\n    assert False\n')
     answer = subprocess.run(colcon('test', '--return-code-on-test-failure'), cwd=folder,

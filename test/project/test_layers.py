@@ -228,3 +228,32 @@ def known_to(path):
 @pytest.mark.parametrize('path', JUDGES, ids=module_name)
 def test_judge_shares_no_code_with_the_dynamics(path):
     assert known_to(path) & JUDGED == set()
+
+
+# judges of any board take nothing from those that are here
+CONFORMANCE = sorted(path for path in (FOLDER / 'rig' / 'conformance').glob('*.py')
+                     if path.stem != 'back_ends')        # which starts what is to be judged
+
+
+@pytest.mark.parametrize('path', CONFORMANCE, ids=module_name)
+def test_judge_of_boards_takes_nothing_from_board_and_host(path):
+    imported = imported_modules(path.read_text(encoding='utf-8'))
+    assert [name for name in imported
+            if name.startswith((f'{PACKAGE}.rig.board', f'{PACKAGE}.rig.host'))] == []
+
+
+TESTS = ROOT / 'test'
+OF_ALL = {'project', 'launch'}      # rooms of tests that concern the whole house
+
+
+def test_tests_are_in_the_rooms_of_what_they_test():
+    rooms = {path.parent.relative_to(TESTS) for path in TESTS.rglob('test_*.py')}
+    assert sorted(str(room) for room in rooms if not (
+        (FOLDER / room).is_dir() or (FOLDER / room).with_suffix('.py').is_file()
+        or str(room) in OF_ALL)) == []
+
+
+def test_names_of_test_files_are_told_apart_without_their_rooms():
+    """The oldest pytest imports them by these names."""
+    names = [path.name for path in TESTS.rglob('*.py') if path.name != 'conftest.py']
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

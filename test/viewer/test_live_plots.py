@@ -11,7 +11,7 @@ from flex_robot_sim.viewer.history import History
 from flex_robot_sim.viewer.live_plots import LivePlots
 from flex_robot_sim.viewer.observed import Observed, Tips
 from flex_robot_sim.viewer.picture import straight_links
-from flex_robot_sim.viewer.pushing import DIRECTIONS, compliance, largest_push
+from flex_robot_sim.viewer.pushing import PUSHES, compliance, largest_push
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 TOOL = joint('end', 'fixed', 'arm', 'tool', '<origin xyz="1 0 0"/>'), '<link name="tool"/>'
@@ -103,7 +103,7 @@ def test_a_joint_that_gives_adds_to_the_tip():
 
 def test_the_largest_push_bends_an_arm_by_a_few_percent_where_it_gives_most():
     force, direction = largest_push(cantilever(), 'tool')
-    assert direction == '-z' and DIRECTIONS['-z'].tolist() == [0.0, 0.0, -1.0]
+    assert direction == '-z' and PUSHES['-z'].tolist() == [0.0, 0.0, -1.0]
     # 1, 2 and 5 times powers of ten are at most a factor of sqrt(2.5) from anything
     assert 0.05 / 1.6 < force / (3 * 20) < 0.05 * 1.6
     stiff = load(robot(link(), joint(), *TOOL))

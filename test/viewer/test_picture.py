@@ -17,8 +17,8 @@ from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.viewer import missing
+from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
-from flex_robot_sim.viewer.led_drives import LedDrives
 from flex_robot_sim.viewer.live import Live, swing_poses
 from flex_robot_sim.viewer.mode_motion import LARGE, ModeMotion
 from flex_robot_sim.viewer.picture import Enlarger
@@ -111,9 +111,9 @@ def test_a_mode_is_drawn_with_its_frequency_and_as_large_as_can_be_seen(robot):
         assert np.linalg.norm(points, axis=1).max() == pytest.approx(LARGE * size, rel=0.25)
 
 
-def test_led_drives_follow_their_differential_equation():
+def test_followed_targets_keep_their_differential_equation():
     arm = load('two_link')
-    drives = LedDrives(arm, np.array([0.1, 0.2, -0.3]), 1.2)
+    drives = FollowedTargets(arm, np.array([0.1, 0.2, -0.3]), 1.2)
     drives.target = np.array([0.5, -0.4, 0.3])
     h = 1e-3
     places, rates = drives.samples(h, 4000)

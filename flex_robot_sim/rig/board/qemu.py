@@ -36,7 +36,7 @@ MACHINE = 'netduinoplus2'           # an STM32F405
 PATIENCE = 20.0                     # for one step, or for a boot                       [s]
 BOOTS_NOT = 'does not boot'
 
-# firmware/hal/emulation/mailbox.h; test/test_rig_qemu.py compares the two
+# firmware/hal/emulation/mailbox.h; test/rig/board/test_qemu.py compares the two
 START = 0x5354524D
 REAL_TIME, LOCKSTEP = 0, 1
 REBOOT, HANG, CRASH, OVERFLOW = 1, 2, 4, 8

@@ -1,4 +1,4 @@
-"""Drives that are led to their targets: smoothly, and so slowly that links bend little."""
+"""Targets that drives follow: smoothly, and so slowly that links bend little."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FASTEST = 6.0           # rate with which a drive approaches its target                     [1/s]
 
 
-class LedDrives:
+class FollowedTargets:
     """
     Critically damped motion x'' = w^2 (target - x) - 2 w x', in closed form.
 
