@@ -78,6 +78,11 @@ def pytest_report_header():
     return f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    parallel.begin_elsewhere(session.config, collect_ignore)
+
+
 @pytest.hookimpl(tryfirst=True)     # before -m takes its pick
 def pytest_collection_modifyitems(config, items):
     reasons = {
@@ -97,8 +102,8 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption('--quick'):
         config.hook.pytest_deselected(items=[item for item in items if quick.is_too_long(item)])
         items[:] = [item for item in items if not quick.is_too_long(item)]
-    if parallel.IS_WORKER:
-        items.sort(key=lambda item: parallel.rank(item.nodeid))
+    if parallel.WORKER:
+        parallel.in_order(items)
 
 
 @pytest.fixture

@@ -3,15 +3,16 @@ Tests in three processes for every two processors, the longest first.
 
 Many tests wait: for a board in real time, for other programs, for who compiles what they need.
 
-A group of tests goes to one process, so that what a module makes once is made once: a file, or a
-single test of a file of SPLIT. The groups of LONGEST begin, in its order, and the others follow as
-they are collected. The order comes from `--durations=0` of a whole run and is written by hand: a
-clean clone has measured nothing. It needs care only where a file takes more than half a minute.
+The tests of a file go to one process, so that what it makes once is made once. The files of
+LONGEST begin, in its order, and the others follow by their names. The order comes from
+`--durations=0` of a whole run and is written by hand: a clean clone has measured nothing. It needs
+care only where a file takes more than half a minute.
 """
 
 import os
+from pathlib import Path
 
-IS_WORKER = 'PYTEST_XDIST_WORKER' in os.environ
+WORKER = os.environ.get('PYTEST_XDIST_WORKER', '')      # gw0, gw1, ... ; none: the process of all
 MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them make it faster
 LONGEST = (
     # one installs with pip, the second compiles, the third waits for a board in real time
@@ -36,14 +37,14 @@ LONGEST = (
     'identification/test_identify.py', 'project/test_shown_blocks.py',
     'sweeps/test_sweep.py', 'sweeps/test_cluster.py',
 )
-SPLIT = ()
+TESTS = Path(__file__).parent
 
 
 def choose_processes(config):
     """Set the number of processes if the user has not, and pytest-xdist is here."""
     option = config.option
     has_chosen = getattr(option, 'numprocesses', 0) is not None     # 0: no pytest-xdist
-    alone = IS_WORKER or option.usepdb or option.collectonly
+    alone = WORKER or option.usepdb or option.collectonly
     if option.parallel and not alone and not has_chosen:
         processors = len(os.sched_getaffinity(0))
         option.numprocesses = min(MOST, processors + processors // 2)
@@ -52,27 +53,40 @@ def choose_processes(config):
 
 
 def scheduler(config, log):
-    """Return who gives the groups to the processes."""
+    """Return who gives the files to the processes."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class GroupScheduling(LoadScopeScheduling):
-        """In the order of the tests, group by group."""
+    class FileScheduling(LoadScopeScheduling):
+        """In the order of the tests, file by file."""
 
         def _split_scope(self, nodeid):
-            return group_of(nodeid)
+            return nodeid.partition('::')[0]
 
     config.option.loadscopereorder = False      # those of many tests are not those that last
-    return GroupScheduling(config, log)
+    return FileScheduling(config, log)
 
 
-def group_of(nodeid):
-    """Return the name of the group that a test belongs to."""
-    path = nodeid.partition('::')[0]
-    return nodeid if path.endswith(SPLIT) else path
+def begin_elsewhere(config, ignored):
+    """
+    Let each process collect other folders first, where all but `ignored` ones are collected.
+
+    In a fresh clone, what one has compiled the others find: together they would all compile all.
+    """
+    if WORKER and [Path(word).absolute() for word in config.args] == [TESTS]:
+        folders = sorted(path for path in TESTS.iterdir()
+                         if path.name not in ignored and any(path.glob('**/test_*.py')))
+        count = int(os.environ['PYTEST_XDIST_WORKER_COUNT'])
+        first = int(WORKER.removeprefix('gw')) % count * len(folders) // count
+        config.args = [str(path) for path in (*folders[first:], *folders[:first],
+                                              *sorted(TESTS.glob('test_*.py')))]
+
+
+def in_order(items):
+    """Sort tests: files of LONGEST, then all others by their names; as they stand in a file."""
+    items.sort(key=lambda item: (rank(item.nodeid), item.nodeid.partition('::')[0]))
 
 
 def rank(nodeid):
-    """Return the place of a test's group among those that are told, or behind them."""
-    group = group_of(nodeid)
-    places = (place for place, end in enumerate(LONGEST) if group.endswith(end))
-    return next(places, len(LONGEST))
+    """Return the place of a test's file among those that are told, or behind them."""
+    path = nodeid.partition('::')[0]
+    return next((place for place, end in enumerate(LONGEST) if path.endswith(end)), len(LONGEST))

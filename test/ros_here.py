@@ -2,13 +2,13 @@
 
 import os
 
-from parallel import IS_WORKER
+from parallel import WORKER
 
 from flex_robot_sim.nodes.network import choose_domain, prepare_network
 
 # ROS of other people in the same network, or of another test run on this machine, stays outside.
 prepare_network()
-if IS_WORKER:      # each process of a run hears its own nodes only
+if WORKER:      # each process of a run hears its own nodes only
     os.environ.pop('ROS_DOMAIN_ID', None)
 choose_domain()
 
