@@ -151,7 +151,6 @@ class Members:
                      for link, one in self.payloads[k].items()} for k, arm in zip(rows, arms)]
         with self._other_numbers(rows):
             self.write_arms(rows, arms, payloads)
-            self._write_loads(rows)
 
     def write_arms(self, rows: np.ndarray, arms: Sequence[ArmModel],
                    payloads: Sequence[dict[str, Payload]]) -> None:
@@ -171,6 +170,7 @@ class Members:
             noted[rows] = getattr(self.arrays, name)[rows]
         self._write_limits(rows)
         self._write_payloads(rows)
+        self._write_loads(rows)
 
     def set_payloads(self, rows: np.ndarray, link: str, payloads: Sequence[Payload]) -> None:
         """Give each member a payload on a link, in place of the one it had there."""

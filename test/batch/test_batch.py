@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.batch import members
 from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
@@ -119,6 +120,21 @@ def test_what_bends_too_far_is_told_once_for_its_member():
     for _ in range(40):
         sim.step(5)
     assert sim.reports and batch.reports == [(1, line) for line in sim.reports]
+
+
+def test_what_is_asked_of_one_member_is_done_for_one(monkeypatch):
+    batch, touched = frs.Batch(frs.load('two_link'), 50), []
+    batch.push('tool', [1.0, 0.0, 0.0])
+    for name, one_of in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
+                         ('set_energies_of_rows', lambda *tables: len(tables[3]))):
+        plain = getattr(members, name)
+        monkeypatch.setattr(members, name, lambda *given, plain=plain, one_of=one_of: (
+            touched.append(one_of(*given)), plain(*given))[1])
+    batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
+    batch.set_payload('tool', 0.1, members=[7])
+    batch.set_state(position=0.1, members=[7])
+    # of the new link once for all, then of the member: loads; energies twice, limits; energies
+    assert touched == [1, 1, 1, 1, 1, 1]
 
 
 def test_states_are_set_by_member():
