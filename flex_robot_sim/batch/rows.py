@@ -46,11 +46,12 @@ def advance_rows(arms, loads, iterations, state, h, steps, watches, works, first
 
 
 @compiled
-def set_energies_of_rows(arms, state, works, out):
-    """Energies (c, 3) of arms, see `energy.set_energies` [J]."""
-    for k in range(len(out)):
+def set_energies_of_rows(arms, state, works, rows, out):
+    """Energies (r, 3) of the arms in some rows (r,), see `energy.set_energies` [J]."""
+    for i in range(rows.size):
+        k = rows[i]
         now = state[k]
-        set_energies(arms[k], now.q, now.qd, works[k], out[k])
+        set_energies(arms[k], now.q, now.qd, works[k], out[i])
 
 
 def table_of(rows: Sequence[Any], shares: bool = True) -> Any:
@@ -70,3 +71,31 @@ def table_of(rows: Sequence[Any], shares: bool = True) -> Any:
 def repeated(row: Any, count: int) -> Any:
     """Return a table of `count` rows like this one, each its own."""
     return type(row)(*(np.repeat(array[None], count, axis=0) for array in row))
+
+
+def row_of(table: Any, k: int) -> Any:
+    """Return row k of a table, a NamedTuple of views."""
+    return type(table)(*(array[k if len(array) > 1 else 0] for array in table))
+
+
+def with_own(table: Any, name: str, count: int) -> Any:
+    """Return a table in which each of `count` rows has an array of its own in a field."""
+    column = getattr(table, name)
+    return table if len(column) == count else table._replace(
+        **{name: np.repeat(column, count, axis=0)})
+
+
+def with_rows(table: Any, rows: np.ndarray, others: Sequence[Any], count: int) -> Any:
+    """
+    Return a table of `count` rows some of which have become others, NamedTuples of arrays.
+
+    Arrays that are alike in all rows stay one row; columns of own rows are written into.
+    """
+    for name, *arrays in zip(table._fields, *others):
+        column, distinct = getattr(table, name), {id(array): array for array in arrays}
+        if len(column) < count and all(np.array_equal(array, column[0])
+                                       for array in distinct.values()):
+            continue
+        table = with_own(table, name, count)
+        getattr(table, name)[rows] = arrays if len(distinct) > 1 else arrays[0]
+    return table

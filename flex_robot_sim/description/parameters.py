@@ -222,6 +222,18 @@ def near(word: str, known: Iterable[str]) -> str:
     return f'Near: {", ".join(alike[:NEAR])}.'
 
 
+def expect_possible(description: RobotDescription, path: str, value: float) -> None:
+    """Refuse a value that a number of a robot, which it has, cannot have."""
+    one, (kind, _, word) = parameters_of(description)[path], place_of(description, path)
+    lowest = one.lower if word == 'length' else 0.0
+    highest = one.upper if kind == 'link' and word in ('damping', 'length') else np.inf
+    if not lowest <= value <= highest:
+        raise UsageError(f'{path} = {value:g} cannot be: it must be '
+                         + (f'between {lowest:g} and {highest:g}.' if highest < np.inf else
+                            f'{"above" if one.lower > 0.0 else "at least"} 0.'))
+    with_parameters(description, {path: value})
+
+
 def with_parameters(description: RobotDescription,
                     values: Mapping[str, float]) -> RobotDescription:
     """

@@ -8,7 +8,7 @@ weight there. So an agent that does nothing is PD, and what it learns is what PD
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,11 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.core.arguments import array_or_nan
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description import read_description
-from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
+from flex_robot_sim.description.parameters import near
+from flex_robot_sim.environments.laws import Laws
 from flex_robot_sim.environments.tasks import (
     PUSH_SECONDS,
     TASKS,
@@ -38,7 +39,6 @@ from flex_robot_sim.environments.tasks import (
 )
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
-from flex_robot_sim.sweeps.forms import Form, form_of
 
 LARGEST = 1e6               # that an agent sees: spaces of Gymnasium want an end
 LOST = -1000.0              # reward of an arm that is lost: its episode ends
@@ -57,6 +57,15 @@ class EpisodeSettings(Settings):
                               at_most=1.0)
 
 
+def settings_of(given: Mapping[str, object]) -> EpisodeSettings:
+    """Return the settings that somebody has named; UsageError if one of them is none."""
+    known = [item.name for item in fields(EpisodeSettings)]
+    for name in given:
+        if name not in known:
+            raise UsageError(f'no setting "{name}" of an environment. {near(name, known)}')
+    return EpisodeSettings(**given)     # type: ignore[arg-type]
+
+
 class Episodes:
     """Arms at a task, each in an episode of its own."""
 
@@ -66,11 +75,10 @@ class Episodes:
                  reward: Reward | None = None, observation: Observation | None = None,
                  threads: int | None = None) -> None:
         """
-        Know the arm and the task; `draw_arms` and `begin` come before the first step.
+        Know the arm and the task; `begin` comes before the first step.
 
         :param robot: as of `load`; task: a name of TASKS, or a Task of one's own.
-        :param vary: name -> words of `sweeps/forms.py`, numbers of the URDF and `payload`, drawn
-            at random; scale: likewise, in multiples of what the URDF says.
+        :param vary: laws of numbers that are drawn for every episode, see `Laws`; scale: likewise.
         :param threads: that step the arms; default: as many as there are processors.
         """
         if isinstance(task, str) and task not in TASKS:
@@ -80,18 +88,15 @@ class Episodes:
         self.steps = round(self.settings.period / self.settings.time_step)
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
-        self._description = read_description(robot)
-        self.arm = build_arm(self._description)
+        description = read_description(robot)
+        self.arm = build_arm(description)
         if not self.arm.joint_names:
-            raise UsageError(f'{self._description.name} has no joint that moves: there is nothing '
-                             'to learn.')
-        self._threads, self._count = threads, count
+            raise UsageError(f'{description.name} has no joint that moves: there is nothing to '
+                             'learn.')
+        self._count, self._laws = count, Laws(description, vary, scale)
         self._reward = reward or self.task.reward
         self._observe = observation or what_a_bench_sees
-        self._forms = _forms(self._description, vary or {}, scale or {})
         servo = fitting_servo(self.arm)
-        on = 1.0 if self.settings.servo else 0.0
-        self._gains = on * servo.stiffness, on * servo.damping
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
             np.isfinite(limits), limits, UNLIMITED * servo.stiffness)
@@ -101,29 +106,42 @@ class Episodes:
         self._drawn = Drawn(start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf))
         self._carried, self.action = np.zeros((2, count, joints))
         self._pushed = np.zeros(count, bool)
-        self._use([self.arm] * count)
-
-    def draw_arms(self, rngs: Sequence[np.random.Generator]) -> None:
-        """Give each arm numbers of its own; all begin at rest, in no episode yet."""
-        if not any(name != 'payload' for name in self._forms):
-            return
-        self._use([self._drawn_arm(rng) for rng in rngs])
+        self.batch = Batch(self.arm, count, SimulationSettings(
+            time_step=self.settings.time_step, drive_limits=True), threads)
+        on = 1.0 if self.settings.servo else 0.0
+        self.batch.hold(0.0, on * servo.stiffness, on * servo.damping)
+        # what is seen of an arm by its coordinates: one matrix, or one for each
+        self._sensors, self._tips = flex_sensors(self.arm).matrix, _tip_rows(self.arm)
+        if self._laws.vary_arms:
+            self._sensors, self._tips = (np.repeat(matrix[None], count, axis=0)
+                                         for matrix in (self._sensors, self._tips))
+        self._reach = np.array([sum(self.arm.beams[body].length for body in rows)
+                                for rows in self.arm.segments.values()])
+        self._numbers: int | None = None
+        self._numbers = self.observe().shape[1]
+        self._rewards()         # who returns something else is told now
 
     def begin(self, rngs: Sequence[np.random.Generator], members: ArrayLike) -> None:
         """Begin new episodes of some arms at rest, each drawn by its own generator."""
         rows = np.atleast_1d(members)
         if not rows.size:
             return
-        drawn, masses, states = [], np.zeros(rows.size), []
+        arms, drawn, masses, states = [self.arm] * rows.size, [], np.zeros(rows.size), []
         for i, k in enumerate(rows):
+            if self._laws.vary_arms:
+                arms[i] = self._laws.draw_arm(rngs[k])
             drawn.append(self.task.draw(rngs[k], self.task, len(self.arm.joint_names)))
-            if 'payload' in self._forms:
-                masses[i] = max(_one(self._forms['payload'], rngs[k]), 0.0)
-            laden = loaded(self.batch.arms[k], (self._tool, masses[i]) if masses[i] else None)
+            if self._laws.vary_payload:
+                masses[i] = self._laws.draw_payload(rngs[k])
+            laden = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
             states.append(equilibrium(laden, drawn[-1].start).coordinates)
         for name in Drawn._fields:
             getattr(self._drawn, name)[rows] = [getattr(one, name) for one in drawn]
-        if 'payload' in self._forms:
+        if self._laws.vary_arms:
+            self.batch.set_arms(arms, members=rows)
+            self._sensors[rows] = [flex_sensors(arm).matrix for arm in arms]
+            self._tips[rows] = [_tip_rows(arm) for arm in arms]
+        if self._laws.vary_payload:
             self.batch.set_payload(self._tool, masses, members=rows)
         self.batch.set_state(coordinates=states, members=rows)
         self.age[rows] = self.action[rows] = 0.0
@@ -140,7 +158,7 @@ class Episodes:
 
         What is beyond -1 and 1 is cut off.
         """
-        self.action[:] = np.clip(np.reshape(actions, self.action.shape), -1.0, 1.0)
+        self.action[:] = np.clip(self._expected_actions(actions), -1.0, 1.0)
         batch, period = self.batch, self.settings.period
         target, rate = reference(self._drawn, self.task.within, self.age)
         batch.target[:], batch.target_rate[:] = target, rate
@@ -148,13 +166,18 @@ class Episodes:
         self._push()
         batch.step(self.steps)
         self.age += period
-        rewards, lost = period * self._reward(self.look()), batch.is_lost
+        rewards, lost = period * self._rewards(), batch.is_lost
         return (np.where(lost, LOST, rewards), lost,
                 self.age > self.settings.seconds - period / 2)
 
     def observe(self) -> np.ndarray:
         """Return what agents see, (count, numbers)."""
-        return np.clip(np.asarray(self._observe(self.look()), float), -LARGEST, LARGEST)
+        seen = array_or_nan(self._observe(self.look()))
+        if seen.ndim != 2 or len(seen) != self._count or self._numbers not in (
+                None, seen.shape[1]):
+            raise UsageError(f'observation returned {_shape_of(seen)}: it must be {self._count} x '
+                             f'{self._numbers or "some"} numbers, a row for each arm.')
+        return np.clip(seen, -LARGEST, LARGEST)
 
     def look(self) -> Look:
         """Return all that can be seen."""
@@ -166,21 +189,22 @@ class Episodes:
                     _product(self._sensors, q), _product(self._tips, q).reshape(tips),
                     _product(self._tips, qd).reshape(tips), self._reach, self.action.copy())
 
-    def _use(self, arms):
-        """Make the Batch of these arms."""
-        self.batch = Batch(arms, settings=SimulationSettings(
-            time_step=self.settings.time_step, drive_limits=True), threads=self._threads)
-        self.batch.hold(0.0, *self._gains)
-        self._sensors = _alike([flex_sensors(arm).matrix for arm in arms])
-        self._tips = _alike([_tip_rows(arm) for arm in arms])
-        self._reach = np.array([sum(self.arm.beams[body].length for body in rows)
-                                for rows in self.arm.segments.values()])
-        self._pushed[:] = False
+    def _rewards(self):
+        rewards = array_or_nan(self._reward(self.look()))
+        if rewards.shape != (self._count,):
+            raise UsageError(f'reward returned {_shape_of(rewards)}: it must be {self._count} '
+                             'numbers, one for each arm.')
+        return rewards
 
-    def _drawn_arm(self, rng) -> ArmModel:
-        values = {name: _one(form, rng) for name, form in self._forms.items()
-                  if name != 'payload'}
-        return build_arm(with_parameters(self._description, values))
+    def _expected_actions(self, actions):
+        given, shape = array_or_nan(actions), self.action.shape
+        if given.shape != shape:
+            raise UsageError(f'actions are {_shape_of(given)}: they must be '
+                             f'{shape[0]} x {shape[1]} numbers, a row for each arm.')
+        if np.isnan(given).any():
+            raise UsageError(f'the action of arm {np.argwhere(np.isnan(given))[0][0]} must be '
+                             'numbers.')
+        return given
 
     def _push(self):
         """Push at the tools of those whose time has come, and let go of the others."""
@@ -194,34 +218,9 @@ class Episodes:
             self._pushed[:] = now
 
 
-def _forms(description, vary, scale) -> dict[str, Form]:
-    """Return the Form of every number that varies, in its own unit."""
-    known, out = parameters_of(description), {}
-    for name, words in [*vary.items(), *scale.items()]:
-        if name in out:
-            raise UsageError(f'{name} varies twice. Vary it or scale it.')
-        if name not in known and (name != 'payload' or name in scale):
-            raise UsageError(f'no parameter "{name}". {near(name, ["payload", *known])}')
-        form, lowest = form_of(name, words), known[name].lower if name in known else 0.0
-        if name in scale:
-            factor = known[name].value
-            form = Form(form.kind, tuple(factor * number for number in form.numbers))
-        if form.kind != 'normal' and (min(form.numbers) < 0.0 or min(form.numbers) == 0 < lowest):
-            raise UsageError(f'{name} = {min(form.numbers):g} cannot be: it must be '
-                             f'{"above" if lowest > 0.0 else "at least"} 0.')
-        out[name] = form
-    return out
-
-
-def _one(form, rng):
-    """Draw one value of a Form."""
-    return float(form.quantile(rng.uniform(size=1))[0])
-
-
-def _alike(matrices):
-    """Stack matrices, or keep one where they are all the same."""
-    first = matrices[0]
-    return first if all((one == first).all() for one in matrices) else np.stack(matrices)
+def _shape_of(array):
+    """Say how many numbers there are."""
+    return f'{" x ".join(map(str, array.shape))} numbers' if array.ndim else 'no array of numbers'
 
 
 def _product(matrix, rows):

@@ -12,8 +12,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from flex_robot_sim.environments.episodes import LARGEST, Episodes, EpisodeSettings
+from flex_robot_sim.core.arguments import array_or_nan, whole
+from flex_robot_sim.environments.episodes import LARGEST, Episodes, settings_of
 from flex_robot_sim.environments.tasks import Observation, Reward, Task
+from flex_robot_sim.exceptions import UsageError
 
 
 class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -29,11 +31,11 @@ class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         Make the environment.
 
         :param task: a name of TASKS, or a Task; robot: as of `load`.
-        :param vary: numbers of the URDF and `payload`, see `Episodes`; scale: likewise.
+        :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: likewise.
         :param reward: function of a Look, (c,) per second; observation: likewise (c, numbers).
         :param settings: fields of EpisodeSettings.
         """
-        self.episodes = Episodes(robot, task, 1, EpisodeSettings(**settings), vary, scale, reward,
+        self.episodes = Episodes(robot, task, 1, settings_of(settings), vary, scale, reward,
                                  observation, threads=1)
         self.render_mode = render_mode
         self.observation_space, self.action_space = _spaces(self.episodes)
@@ -42,13 +44,12 @@ class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
               options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode."""
         super().reset(seed=seed)
-        self.episodes.draw_arms([self.np_random])
         self.episodes.begin([self.np_random], [0])
         return self.episodes.observe()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take an action for a period."""
-        rewards, lost, through = self.episodes.step(action)
+        rewards, lost, through = self.episodes.step(array_or_nan(action)[None])
         return (self.episodes.observe()[0], float(rewards[0]), bool(lost[0]),
                 bool(through[0] and not lost[0]), {})
 
@@ -57,8 +58,8 @@ class ArmVectorEnv(VectorEnv):
     """
     Many arms at a task, on all processors.
 
-    An episode that is over begins anew in the next step, whose action does not count. Numbers of
-    the URDF are drawn when all are reset; `payload` and the task, for every episode.
+    An episode that is over begins anew in the next step, whose action does not count; numbers that
+    vary are drawn for every episode.
     """
 
     metadata: dict[str, Any] = {'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP}
@@ -69,8 +70,8 @@ class ArmVectorEnv(VectorEnv):
                  observation: Observation | None = None, threads: int | None = None,
                  render_mode: str | None = None, **settings: Any) -> None:
         """Make the environments; arguments are those of ArmEnv, and `threads` of a Batch."""
-        self.num_envs, self.render_mode = num_envs, render_mode
-        self.episodes = Episodes(robot, task, num_envs, EpisodeSettings(**settings), vary, scale,
+        self.num_envs, self.render_mode = whole('num_envs', num_envs), render_mode
+        self.episodes = Episodes(robot, task, num_envs, settings_of(settings), vary, scale,
                                  reward, observation, threads)
         self.single_observation_space, self.single_action_space = _spaces(self.episodes)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -81,14 +82,12 @@ class ArmVectorEnv(VectorEnv):
     def reset(self, *, seed: int | list[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin all episodes; with one seed, arm k has the chance of an ArmEnv of seed + k."""
-        seeds = seed if isinstance(seed, (list, tuple)) else [
-            None if seed is None else seed + k for k in range(self.num_envs)]
+        seeds = _seeds(seed, self.num_envs)
         if not self._rngs:
             self._rngs = [gymnasium.utils.seeding.np_random(None)[0] for _ in seeds]
         for k, one in enumerate(seeds):
             if one is not None:
                 self._rngs[k] = gymnasium.utils.seeding.np_random(one)[0]
-        self.episodes.draw_arms(self._rngs)
         self.episodes.begin(self._rngs, np.arange(self.num_envs))
         self._over[:] = False
         return self.episodes.observe(), {}
@@ -96,6 +95,8 @@ class ArmVectorEnv(VectorEnv):
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
                                                  dict[str, Any]]:
         """Take actions (num_envs, joints) for a period."""
+        if not self._rngs:
+            raise UsageError('a reset comes before the first step.')
         rewards, lost, through = self.episodes.step(actions)
         new = self._over
         self.episodes.begin(self._rngs, np.flatnonzero(new))
@@ -103,6 +104,23 @@ class ArmVectorEnv(VectorEnv):
         through = through & ~lost & ~new
         self._over = lost | through
         return self.episodes.observe(), rewards, lost, through, {}
+
+
+def _seeds(seed, count):
+    """Return as many seeds, or None where chance goes on."""
+    if isinstance(seed, (list, tuple, np.ndarray)):
+        seeds = [*seed]
+    else:
+        seeds = [None if seed is None else seed + k if _is_seed(seed) else seed
+                 for k in range(count)]
+    if len(seeds) != count or not all(one is None or _is_seed(one) for one in seeds):
+        raise UsageError(f'seed = {seed!r:.100} must be a whole number >= 0, or a list with one '
+                         f'for each of {count} arms.')
+    return [None if one is None else int(one) for one in seeds]
+
+
+def _is_seed(number):
+    return isinstance(number, (int, np.integer)) and number >= 0
 
 
 def _spaces(episodes):

@@ -15,7 +15,12 @@ import numpy as np
 from flex_robot_sim import __version__
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
+from flex_robot_sim.description.parameters import (
+    expect_possible,
+    near,
+    parameters_of,
+    with_parameters,
+)
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
@@ -215,14 +220,9 @@ def _refuse_wrong_values(description, names, known, values):
                 raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be '
                                  f'{"above" if name == "servo" else "at least"} 0.')
             continue
-        highest = known[name].upper if name.rpartition('.')[2] in ('damping', 'length') else np.inf
-        lowest = known[name].lower if name.endswith('.length') else 0.0
         for k in {int(np.argmin(rows)), int(np.argmax(rows))}:
-            if not lowest <= rows[k] <= highest:
-                raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be between '
-                                 f'{lowest:g} and {highest:g}.')
             try:
-                with_parameters(description, {name: rows[k]})
+                expect_possible(description, name, rows[k])
             except UsageError as error:
                 raise UsageError(f'run {k}: {error}') from error
 

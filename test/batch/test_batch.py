@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.batch import members
 from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
@@ -121,20 +122,19 @@ def test_what_bends_too_far_is_told_once_for_its_member():
     assert sim.reports and batch.reports == [(1, line) for line in sim.reports]
 
 
-def test_from_a_snapshot_on_it_happens_again():
-    batch = frs.Batch(frs.load('two_link'), 4)
-    batch.effort[:, 1] = range(4)
-    batch.hold(0.3, 20.0, 1.0)
-    batch.step(30)
-    kept = batch.snapshot()
-    batch.step(30)
-    first = batch.coordinates
-    batch.effort[:] = 5.0
-    batch.step(7)
-    batch.restore(kept, [1, 3])
-    batch.step(30)
-    assert (batch.coordinates[[1, 3]] == first[[1, 3]]).all()
-    assert (batch.coordinates[[0, 2]] != first[[0, 2]]).any()
+def test_what_is_asked_of_one_member_is_done_for_one(monkeypatch):
+    batch, touched = frs.Batch(frs.load('two_link'), 50), []
+    batch.push('tool', [1.0, 0.0, 0.0])
+    for name, one_of in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
+                         ('set_energies_of_rows', lambda *tables: len(tables[3]))):
+        plain = getattr(members, name)
+        monkeypatch.setattr(members, name, lambda *given, plain=plain, one_of=one_of: (
+            touched.append(one_of(*given)), plain(*given))[1])
+    batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
+    batch.set_payload('tool', 0.1, members=[7])
+    batch.set_state(position=0.1, members=[7])
+    # of the new link once for all, then of the member: loads; energies twice, limits; energies
+    assert touched == [1, 1, 1, 1, 1, 1]
 
 
 def test_states_are_set_by_member():
@@ -186,8 +186,9 @@ def test_ctrl_c_leaves_all_members_at_the_same_time():
     (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
     (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
     (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
-    (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'member 1 is not like member 0: their '
-     'links, joints and elastic coordinates must be the same, and only numbers may differ'),
+    (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'the arm of member 1 is not like '
+     'the first: their links, joints and elastic coordinates must be the same, and only numbers '
+     'may differ'),
     (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(scheme='rk4')), 'a batch steps by the '
      'scheme implicit_midpoint and the formulation recursion; take Simulation for others'),
     (lambda arm: frs.Batch(arm, 2, threads=-1), 'threads = -1 must be a whole number > 0'),
@@ -210,19 +211,26 @@ def test_what_makes_no_batch_is_one_line(make, message):
     (lambda batch: batch.push('tool', [[1, 0, 0]] * 3), 'force must be one number, 3 of them for '
      'all, or 2 x 3'),
     (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
-    (lambda batch: batch.hold(0.0, -1.0, 1.0), 'stiffness and damping of a servo must be >= 0'),
+    (lambda batch: batch.hold(0.0, 1.0, [np.nan], members=[1]), 'damping of member 1 must be '
+     'finite'),
+    (lambda batch: batch.hold(0.0, [[1.0], [-1.0]], 1.0), 'stiffness of "motor" of member 1 '
+     'must be >= 0 [N m/rad, N/m]'),
+    (lambda batch: batch.hold(0.0, 1.0, -1.0, members=-1), 'damping of "motor" of member 1 '
+     'must be >= 0 [N m s/rad, N s/m]'),
     (lambda batch: batch.set_payload('tool', [1.0, 2.0, 3.0]), 'mass must be one number, or 2 of '
      'them, one for each member'),
     (lambda batch: batch.push(['tool']), """no link "['tool']" to push at. Known: """),
-    (lambda batch: batch.restore(3), 'restore needs a Snapshot, as `snapshot` returns it'),
-    (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'payload of "tool" needs a mass >= 0'),
+    (lambda batch: batch.set_payload('tool', [1.0, -1.0]), 'member 1: payload of "tool" needs a '
+     'mass >= 0'),
+    (lambda batch: batch.set_payload('tool', 1.0, inertia=np.diag([1.0, 1.0, 9.0]), members=[1]),
+     'member 1: no payload of "tool" has this inertia'),
+    (lambda batch: batch.set_payload('tool', [np.inf], members=[1]), 'mass of member 1 must be '
+     'finite'),
     (lambda batch: batch.set_payload('base', 1.0), 'link "base" is fixed to the base and carries '
      'no payload'),
     (lambda batch: batch.set_state(position=0.0, coordinates=0.0), 'position and coordinates say '
      'the same: give one of them'),
     (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
-    (lambda batch: batch.restore(frs.Batch(batch.arm, 3).snapshot()), 'a snapshot of 3 members '
-     'cannot be restored to 2'),
 ])
 def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
@@ -231,11 +239,15 @@ def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
         ask(batch)
     assert str(caught.value).startswith(message)
     after = batch.snapshot()
-    assert all((after.rows[name] == table).all() for name, table in before.rows.items())
+    assert all(np.array_equal(after.rows[name], table, equal_nan=True)
+               for name, table in before.rows.items())
+    assert after.payloads == before.payloads
 
 
 @pytest.mark.parametrize('table, unit', [
-    ('effort', 'N m, N'), ('target', 'rad, m'), ('target_rate', 'rad/s, m/s')])
+    ('effort', 'N m, N'), ('target', 'rad, m'), ('target_rate', 'rad/s, m/s'),
+    ('servo_stiffness', 'N m/rad, N/m'), ('gear_damping', 'N m s/rad, N s/m'),
+    ('rotor', 'kg m2, kg'), ('coulomb', 'N m, N')])
 def test_a_live_entry_that_is_no_number_names_its_member_and_joint(table, unit):
     batch = frs.Batch(frs.load('two_link'), 3)
     getattr(batch, table)[1, 2] = np.nan

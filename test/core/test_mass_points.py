@@ -74,3 +74,17 @@ def test_arms_with_unlike_numbers_of_points_share_a_batch():
     # halves are summed in another order
     np.testing.assert_allclose(batch.coordinates[1], batch.coordinates[0], rtol=0, atol=1e-10)
     assert (batch.coordinates[0] != batch.coordinates[1]).any()
+
+
+def test_an_arm_with_more_points_may_come_later():
+    arm = frs.load('two_link')
+    batch = frs.Batch([arm, with_split_points(arm), arm])
+    assert batch._members.arrays.point_mass.shape[0] == 3
+    batch.set_arms(with_split_points(with_split_points(arm)), members=[2])
+    batch.set_arms(arm, members=[1])
+    alone = [frs.Simulation(one) for one in (arm, arm, with_split_points(with_split_points(arm)))]
+    for stepper in (batch, *alone):
+        stepper.set_state([0.3, 0.9, -1.0])
+        stepper.step(100)
+    for row, simulation in enumerate(alone):
+        np.testing.assert_array_equal(batch.coordinates[row], simulation.coordinates)

@@ -31,10 +31,13 @@ def test_the_checker_of_gymnasium_has_nothing_to_say(task):
         check_env(env.unwrapped, skip_render_check=True)
 
 
-@pytest.mark.parametrize('task', IDS)
-def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task):
+@pytest.mark.parametrize('task, scale', [
+    ('rest_to_rest', {'forearm.EIz': 'uniform:0.5,2', 'elbow.stiffness': 'normal:1,0.5'}),
+    ('tracking', {'upper_arm.mass': '0.9,1.1,1.3', 'forearm.length': 'uniform:1,1.1'}),
+    ('disturbance', None)])
+def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task, scale):
     options = {'task': task, 'vary': {'payload': 'uniform:0,0.2'}, 'seconds': 0.2,
-               'robot': 'two_link'}
+               'robot': 'two_link', 'scale': scale}
     many = gymnasium.make_vec(IDS[task], 3, **{k: v for k, v in options.items() if k != 'task'})
     assert many.metadata['autoreset_mode'] is AutoresetMode.NEXT_STEP
     alone = SyncVectorEnv([lambda: ArmEnv(**options)] * 3)
@@ -130,6 +133,33 @@ def test_numbers_are_drawn_for_every_episode_and_the_same_for_a_seed():
     assert all(0.5 * nominal <= one <= 2 * nominal for one in stiffness)
 
 
+def test_an_arm_that_begins_anew_gets_numbers_of_its_own_and_the_others_keep_theirs():
+    env = ArmVectorEnv(3, scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.05)
+    env.reset(seed=4)
+    env.episodes.age[1] += 0.03             # so that one of them is through first
+
+    def stiffness():
+        return np.array([arm.arrays.stiffness.max() for arm in env.episodes.batch.arms])
+
+    before, changed = stiffness(), []
+    for _ in range(4):
+        env.step(np.zeros((3, 1)))
+        changed.append((stiffness() != before).tolist())
+    assert changed == [[False] * 3] * 2 + [[False, True, False]] * 2
+
+
+def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
+    env = ArmVectorEnv(40, scale={'arm.damping': 'normal:1,1e3'},
+                       vary={'payload': 'normal:0.1,0.2'})
+    env.reset(seed=0)
+    ratios = [arm.description.link('arm').beam.damping_ratio for arm in env.episodes.batch.arms]
+    # of 40 draws beyond both ends, none is left out: half of a hundredth, and what is critical
+    nominal = frs.load('single_link').description.link('arm').beam.damping_ratio
+    assert min(ratios) == pytest.approx(nominal / 100, rel=1e-12) and max(ratios) == 0.9
+    masses = [payload['tool'].mass for payload in env.episodes.batch._members.payloads]
+    assert min(masses) == 0.0 and 0.1 < max(masses) < 1.0
+
+
 def test_reward_and_observation_may_be_ones_own():
     env = ArmEnv(reward=lambda look: -look.time, observation=lambda look: look.tip[:, 0, :2])
     assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
@@ -164,11 +194,75 @@ def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
     ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
     ({'period': 1e-4}, 'period must be at least one time_step.'),
+    ({'scale': {'arm.EIz': 'uniform:-1,1'}}, 'arm.EIz = -'),
+    ({'scale': {'arm.EIz': 'normal:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
+    ({'scale': {'arm.EIz': 'uniform:1.2'}}, 'arm.EIz = "uniform:1.2" is none of '),
+    ({'scale': {'arm.damping': 'uniform:1,1e4'}}, 'arm.damping = '),
+    ({'scale': {'motor.coulomb': 'uniform:0,2'}}, 'motor.coulomb is 0 as described, and no '
+     'multiple of it is anything else. Vary it by values.'),
+    ({'scale': {'arm.EIz': 'uniform:1,2'}, 'vary': {'arm.EIz': '1,2'}}, 'arm.EIz varies twice. '),
+    ({'scale': ['arm.EIz']}, "scale = ['arm.EIz'] must be a dict from names to laws."),
+    ({'vary': {'payload': 'uniform:-1,1'}}, 'payload = -1 cannot be: it must be at least 0.'),
+    ({'secnods': 1.0}, 'no setting "secnods" of an environment. Near: seconds'),
+    ({'observation': lambda look: look.time}, 'observation returned 1 numbers: it must be 1 x '
+     'some numbers, a row for each arm.'),
+    ({'observation': lambda look: None}, 'observation returned no array of numbers: it must be '
+     '1 x some numbers, a row for each arm.'),
+    ({'reward': lambda look: look.position}, 'reward returned 1 x 1 numbers: it must be 1 '
+     'numbers, one for each arm.'),
 ])
-def test_what_makes_no_environment_is_one_line(options, message):
+@pytest.mark.parametrize('kind', [ArmEnv, ArmVectorEnv])
+def test_what_makes_no_environment_is_one_line(kind, options, message):
     with pytest.raises(UsageError) as caught:
-        ArmEnv(**options)
+        kind(**options)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize('seed', [[1, 2], [1, 2, 3, 4], [1, 2, 'a'], [1, 2, -3], -1, 0.5])
+def test_seeds_that_cannot_be_are_one_line_and_leave_the_episodes(seed):
+    env = ArmVectorEnv(3)
+    env.reset(seed=[1, None, np.int64(3)])
+    before = env.episodes.look()
+    with pytest.raises(UsageError) as caught:
+        env.reset(seed=seed)
+    assert str(caught.value) == (f'seed = {seed!r} must be a whole number >= 0, or a list with '
+                                 'one for each of 3 arms.')
+    assert all((one == other).all() for one, other in zip(before, env.episodes.look()))
+
+
+@pytest.mark.parametrize('action, message', [
+    (np.zeros((3, 2)), 'actions are 3 x 2 numbers: they must be 2 x 3 numbers, a row for each '
+     'arm.'),
+    (np.zeros(6), 'actions are 6 numbers: they must be 2 x 3 numbers, a row for each arm.'),
+    (None, 'actions are no array of numbers: they must be 2 x 3 numbers, a row for each arm.'),
+    ([[0, 0, 0], [0, np.nan, 0]], 'the action of arm 1 must be numbers.'),
+])
+def test_actions_that_cannot_be_are_one_line_and_move_nothing(action, message):
+    env = ArmVectorEnv(2, robot='two_link')
+    with pytest.raises(UsageError) as caught:
+        env.step(np.zeros((2, 3)))
+    assert str(caught.value) == 'a reset comes before the first step.'
+    env.reset(seed=0)
+    with pytest.raises(UsageError) as caught:
+        env.step(action)
+    assert str(caught.value) == message and (env.episodes.age == 0.0).all()
+
+
+def test_the_action_of_one_arm_has_a_number_for_each_joint():
+    env = ArmEnv(robot='two_link')
+    env.reset(seed=0)
+    for action in (np.zeros((1, 3)), np.zeros(2), 0.0):
+        with pytest.raises(UsageError, match=r'^actions are .*: they must be 1 x 3 numbers'):
+            env.step(action)
+
+
+def test_an_observation_that_changes_its_length_is_told():
+    env = ArmEnv(observation=lambda look: np.zeros((1, 2 + int(look.time[0] > 0.0))))
+    env.reset(seed=0)
+    with pytest.raises(UsageError) as caught:
+        env.step(np.zeros(1))
+    assert str(caught.value) == ('observation returned 1 x 3 numbers: it must be 1 x 2 numbers, a '
+                                 'row for each arm.')
 
 
 def test_without_gymnasium_it_says_what_to_install(monkeypatch):

@@ -1,0 +1,241 @@
+"""
+All that a step of many arms depends on, a row for each member.
+
+Whoever changes an arm on the way changes its energy, too. That is no error of the steps: the sum
+that they keep begins anew, and the balance leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from flex_robot_sim.batch.checks import expect_live
+from flex_robot_sim.batch.rows import (
+    State,
+    repeated,
+    row_of,
+    set_energies_of_rows,
+    table_of,
+    with_own,
+    with_rows,
+)
+from flex_robot_sim.control.limits import effort_limits, rate_limits
+from flex_robot_sim.core.handle import TableRows
+from flex_robot_sim.core.loads import LoadArrays, Push, make_loads, payload_inertia
+from flex_robot_sim.core.mass_points import with_as_many_points
+from flex_robot_sim.core.model import ArmArrays, ArmModel, make_workspace
+from flex_robot_sim.core.validity import SOON, make_watch, turn_limits
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.settings import SimulationSettings
+
+FORGOTTEN = ('law', 'own', 'last', 'cornered', 'step')      # with a new state
+SERVO = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
+POINTS = ('point_start', 'point_mass', 'point_x', 'point_shape', 'point_H')
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A body that is fixed to a link of one arm."""
+
+    mass: float                 # [kg]
+    centre: np.ndarray          # (3,)      in the link frame                               [m]
+    inertia: np.ndarray         # (3, 3)    about it, in the axes of the link           [kg m2]
+    added: np.ndarray           # (6, 6)    to the inertia of the body that carries it     [SI]
+
+
+class Members:
+    """Arms, their numbers, states, loads and scratch."""
+
+    def __init__(self, arms: list[ArmModel], settings: SimulationSettings) -> None:
+        """Put all arms at rest in their zero position; they are alike but for numbers."""
+        self.arms, self.settings = arms, settings
+        first, size = arms[0], len(arms)
+        n, joints = first.size, len(first.joint_names)
+        self.arrays: ArmArrays = table_of(with_as_many_points([arm.arrays for arm in arms]))
+        self.works = repeated(make_workspace(first.arrays), size)
+        q, qd, qdd = np.zeros((3, size, n))
+        self.state = State(q, qd, qdd, np.zeros((size, joints)), np.zeros((size, 3)),
+                           np.zeros((size, 9, n)))
+        self.payloads: list[dict[str, Payload]] = [{} for _ in arms]
+        self.pushes: dict[str, list[Push]] = {}
+        self.loads: LoadArrays = repeated(make_loads(first), size)
+        self.watches = table_of([make_watch(arm, settings) for arm in arms], shares=False)
+        self.seen: list[set[object]] = [set() for _ in arms]        # what of it has been told
+        self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]
+        self._noted: dict[str, np.ndarray] = {}     # live numbers, as the steps have them
+        self._tables: tuple[object, ...] = ()
+        self._write_limits(range(size))
+        self.start_energy = self.energies(np.arange(size)).sum(axis=1)
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def handles(self) -> list[TableRows]:
+        """Return TableRows of arms, loads, states, watches and workspaces."""
+        tables = self.arrays, self.loads, self.state, self.watches, self.works
+        if any(new is not old for new, old in zip(tables, self._tables or [None])):
+            self._tables, self._handles = tables, [*map(TableRows, tables)]
+        return self._handles
+
+    def energies(self, rows: np.ndarray) -> np.ndarray:
+        """Energies (r, 3) of some members: kinetic, in springs, of height [J]."""
+        arms, _, state, _, works = self.handles()
+        out = np.zeros((len(rows), 3))
+        set_energies_of_rows(arms, state, works, rows, out)
+        return out
+
+    def start(self, rows: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+        """Put members into other states (r, n); what the last steps found no longer holds."""
+        state = self.state
+        state.q[rows], state.qd[rows], state.qdd[rows], state.flow[rows] = q, qd, 0.0, 0.0
+        self.lost[rows] = np.nan
+        self.forget_steps(rows)
+        self.start_energy[rows] = self.energies(rows).sum(axis=1)
+
+    def forget_steps(self, rows: np.ndarray | int) -> None:
+        """Let members begin afresh: what their last steps found no longer holds."""
+        for name in FORGOTTEN:
+            getattr(self.works, name)[rows] = 0.0
+
+    def forget_signs(self, rows: np.ndarray) -> None:
+        """Forget what has been seen and told of members."""
+        watches = self.watches
+        watches.bent[rows] = watches.turned[rows] = -1
+        watches.hard[rows], watches.coarse[rows] = (0, 0, -1), 0.0
+        for k in rows:
+            self.seen[k].clear()
+
+    def live(self, name: str) -> np.ndarray:
+        """Return the column of ArmArrays in which each member has a row that one may write."""
+        self.arrays = with_own(self.arrays, name, len(self))
+        column = getattr(self.arrays, name)
+        self._noted.setdefault(name, column.copy())
+        return column
+
+    def note_live(self) -> None:
+        """Take note of live numbers that somebody has written; refuse what cannot be."""
+        written = {name: (getattr(self.arrays, name) != noted).any(axis=1)
+                   for name, noted in self._noted.items()}
+        if not any(which.any() for which in written.values()):
+            return
+        rows, new = np.flatnonzero(np.any([*written.values()], axis=0)), {}
+        for name, noted in self._noted.items():
+            column = getattr(self.arrays, name)
+            expect_live(name, column, noted, self.arms[0])
+            new[name] = column[rows]
+        for name, noted in self._noted.items():
+            getattr(self.arrays, name)[rows] = noted[rows]      # for the energy before
+        with self._other_numbers(rows):
+            self.write_live(rows, new)
+
+    def write_live(self, rows: np.ndarray, values: dict[str, np.ndarray]) -> None:
+        """Write live numbers (r, joints) of members, by name, and what follows from them."""
+        for name, numbers in values.items():
+            self.live(name)[rows] = self._noted[name][rows] = numbers
+        if 'rotor' in values:
+            motor = self.arms[0].arrays.motor
+            self.arrays = with_own(self.arrays, 'felt', len(self))
+            self.arrays.felt[rows[:, None], motor[motor >= 0]] = values['rotor'][:, motor >= 0]
+
+    def live_numbers(self) -> dict[str, np.ndarray]:
+        """Return the live numbers (count, joints) that somebody has asked for, as they are."""
+        return {name: noted.copy() for name, noted in self._noted.items()}
+
+    def set_arms(self, rows: np.ndarray, arms: Sequence[ArmModel]) -> None:
+        """Give members other arms; their payloads and pushes stay on them."""
+        payloads = [{link: payload_of_member(k, arm, link, one.mass, one.centre, one.inertia)
+                     for link, one in self.payloads[k].items()} for k, arm in zip(rows, arms)]
+        with self._other_numbers(rows):
+            self.write_arms(rows, arms, payloads)
+
+    def write_arms(self, rows: np.ndarray, arms: Sequence[ArmModel],
+                   payloads: Sequence[dict[str, Payload]]) -> None:
+        """Write arms and payloads into the rows of members, and what follows from them."""
+        if not len(rows):
+            return
+        first, *others = with_as_many_points([row_of(self.arrays, 0),
+                                              *(arm.arrays for arm in arms)])
+        if len(first.point_mass) > self.arrays.point_mass.shape[1]:
+            self._add_points(first)
+        self.arrays = with_rows(self.arrays, rows, others, len(self))
+        for k, arm, carried in zip(rows, arms, payloads):
+            self.arms[k], self.payloads[k] = arm, carried
+            self.watches.bend[k] = make_watch(arm, self.settings).bend
+            self.watches.enough[k] = SOON
+        for name, noted in self._noted.items():
+            noted[rows] = getattr(self.arrays, name)[rows]
+        self._write_limits(rows)
+        self._write_payloads(rows)
+        self._write_loads(rows)
+
+    def set_payloads(self, rows: np.ndarray, link: str, payloads: Sequence[Payload]) -> None:
+        """Give each member a payload on a link, in place of the one it had there."""
+        with self._other_numbers(rows):
+            for k, payload in zip(rows, payloads):
+                self.payloads[k] = {**self.payloads[k], link: payload}
+            self._write_payloads(rows)
+
+    def set_pushes(self, rows: Sequence[int] | np.ndarray, pushes: Sequence[Push]) -> None:
+        """Give each member a push at a link, in place of the one it had there."""
+        for link in {push.link for push in pushes if push.link not in self.pushes}:
+            self.pushes[link] = [Push(link)] * len(self)
+            more = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
+            self.loads = LoadArrays(*(np.concatenate(pair, axis=1)
+                                      for pair in zip(self.loads, more)))
+        for k, push in zip(rows, pushes):
+            self.pushes[push.link][k] = push
+        self._write_loads(rows)
+
+    @contextmanager
+    def _other_numbers(self, rows: np.ndarray) -> Iterator[None]:
+        """Let numbers of members change; what that brings is in no balance."""
+        before = self.energies(rows).sum(axis=1)
+        yield
+        self.works.step[rows] = 0.0
+        self.start_energy[rows] += self.energies(rows).sum(axis=1) - before
+
+    def _write_payloads(self, rows):
+        """Sum up the inertias of arms and of what they carry."""
+        if any(self.payloads[k] for k in rows):
+            self.arrays = with_own(self.arrays, 'inertia', len(self))
+        for k in rows:
+            arm, arrays = self.arms[k], self.arms[k].arrays
+            if self.payloads[k]:
+                total = arrays.inertia.copy()
+                for link, payload in self.payloads[k].items():
+                    total[arm.frames[link].body] += payload.added
+                self.arrays.inertia[k], arrays = total, arrays._replace(inertia=total)
+            self.watches.turn[k] = turn_limits(arm, arrays, self.settings)
+
+    def _write_loads(self, rows):
+        for k in rows:
+            own = make_loads(self.arms[k], [pushes[k] for pushes in self.pushes.values()])
+            for column, array in zip(self.loads, own):
+                column[k] = array
+
+    def _write_limits(self, rows):
+        if self.settings.drive_limits:
+            for k in rows:
+                self.works.effort_limit[k] = effort_limits(self.arms[k])
+                self.works.rate_limit[k] = rate_limits(self.arms[k])
+
+    def _add_points(self, longest):
+        """Give all members as many mass points as ArmArrays have in which no beam has fewer."""
+        rows = range(max(len(getattr(self.arrays, name)) for name in POINTS))
+        spread = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
+                                                          for k in rows)])[1:])
+        self.arrays = self.arrays._replace(**{name: getattr(spread, name) for name in POINTS})
+
+
+def payload_of_member(k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray,
+                      inertia: np.ndarray) -> Payload:
+    """Return the Payload of member k, whose numbers are in the frame of a link of its arm."""
+    try:
+        return Payload(mass, centre, inertia,
+                       payload_inertia(link, arm.frames[link], mass, centre, inertia))
+    except SettingError as error:
+        raise SettingError(f'member {k}: {error}') from error

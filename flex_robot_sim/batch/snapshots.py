@@ -1,0 +1,86 @@
+"""
+States of a batch to which one may come back: all that the next step of each member depends on.
+
+What follows from other things is made again: rows of numbers from arms, payloads and live numbers,
+loads from pushes, and what a step finds for itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.batch.checks import is_like
+from flex_robot_sim.batch.members import FORGOTTEN, SERVO, Members, Payload
+from flex_robot_sim.core.loads import Push
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.settings import SimulationSettings
+
+
+class Snapshot(NamedTuple):
+    """Members of a Batch at an instant."""
+
+    time: float                                 # [s]
+    settings: SimulationSettings
+    arms: list[ArmModel]
+    payloads: list[dict[str, Payload]]          # by link
+    pushes: dict[str, list[Push]]               # by link, of each member
+    live: dict[str, np.ndarray]                 # numbers that somebody has asked for, by name
+    seen: list[set[object]]                     # what was told
+    rows: dict[str, np.ndarray]                 # tables, by name
+
+
+def snapshot_of(members: Members, time: float) -> Snapshot:
+    """Return the Snapshot of all members at a time [s]."""
+    return Snapshot(
+        time, members.settings, [*members.arms], [*members.payloads],
+        {link: [*pushes] for link, pushes in members.pushes.items()}, members.live_numbers(),
+        [{*told} for told in members.seen],
+        {name: table.copy() for name, table in _tables(members).items()})
+
+
+def expect_snapshot(snapshot: object, members: Members) -> None:
+    """Refuse what is no Snapshot of such members."""
+    if not isinstance(snapshot, Snapshot):
+        raise SettingError('restore needs a Snapshot, as `snapshot` returns it')
+    if len(snapshot.arms) != len(members):
+        raise SettingError(f'a snapshot of {len(snapshot.arms)} members cannot be restored to '
+                           f'{len(members)}')
+    if not is_like(snapshot.arms[0], members.arms[0]):
+        raise SettingError('a snapshot of another arm cannot be restored: links, joints and '
+                           'elastic coordinates must be the same')
+    if snapshot.settings != members.settings:
+        raise SettingError('a snapshot of a batch with other settings cannot be restored')
+
+
+def put_back(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
+    """Make some members what they were."""
+    changed = np.array([k for k in rows if members.arms[k] is not snapshot.arms[k]
+                        or members.payloads[k] is not snapshot.payloads[k]], int)
+    members.write_arms(changed, [snapshot.arms[k] for k in changed],
+                       [snapshot.payloads[k] for k in changed])
+    for name in {**members.live_numbers(), **snapshot.live}:
+        members.write_live(rows, {name: snapshot.live[name][rows] if name in snapshot.live
+                                  else np.array([getattr(snapshot.arms[k].arrays, name)
+                                                 for k in rows])})
+    for link in {**members.pushes, **snapshot.pushes}:
+        none = [Push(link)] * len(members)
+        now, then = members.pushes.get(link, none), snapshot.pushes.get(link, none)
+        other = [k for k in rows if now[k] is not then[k]]
+        members.set_pushes(other, [then[k] for k in other])
+    for k in rows:
+        members.seen[k] = {*snapshot.seen[k]}
+    for name, table in _tables(members).items():
+        table[rows] = snapshot.rows[name][rows]
+
+
+def _tables(members):
+    """What states go on from, and what has been seen of them, by name."""
+    out = {'start_energy': members.start_energy, 'lost': members.lost}
+    for table, names in ((members.state, ('q', 'qd', 'qdd', 'effort', 'flow')),
+                         (members.works, (*FORGOTTEN, *SERVO)),
+                         (members.watches, ('bent', 'turned', 'hard', 'coarse', 'enough'))):
+        out.update({name: getattr(table, name) for name in names})
+    return out

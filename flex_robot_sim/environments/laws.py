@@ -1,0 +1,96 @@
+"""Numbers of an arm that are drawn for every episode, by laws that are looked at beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.description.parameters import (
+    expect_possible,
+    near,
+    parameters_of,
+    with_parameters,
+)
+from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.sweeps.forms import Form, form_of
+
+PAYLOAD = 'payload'
+
+
+class Laws:
+    """By what law each number varies that does."""
+
+    def __init__(self, description: RobotDescription, vary: Mapping[str, str] | None,
+                 scale: Mapping[str, str] | None) -> None:
+        """
+        Read the laws; UsageError if one of them has a number that cannot be.
+
+        What a normal law draws beyond that is set to the last number that can.
+
+        :param vary: name -> words of `sweeps/forms.py`, numbers of the URDF and `payload`.
+        :param scale: likewise, in multiples of what the URDF says.
+        """
+        self._description, self._known = description, parameters_of(description)
+        self._forms: dict[str, Form] = {}
+        vary, scale = (_expected(name, laws) for name, laws in (('vary', vary), ('scale', scale)))
+        for name, words in [*vary.items(), *scale.items()]:
+            if name in self._forms:
+                raise UsageError(f'{name} varies twice. Vary it or scale it.')
+            if name not in self._known and (name != PAYLOAD or name in scale):
+                raise UsageError(f'no parameter "{name}". {near(name, [PAYLOAD, *self._known])}')
+            form = form_of(name, words)
+            self._forms[name] = self._scaled(name, form) if name in scale else form
+            self._expect_possible(name)
+
+    @property
+    def vary_arms(self) -> bool:
+        """Whether numbers of the URDF vary."""
+        return any(name != PAYLOAD for name in self._forms)
+
+    @property
+    def vary_payload(self) -> bool:
+        """Whether the payload varies."""
+        return PAYLOAD in self._forms
+
+    def draw_arm(self, rng: np.random.Generator) -> ArmModel:
+        """Return the arm with numbers of its own."""
+        return build_arm(with_parameters(self._description, {
+            name: self._one(name, rng) for name in self._forms if name != PAYLOAD}))
+
+    def draw_payload(self, rng: np.random.Generator) -> float:
+        """Return the mass of a payload [kg]."""
+        return self._one(PAYLOAD, rng)
+
+    def _one(self, name, rng):
+        lower, upper = self._bounds(name)
+        number = float(self._forms[name].quantile(rng.uniform(size=1))[0])
+        return min(max(number, lower), upper) if self._forms[name].kind == 'normal' else number
+
+    def _bounds(self, name):
+        return ((self._known[name].lower, self._known[name].upper) if name in self._known
+                else (0.0, np.inf))
+
+    def _scaled(self, name, form):
+        factor = self._known[name].value
+        if factor == 0.0:
+            raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. '
+                             'Vary it by values.')
+        return Form(form.kind, tuple(factor * number for number in form.numbers))
+
+    def _expect_possible(self, name):
+        kind, numbers = self._forms[name]
+        for number in numbers[:1] if kind == 'normal' else (min(numbers), max(numbers)):
+            if name in self._known:
+                expect_possible(self._description, name, number)
+            elif number < 0.0:
+                raise UsageError(f'{name} = {number:g} cannot be: it must be at least 0.')
+
+
+def _expected(argument, laws):
+    if laws is not None and not isinstance(laws, Mapping):
+        raise UsageError(f'{argument} = {laws!r:.100} must be a dict from names to laws.')
+    return laws or {}

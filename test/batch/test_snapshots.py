@@ -1,0 +1,188 @@
+"""Snapshots of a batch: whoever comes back to one goes on from there as it did."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.batch.members import FORGOTTEN, SERVO
+from flex_robot_sim.control.pose_model import with_stiffness
+from flex_robot_sim.exceptions import SettingError
+
+COUNT = 4
+# what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it
+KEPT = (*FORGOTTEN, *SERVO, 'effort_limit', 'rate_limit', 'given', 'given_rate', 'given_effort',
+        'coupling')
+
+
+def random_acts(arm, rng):
+    """Return a list of what may be done to one Simulation or to one member of a Batch."""
+    joints, links = len(arm.joint_names), [
+        link for link, frame in arm.frames.items() if frame.body >= 0]
+    state = rng.uniform(-0.3, 0.3, (2, joints))
+    effort, target = rng.normal(size=(2, joints))
+    acts = [('set_state', {'position': state[0], 'velocity': state[1]}),
+            ('hold', {'target': target, 'stiffness': 20.0, 'damping': 1.0})]
+    for _ in range(2):
+        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        acts += [('push', {'link': rng.choice(links), 'force': rng.normal(size=3),
+                           'moment': 0.1 * rng.normal(size=3), 'point': rng.uniform(-0.1, 0.1, 3),
+                           'follows': bool(rng.integers(2))}),
+                 ('set_payload', {'link': rng.choice(links), 'mass': rng.uniform(0.1, 1.0),
+                                  'centre': rng.uniform(-0.1, 0.1, 3),
+                                  'inertia': turn @ np.diag([2e-3, 3e-3, 4e-3]) @ turn.T})]
+    order = rng.permutation(len(acts))
+    return [acts[k] for k in order], effort
+
+
+def act_alone(sim, acts, effort):
+    for name, arguments in acts:
+        getattr(sim, name)(**{key: str(value) if key == 'link' else value
+                              for key, value in arguments.items()})
+    sim.effort = effort
+
+
+def act_on_member(batch, k, acts, effort):
+    for name, arguments in acts:
+        getattr(batch, name)(**{key: str(value) if key == 'link' else value
+                                for key, value in arguments.items()}, members=[k])
+    batch.effort[k] = effort
+
+
+def with_links_elsewhere(arm):
+    """Return an arm whose links have their frames elsewhere: pushes and payloads go there."""
+    return replace(arm, frames={link: frame._replace(p=frame.p + 0.1)
+                                for link, frame in arm.frames.items()})
+
+
+def spoil_scratch(batch):
+    """Let a step read nothing that it has not written itself, or that a snapshot holds."""
+    members = batch._members
+    members.state.stage[:] = np.nan
+    for name, table in zip(members.works._fields, members.works):
+        if name not in KEPT:
+            table[:] = np.nan
+
+
+def expect_same(batch, k, sim):
+    np.testing.assert_array_equal(batch.coordinates[k], sim.coordinates)
+    np.testing.assert_array_equal(batch.rates[k], sim.rates)
+    assert tuple(value[k] for value in batch.energy()) == tuple(sim.energy())
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('robot, coupling', [('two_link', 'shortening'), ('rig', 'shortening'),
+                                             ('single_link', 'zero_order')])
+def test_whoever_comes_back_goes_on_as_each_does_alone(robot, coupling, seed):
+    arm, rng = frs.load(robot, coupling), np.random.default_rng(seed)
+    batch = frs.Batch(arm, COUNT)
+    alone = [frs.Simulation(arm) for _ in range(COUNT)]
+    for k, sim in enumerate(alone):
+        acts = random_acts(arm, rng)
+        act_alone(sim, *acts)
+        act_on_member(batch, k, *acts)
+        sim.step(30)
+    batch.step(30)
+    kept, told = batch.snapshot(), len(batch.reports)
+
+    for k in range(COUNT - 1):                      # everything becomes something else
+        act_on_member(batch, k, *random_acts(arm, rng))
+    batch.push(list(arm.frames)[-1], [0.0, 300.0, 0.0], members=0)
+    batch.gear_stiffness[:] *= 1.5
+    batch.viscous[:] += 0.2
+    batch.step(25)
+    batch.set_arms(with_links_elsewhere(with_stiffness(arm, 0.8)), members=[1, 2, 3])
+    batch.effort[3] = 1e200
+    batch.step(15)
+    assert batch.is_lost[3]
+    batch.set_state(members=slice(0, 2))
+
+    batch.restore(kept)
+    del batch.reports[told:]
+    assert batch.time == alone[0].time and not batch.is_lost.any()
+    spoil_scratch(batch)
+    later = random_acts(arm, rng)
+    for steps in (40, 20):
+        batch.advance_to(batch.time + steps * 1e-3)
+        for k, sim in enumerate(alone):
+            sim.step(steps)
+            expect_same(batch, k, sim)
+        act_alone(alone[1], *later)
+        act_on_member(batch, 1, *later)
+    for k, sim in enumerate(alone):
+        lines = [line for row, line in batch.reports if row == k]
+        # the rounds of a batch and of a Simulation are told at other times, but the same things
+        assert {line.split(' at ')[0] for line in lines} == {
+            line.split(' at ')[0] for line in sim.reports}
+
+
+def test_some_come_back_and_time_goes_on_for_all():
+    batch = frs.Batch(frs.load('two_link'), COUNT)
+    batch.effort[:, 1] = range(COUNT)
+    batch.hold(0.3, 20.0, 1.0)
+    batch.set_payload('tool', [0.0, 0.1, 0.2, 0.3])
+    batch.step(30)
+    kept = batch.snapshot()
+    batch.step(30)
+    first = batch.coordinates
+    batch.effort[:] = 5.0
+    batch.set_payload('tool', 2.0)
+    batch.step(7)
+    batch.restore(kept, [1, 3])
+    batch.step(30)
+    assert (batch.coordinates[[1, 3]] == first[[1, 3]]).all()
+    assert (batch.coordinates[[0, 2]] != first[[0, 2]]).any(axis=1).all()
+    assert batch.time == pytest.approx(97e-3, rel=1e-12)
+
+
+def test_numbers_written_before_a_snapshot_are_in_it_and_those_after_are_not():
+    arm = frs.load('two_link')
+    batch = frs.Batch(arm, 2)
+    batch.set_state(position=0.2)
+    batch.gear_stiffness[1] = 500.0
+    kept = batch.snapshot()
+    batch.step(20)
+    first = batch.coordinates
+    batch.gear_stiffness[:] = 900.0
+    batch.rotor[:] *= 2.0
+    batch.restore(kept)
+    assert (batch.rotor == arm.arrays.rotor).all() and (batch.gear_stiffness[1] == 500.0).all()
+    batch.step(20)
+    np.testing.assert_array_equal(batch.coordinates, first)
+    batch.restore(kept)
+    batch.step(20)
+    np.testing.assert_array_equal(batch.coordinates, first)     # it is still what it was
+
+
+def test_a_snapshot_fits_another_batch_of_such_arms():
+    arm = frs.load('two_link')
+    first = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)])
+    first.push('tool', [1.0, 0.0, 0.0], members=1)
+    first.step(20)
+    second = frs.Batch(arm, 2)
+    second.push('forearm', [5.0, 0.0, 0.0])
+    second.restore(first.snapshot())
+    for batch in (first, second):
+        batch.step(20)
+    np.testing.assert_array_equal(second.coordinates, first.coordinates)
+    assert second.time == first.time
+
+
+@pytest.mark.parametrize('make, message', [
+    (lambda arm: 3, 'restore needs a Snapshot, as `snapshot` returns it'),
+    (lambda arm: frs.Batch(arm, 3).snapshot(), 'a snapshot of 3 members cannot be restored to 2'),
+    (lambda arm: frs.Batch(frs.load('two_link'), 2).snapshot(), 'a snapshot of another arm cannot '
+     'be restored: links, joints and elastic coordinates must be the same'),
+    (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).snapshot(),
+     'a snapshot of a batch with other settings cannot be restored'),
+])
+def test_what_cannot_be_restored_is_one_line_and_changes_nothing(make, message):
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 2)
+    batch.set_state(position=0.3)
+    before = batch.coordinates
+    with pytest.raises(SettingError) as caught:
+        batch.restore(make(arm))
+    assert str(caught.value) == message
+    assert (batch.coordinates == before).all() and batch.time == 0.0
