@@ -24,6 +24,7 @@ from flex_robot_sim.sweeps.manoeuvre import (
     Controller,
     Manoeuvre,
     controller_of,
+    described,
     run_manoeuvres,
     words_of,
 )
@@ -96,10 +97,12 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
         if name not in known and name not in words and not is_own:
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
-    values = runs_of([*forms.values()], [*forms], method, count, seed)
-    for column, name in enumerate(forms):
-        if name in scale:
-            values[:, column] *= _nominal(name, known, run)
+    controller = controller_of(arm, run) if isinstance(run, Manoeuvre) else None
+    with np.errstate(over='ignore', invalid='ignore'):      # what is not finite is refused below
+        values = runs_of([*forms.values()], [*forms], method, count, seed)
+        for column, name in enumerate(forms):
+            if name in scale:
+                values[:, column] *= _factored(name, arm, known, run, controller)
     _refuse_wrong_values(description, [*forms], known, values)
     identity = {
         'version': __version__, 'robot': _fingerprint(description), 'coupling': coupling,
@@ -109,7 +112,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
         'run': asdict(run) if isinstance(run, Manoeuvre) else _source(run)}
     return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
                 tuple(name in known for name in forms), values, int(seed), run,
-                controller_of(arm, run) if isinstance(run, Manoeuvre) else None,
+                controller,
                 json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
                 json.loads(json.dumps(identity)))
 
@@ -193,11 +196,15 @@ class _Builder:
         return self._last
 
 
-def _nominal(name, known, run):
-    """What a scaled number is a multiple of."""
-    value = known[name].value if name in known else getattr(run, name, 0.0)
-    if name == 'servo':         # is a factor itself
-        return 1.0
+def _factored(name, arm, known, run, controller):
+    """Return what a scaled number is a multiple of."""
+    if name in known:
+        value = known[name].value
+    elif controller is not None:
+        value = described(name, arm.joint_names, run, controller)
+    else:
+        raise UsageError(f'{name} is a word of your own function: nothing is described that a '
+                         'multiple could be of. Vary it by values.')
     if not value:
         raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
                          'it by values.')
@@ -208,6 +215,9 @@ def _refuse_wrong_values(description, names, known, values):
     """Raise UsageError, with the number of the run, about a value that cannot be."""
     for column, name in enumerate(names):
         rows = values[:, column]
+        if not np.isfinite(rows).all():
+            k = int(np.argmin(np.isfinite(rows)))
+            raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be finite.')
         if name not in known:
             k = int(np.argmin(rows))
             if name.rpartition('.')[2] in AT_LEAST_0 and rows[k] < 0.0 or (

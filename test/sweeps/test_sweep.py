@@ -83,6 +83,24 @@ def test_runs_are_what_a_plain_loop_comes_to():
             np.linalg.norm(np.ptp(tips[10:], axis=0)) / 2, rel=1e-6)
 
 
+@pytest.mark.parametrize('given, described', [
+    ({'stiffness': (30.0, 20.0, 10.0), 'damping': (3.0,)}, {
+        'shoulder.servo_stiffness': 20.0, 'elbow.servo_damping': 3.0, 'elbow.to': -0.6,
+        'waist.start': 0.1, 'within': 0.2, 'payload': 0.1, 'servo': 1.0}),
+    ({}, {})])
+def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, described):
+    if not described:           # servos that hold the arm, with what it is known to carry
+        servo = fitting_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
+        described = {'waist.servo_stiffness': servo.stiffness[0],
+                     'elbow.servo_damping': servo.damping[2]}
+    run = frs.Manoeuvre(to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1,
+                        seconds=0.02, **given)
+    for name, value in described.items():
+        scaled = frs.sweep('two_link', scale={name: '0.9,1.1'}, run=run)
+        assert is_same(scaled, frs.sweep('two_link', {name: [0.9 * value, 1.1 * value]}, run=run))
+        assert scaled['note'].tolist() == ['', '']
+
+
 def _built(description):
     from flex_robot_sim.core.assembly import build_arm
     return build_arm(description)
@@ -270,6 +288,13 @@ def test_who_is_lost_has_a_note_and_the_others_go_on():
     ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '
      'else. Vary it by values.'),
+    ({'scale': {'motor.to': '1,2'}, 'run': frs.Manoeuvre()}, 'motor.to is 0 as described, '),
+    ({'scale': {'gain': '1,2'}, 'run': own_runs.drawn}, 'gain is a word of your own function: '
+     'nothing is described that a multiple could be of. Vary it by values.'),
+    ({'vary': {'payload': 'uniform:-1e308,1e308'}, 'method': 'random', 'count': 2},
+     'run 0: payload = inf cannot be: it must be finite.'),
+    ({'scale': {'payload': '1,1e308'}, 'run': frs.Manoeuvre(payload=10.0)},
+     'run 1: payload = inf cannot be: it must be finite.'),
     ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
      'it.'),
     ({'run': frs.Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
