@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.sweeps.plan import Done
+from flex_robot_sim.sweeps.case import Done
 from flex_robot_sim.table_files import has_parquet, write_csv, write_parquet
 
 WHAT, DRAFT, RUNS, TABLE = 'sweep.json', 'sweep.part', 'runs.jsonl', 'table'

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,11 @@ from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
+from flex_robot_sim.sweeps.identity import words_of_function
 from flex_robot_sim.sweeps.manoeuvre import (
     Controller,
     Manoeuvre,
@@ -30,28 +31,12 @@ from flex_robot_sim.sweeps.manoeuvre import (
 )
 
 Words = Mapping[str, 'str | float | Sequence[float]']
-_BUILT: dict[str, ArmModel] = {}        # the robot of the latest sweep as described
+# key and arm of the latest sweep as described: one list, replaced at once, as threads come here
+_BUILT: list[tuple[str, ArmModel]] = []
+# what one run alone cannot be: the others go on
+IMPOSSIBLE = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
+COLUMNS = ('run', 'note')           # of every table
 AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
-
-
-class Case(NamedTuple):
-    """One run, for whoever brings a function of their own."""
-
-    run: int                        # from 0
-    arm: ArmModel                   # with the numbers of the run
-    values: Mapping[str, float]     # all that vary, by name
-    rng: np.random.Generator        # of this run, the same whatever runs it
-
-
-Figures = Mapping[str, Any]         # what a run came to: numbers by name
-Run = Callable[[Case], Figures]
-
-
-class Done(NamedTuple):
-    """A run that was made."""
-
-    run: int
-    figures: Figures                # with `note`: '' or lines about it
 
 
 @dataclass(frozen=True)
@@ -93,7 +78,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     for name, form in [*vary.items(), *scale.items()]:
         if name in forms:
             raise UsageError(f'{name} varies twice. Vary it or scale it.')
-        is_own = not isinstance(run, Manoeuvre) and '.' not in name
+        is_own = not isinstance(run, Manoeuvre) and '.' not in name and name not in COLUMNS
         if name not in known and name not in words and not is_own:
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
@@ -109,7 +94,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
         'gravity': [float(g) for g in gravity], 'method': method, 'count': count, 'seed': seed,
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
-        'run': asdict(run) if isinstance(run, Manoeuvre) else _source(run)}
+        'run': asdict(run) if isinstance(run, Manoeuvre) else words_of_function(run)}
     return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
                 tuple(name in known for name in forms), values, int(seed), run,
                 controller,
@@ -126,7 +111,7 @@ def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
     began = time.perf_counter()
     builder = _Builder(plan)
     if not isinstance(plan.run, Manoeuvre):
-        done = [_own_run(plan, builder, k, run) for k, run in enumerate(runs)]
+        done = [_own_run(plan, builder, k, int(run)) for k, run in enumerate(runs)]
         return done, time.perf_counter() - began
     arms: list[ArmModel | str] = [builder.arm_or_why_not(k) for k in range(len(runs))]
     good = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
@@ -134,12 +119,12 @@ def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
                                    if isinstance(arm, str)}
     try:
         figures.update(zip(good, _manoeuvres(plan, builder.nominal, arms, good)))
-    except FlexRobotSimError:
+    except IMPOSSIBLE:
         # one of them cannot be; alone, it says so, and the others run
         for k in good:
             try:
                 figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
-            except FlexRobotSimError as error:
+            except IMPOSSIBLE as error:
                 figures[k] = {'note': str(error)}
     return [Done(int(run), figures[k]) for k, run in enumerate(runs)], time.perf_counter() - began
 
@@ -152,21 +137,10 @@ def _manoeuvres(plan, nominal, arms, rows):
 
 
 def _own_run(plan, builder, k, run):
-    """Make a run of somebody's own function."""
     arm = builder.arm_or_why_not(k)
     if isinstance(arm, str):
-        return Done(int(run), {'note': arm})
-    try:
-        figures = plan.run(Case(int(run), arm, plan.row(k), generator_of_run(plan.seed, int(run))))
-    except FlexRobotSimError as error:
-        return Done(int(run), {'note': str(error)})
-    try:
-        out = {name: value if isinstance(value, str) else float(value)
-               for name, value in figures.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
-                           'numbers or text') from error
-    return Done(int(run), {'note': '', **out})
+        return Done(run, {'note': arm})
+    return own_run(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
 
 
 class _Builder:
@@ -174,10 +148,10 @@ class _Builder:
 
     def __init__(self, plan):
         self._plan, self._key, self._last = plan, None, None
-        if plan.key not in _BUILT:
-            _BUILT.clear()
-            _BUILT[plan.key] = build_arm(plan.description, plan.coupling, plan.gravity)
-        self.nominal = _BUILT[plan.key]
+        self.nominal = next((arm for key, arm in [*_BUILT] if key == plan.key), None)
+        if self.nominal is None:
+            self.nominal = build_arm(plan.description, plan.coupling, plan.gravity)
+            _BUILT[:] = [(plan.key, self.nominal)]
 
     def arm_or_why_not(self, k):
         plan = self._plan
@@ -190,7 +164,7 @@ class _Builder:
             try:
                 self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
                                        plan.gravity)
-            except FlexRobotSimError as error:
+            except IMPOSSIBLE as error:
                 self._last = str(error)
             self._key = key
         return self._last
@@ -242,12 +216,3 @@ def _fingerprint(description):
     numbers = {path: one.value for path, one in parameters_of(description).items()}
     text = json.dumps([description.name, description.text, numbers])
     return f'{description.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}'
-
-
-def _source(run):
-    """Name of a function, and a hash of its text where that is to be had."""
-    name = f'{getattr(run, "__module__", "")}.{getattr(run, "__qualname__", type(run).__name__)}'
-    try:
-        return f'{name} {hashlib.sha256(inspect.getsource(run).encode()).hexdigest()[:16]}'
-    except (OSError, TypeError):
-        return name

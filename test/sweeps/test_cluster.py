@@ -11,6 +11,7 @@ import numpy as np
 import own_runs
 import pytest
 from node_processes import Process
+from tables import is_same
 
 pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
 
@@ -110,6 +111,32 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
     assert str(caught.value) == (
         f'all workers of the scheduler at {address} are gone. {kept} of 2000 runs are kept in '
         f'{folder}, and the same call goes on.')
+
+
+@pytest.mark.slow
+def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
+        address, workers, tmp_path, monkeypatch):
+    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'here'))
+    (tmp_path / 'mine').mkdir()         # workers import from the folder they began in
+    (tmp_path / 'mine/only_here.py').write_text('def run(case):\n    return {}\n')
+    monkeypatch.syspath_prepend(tmp_path / 'mine')
+    from only_here import run as only_here
+    failing = {'vary': {'payload': 'even:0,1,8'}, 'run': own_runs.failing}
+    with pytest.warns(RuntimeWarning, match='6 of 8 runs have a note; run 1: ValueError: '):
+        alone = frs.sweep('single_link', **failing)
+    with cluster(address) as found:
+        there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
+        with pytest.warns(RuntimeWarning):
+            assert is_same(frs.sweep('single_link', **failing, **there), alone)
+        for run, why in ((own_runs.Holding(), "TypeError: cannot pickle '_thread.lock' object"),
+                         (only_here, "ModuleNotFoundError: No module named 'only_here'")):
+            with pytest.raises(UsageError) as caught:
+                frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
+            assert str(caught.value) == (
+                f'the function of the runs cannot be sent to who makes them ({why}). Define it in '
+                'a module that they can import, and let it hold nothing that is open here.')
+            assert not (tmp_path / 'runs').exists()
+    assert all(one.process.poll() is None for one in workers)
 
 
 @pytest.fixture
