@@ -193,16 +193,16 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
 FULL = """
 import resource, sys
 sys.dont_write_bytecode = True      # or it would be cut off, too
-resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 from flex_robot_sim.cli import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[2:]))
 """
 
 
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
     words = ['sweep', 'single_link', '--vary', 'payload=even:0,0.5,40', '--seconds', '0.05',
              '--output', str(tmp_path / 'runs'), '--json']
-    done = subprocess.run([sys.executable, '-c', FULL, *words], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, '-c', FULL, '3000', *words], capture_output=True, text=True,
                           check=False, timeout=300)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
@@ -215,6 +215,24 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
     summary = json.loads(done.stdout)
     assert (summary['runs'], summary['made_now']) == (40, 40 - kept)
     assert summary['figures']['arm.bent']['largest'] >= summary['figures']['arm.bent']['median']
+
+
+def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path):
+    pytest.importorskip('pyarrow', reason='pip install pyarrow')
+    runs = tmp_path / 'runs'
+    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds', '0.05',
+             '--output', str(runs), '--json']
+    # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
+    done = subprocess.run([sys.executable, '-c', FULL, '1800', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr, done.stdout) == (
+        2, f'flexsim sweep: {runs}: cannot be written: File too large. 2 of 2 runs are kept; make '
+        'room, and the same call goes on.\n', '')
+    assert {path.name for path in runs.iterdir()} == {'sweep.json', 'runs.jsonl', 'table.csv'}
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    assert (done.returncode, json.loads(done.stdout)['made_now']) == (0, 0)
+    assert (runs / 'table.parquet').exists()
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
