@@ -85,6 +85,8 @@ def run(arguments: Namespace) -> int:
         plan = make_plan(description, _words('--vary', arguments.vary),
                          _words('--scale', arguments.scale), manoeuvre, method, count,
                          arguments.seed, arguments.coupling, arguments.gravity)
+    if plan.note:
+        print(f'flexsim sweep: note: {plan.note}', file=sys.stderr)
     folder = Path(arguments.output or f'sweep_{description.name}')
     progress = _Progress()
     try:

@@ -36,6 +36,8 @@ _BUILT: list[tuple[str, ArmModel]] = []
 # what one run alone cannot be: the others go on
 IMPOSSIBLE = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
 COLUMNS = ('run', 'note')           # of every table
+NOWHERE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a load '
+           'sags. Give "to", or vary JOINT.to.')
 AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 
@@ -54,6 +56,7 @@ class Plan:
     controller: Controller | None           # of a Manoeuvre
     key: str                                # of the robot as described: who has built it keeps it
     identity: Mapping[str, Any] = field(repr=False)     # what makes it another sweep, by name
+    note: str = ''                          # what one should know of all its runs
 
     def __len__(self) -> int:
         return len(self.values)
@@ -96,10 +99,10 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
         'scale': {name: list(forms[name]) for name in scale},
         'run': asdict(run) if isinstance(run, Manoeuvre) else words_of_function(run)}
     return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
-                tuple(name in known for name in forms), values, int(seed), run,
-                controller,
+                tuple(name in known for name in forms), values, int(seed), run, controller,
                 json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
-                json.loads(json.dumps(identity)))
+                json.loads(json.dumps(identity)),
+                NOWHERE if _goes_nowhere(arm, run, controller, [*forms], values) else '')
 
 
 def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
@@ -183,6 +186,16 @@ def _factored(name, arm, known, run, controller):
         raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
                          'it by values.')
     return value
+
+
+def _goes_nowhere(arm, run, controller, names, values):
+    """Whether all runs of a Manoeuvre go to the pose that they begin in, at rest."""
+    if controller is None or not run.at_rest:
+        return False
+    poses = {word: [values[:, names.index(f'{joint}.{word}')] if f'{joint}.{word}' in names
+                    else fixed for joint, fixed in zip(arm.joint_names, getattr(controller, word))]
+             for word in ('to', 'start')}
+    return all(np.all(to == start) for to, start in zip(poses['to'], poses['start']))
 
 
 def _refuse_wrong_values(description, names, known, values):

@@ -67,6 +67,8 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     plan = make_plan(description, vary or {}, scale or {}, Manoeuvre() if run is None else run,
                      method, count, seed, coupling, tuple(np.asarray(gravity, float).ravel()))
+    if plan.note:
+        warnings.warn(plan.note, RuntimeWarning, stacklevel=2)
     table = run_plan(plan, folder, executor, workers, progress, watch)
     noted = np.flatnonzero(table['note'] != '')
     if noted.size:

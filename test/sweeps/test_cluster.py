@@ -195,11 +195,18 @@ def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
 def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
-    assert main(['sweep', 'single_link', '--vary', 'payload=0,1', '--scheduler', address]) == 2
+    assert main(['sweep', 'single_link', '--to', '0.1', '--scheduler', address]) == 2
     assert capsys.readouterr().err == (
         f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask '
         'scheduler`, and workers by `dask worker ADDRESS`.\n')
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_scheduler_without_an_address_is_one_line():
+    # Dask takes no address for a wish to begin a cluster here
+    with pytest.raises(UsageError) as caught, cluster(''):
+        pass
+    assert str(caught.value) == 'a scheduler has an address, such as tcp://host:8786.'
 
 
 def test_a_cluster_without_dask_says_what_to_install(monkeypatch):

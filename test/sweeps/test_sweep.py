@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tables import is_same, whole_lines
 from waiting import eventually
 
 import flex_robot_sim as frs
+from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description.parameters import with_parameters
@@ -200,10 +202,10 @@ sys.exit(main(sys.argv[2:]))
 
 
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
-    words = ['sweep', 'single_link', '--vary', 'payload=even:0,0.5,40', '--seconds', '0.05',
-             '--output', str(tmp_path / 'runs'), '--json']
-    done = subprocess.run([sys.executable, '-c', FULL, '3000', *words], capture_output=True, text=True,
-                          check=False, timeout=300)
+    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.5,40', '--seconds',
+             '0.05', '--output', str(tmp_path / 'runs'), '--json']
+    done = subprocess.run([sys.executable, '-c', FULL, '3000', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
     assert (done.returncode, done.stderr, done.stdout) == (
@@ -267,6 +269,33 @@ def test_two_programs_do_not_write_into_one_folder(tmp_path):
     journal.close()
 
 
+@pytest.mark.parametrize('options, stays', [
+    ({}, True), ({'vary': {'payload': '0,0.1'}}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01)}, False),
+    ({'vary': {'motor.to': '0,0.1'}}, False), ({'run': own_runs.drawn}, False),
+    ({'run': frs.Manoeuvre(at_rest=False, seconds=0.01)}, False)])
+def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
+    options = {'run': frs.Manoeuvre(seconds=0.01), **options}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        table = frs.sweep('single_link', **options)
+    assert [str(one.message) for one in caught] == stays * [
+        'no run goes anywhere, as "to" is where it starts: figures tell at most how a load sags. '
+        'Give "to", or vary JOINT.to.']
+    if stays:       # nothing pulls at an arm that turns about a plumb line
+        assert not table['motor.error'].any() and not table['arm.swing'].any()
+
+
+def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, capsys):
+    assert main(['sweep', 'single_link', '--seconds', '0.01', '--processes', '1', '--output',
+                 str(tmp_path / 'runs')]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == (
+        'flexsim sweep: note: no run goes anywhere, as "to" is where it starts: figures tell at '
+        'most how a load sags. Give "to", or vary JOINT.to.')
+
+
 def test_who_is_lost_has_a_note_and_the_others_go_on():
     joint = frs.load('single_link').joint_names[0]
     with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
@@ -308,9 +337,9 @@ def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options,
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     child = subprocess.Popen(
-        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--random', '100000',
-         '--vary', 'payload=uniform:0,1', '--seconds', '0.2', '--processes', '1', '--output',
-         tmp_path / 'runs'],
+        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1', '--vary',
+         'payload=uniform:0,1', '--random', '100000', '--seconds', '0.2', '--processes', '1',
+         '--output', tmp_path / 'runs'],
         stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):
