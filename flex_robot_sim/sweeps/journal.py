@@ -2,12 +2,14 @@
 The folder of a sweep: what it is, a line for each run that was made, and the table at the end.
 
     sweep.json          what it is; a folder that holds another sweep is left alone
-    runs.jsonl          a line as soon as a run is made; half a line is what a kill left of one
+    runs.jsonl          a line as soon as a run is made; a kill may leave half a one, and a run without
+                        a line is made again
     table.csv, table.parquet    all runs in order, written when the last one is there
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -108,19 +110,18 @@ class Journal:
                              f'{WHAT}. Name another folder, or delete this one.')
 
     def _read(self):
-        """Read the runs that were made, and drop what a kill left of a line."""
+        """Read the runs that were made: what is no run is made again, and half a line goes."""
         good = 0
         with open(self.folder / RUNS, 'rb') as file:
             for line in file:
-                try:
+                if not line.endswith(b'\n'):
+                    break
+                good += len(line)
+                with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
                     figures = json.loads(line)
                     run = figures.pop('run')
-                    if not line.endswith(b'\n') or not 0 <= run < self._total:
-                        break
-                except (ValueError, AttributeError, KeyError, TypeError):
-                    break
-                self.done[run] = Done(run, figures)
-                good += len(line)
+                    if 0 <= run < self._total:
+                        self.done[run] = Done(run, figures)
         os.ftruncate(self._file.fileno(), good)
         self._file.seek(0, os.SEEK_END)
 

@@ -159,6 +159,16 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
         assert is_same(frs.sweep('single_link', executor=threads, **options), table)
 
 
+def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path):
+    table, journal = swept(folder=tmp_path), tmp_path / 'runs.jsonl'
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'   # editors, power cuts
+    journal.write_bytes(b''.join(lines))
+    told = []
+    assert is_same(swept(folder=tmp_path, progress=lambda *row: told.append(row)), table)
+    assert told[0] == (5, 8)
+
+
 def _lines(path):
     return path.read_bytes().splitlines() if path.exists() else []
 
