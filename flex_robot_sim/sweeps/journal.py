@@ -2,8 +2,7 @@
 The folder of a sweep: what it is, a line for each run that was made, and the table at the end.
 
     sweep.json          what it is; a folder that holds another sweep is left alone
-    runs.jsonl          a line as soon as a run is made; a kill may leave half a one, and a run without
-                        a line is made again
+    runs.jsonl          a line as soon as a run is made; half a line is what a kill left of one
     table.csv, table.parquet    all runs in order, written when the last one is there
 """
 
