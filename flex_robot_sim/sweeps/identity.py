@@ -8,11 +8,20 @@ import inspect
 import re
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.description.robot import RobotDescription
+
 ADDRESS = re.compile(r' at 0x[0-9a-fA-F]+')     # another one in every process
+
+
+def words_of_robot(description: RobotDescription) -> str:
+    """Return the name of a robot, and a hash of all that it is: a program may have changed it."""
+    told = replace(description, source='', warnings=())
+    return f'{description.name} {_hash(_words(told, ()))}'
 
 
 def words_of_function(run: Any) -> str:
@@ -52,7 +61,8 @@ def _words(value, above):
         return str([type(value).__qualname__, *map(inside, value)])
     if type(value).__module__ == 'builtins' or not hasattr(value, '__dict__'):
         return ADDRESS.sub('', repr(value))
-    return inside([type(value), vars(value)])
+    kind = type(value)
+    return inside([_text(kind) if callable(value) else kind.__qualname__, vars(value)])
 
 
 def _text(one):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
-from flex_robot_sim.sweeps.identity import words_of_function
+from flex_robot_sim.sweeps.identity import words_of_function, words_of_robot
 from flex_robot_sim.sweeps.manoeuvre import (
     Controller,
     Manoeuvre,
@@ -93,7 +92,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
                 values[:, column] *= _factored(name, arm, known, run, controller)
     _refuse_wrong_values(description, [*forms], known, values)
     identity = {
-        'version': __version__, 'robot': _fingerprint(description), 'coupling': coupling,
+        'version': __version__, 'robot': words_of_robot(description), 'coupling': coupling,
         'gravity': [float(g) for g in gravity], 'method': method, 'count': count, 'seed': seed,
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
@@ -222,10 +221,3 @@ def _refuse_wrong_values(description, names, known, values):
                 with_parameters(description, {name: rows[k]})
             except UsageError as error:
                 raise UsageError(f'run {k}: {error}') from error
-
-
-def _fingerprint(description):
-    """Hash of a robot: its text, and its numbers, which a program may have changed."""
-    numbers = {path: one.value for path, one in parameters_of(description).items()}
-    text = json.dumps([description.name, description.text, numbers])
-    return f'{description.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}'

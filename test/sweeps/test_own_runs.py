@@ -1,6 +1,7 @@
 """Sweeps of a function of one's own: whatever it does, the other runs go on."""
 
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
@@ -9,7 +10,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import own_runs
@@ -17,6 +17,7 @@ import pytest
 from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
+from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.identity import words_of_function
 from flex_robot_sim.sweeps.plan import make_plan, run_part
@@ -37,6 +38,7 @@ def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, ru
 
 UNGUARDED = """
 import flex_robot_sim as frs
+from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.sweeps.pools import processes
 def run(case):
     return {}
@@ -150,6 +152,27 @@ def test_a_function_with_another_gain_is_another_sweep(make):
     assert words_of_function(make(1.0)) != words_of_function(make(2.0))
 
 
+def test_a_robot_that_a_program_changed_is_another_one(tmp_path):
+    robot = frs.read_description('single_link')
+    mount = robot.joints[1]
+    moved = dataclasses.replace(robot, joints=(robot.joints[0], dataclasses.replace(
+        mount, position=mount.position + [0.1, 0.0, 0.0]), *robot.joints[2:]))
+    for one in (robot, moved):
+        table = frs.sweep(one, run=reach_of)
+        assert table['reach'][0] == reach(build_arm(one))
+    frs.sweep(robot, run=reach_of, folder=tmp_path)
+    with pytest.raises(UsageError, match='holds another sweep, with another "robot"'):
+        frs.sweep(moved, run=reach_of, folder=tmp_path)
+
+
+def reach_of(case):
+    return {'reach': reach(case.arm)}
+
+
+def reach(arm):
+    return frs.pose(arm, np.zeros(arm.size), 'tool')[0, 3]
+
+
 def test_a_thread_may_build_another_robot_while_one_looks_for_its_own():
     class Slow(str):
         """A key that others come in between whenever it is looked at here."""
@@ -171,7 +194,7 @@ def test_a_thread_may_build_another_robot_while_one_looks_for_its_own():
     others = itertools.cycle(there)
     with ThreadPoolExecutor(1) as threads:
         for _ in range(2):
-            done, _ = run_part(replace(here, key=Slow(here.key)), [0])
+            done, _ = run_part(dataclasses.replace(here, key=Slow(here.key)), [0])
     assert done[0].figures['joints'] == 1
 
 
