@@ -15,7 +15,7 @@ from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
 from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
@@ -73,6 +73,9 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
               method: str, count: int | None, seed: int, coupling: str,
               gravity: Sequence[float]) -> Plan:
     """Return the Plan of a sweep; what is wrong with one of its runs is said before any runs."""
+    if not callable(run) and not isinstance(run, Manoeuvre):
+        raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
+                           'of a Case')
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)

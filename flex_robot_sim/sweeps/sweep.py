@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.arguments import whole
 from flex_robot_sim.core.assembly import GRAVITY
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
@@ -81,6 +82,7 @@ def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | 
              workers: int | None = None, progress: Progress | None = None,
              watch: Callable[[], object] | None = None) -> dict[str, np.ndarray]:
     """Make the runs of a Plan, see `sweep`."""
+    count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
     if executor is not None and not isinstance(plan.run, Manoeuvre):
         _expect_sendable(plan, executor, watch)
     journal = None if folder is None else Journal(folder, plan.identity, len(plan))
@@ -89,7 +91,7 @@ def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | 
         todo = [run for run in range(len(plan)) if run not in done]
         tell = progress or (lambda done, total: None)
         tell(len(done), len(plan))
-        for part in _made(plan, todo, executor, workers, watch):
+        for part in _made(plan, todo, executor, count, watch):
             if journal is not None:
                 journal.add(part)
             done.update((one.run, one) for one in part)
@@ -134,9 +136,8 @@ def _expect_sendable(plan, executor, watch):
             future.cancel()
 
 
-def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
+def _made(plan, todo, executor, count, watch) -> Iterator[list[Done]]:
     """Yield parts of the runs as they are made."""
-    count = workers or len(os.sched_getaffinity(0))
     parts = _Parts(todo, max(PART, count / PARTS_A_SECOND))
     if executor is None:
         while runs := parts.next():

@@ -1,10 +1,14 @@
 """A sweep on a Dask cluster: a scheduler and two workers in processes of their own."""
 
+import contextlib
+import io
 import json
 import os
 import re
 import signal
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +22,7 @@ pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.exceptions import SweepError, UsageError
-from flex_robot_sim.sweeps.cluster import cluster
+from flex_robot_sim.sweeps.cluster import Cluster, cluster
 
 HERE = Path(__file__).parent
 BEGIN = 'import sys; from distributed.cli.dask_{0} import main; sys.argv[0] = "{0}"; main()'
@@ -180,6 +184,32 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
     assert str(caught.value) == (
         'who makes the runs has given them up: it was stopped, or it is out of reach. '
         f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
+
+
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self):
+        """Tell that it is one."""
+        return True
+
+
+def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.LONG', 0.3)
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.EVERY', 0.1)
+    monkeypatch.setattr(sys, 'stderr', Terminal())
+
+    @contextlib.contextmanager
+    def there(address):
+        yield Cluster(executor, 1, lambda: None)
+    monkeypatch.setattr('flex_robot_sim.cli.sweep.cluster', there)
+    with ThreadPoolExecutor(1) as executor:
+        began = time.monotonic()
+        assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.1,300',
+                     '--seconds', '0.3', '--scheduler', 'tcp://there', '--output',
+                     str(tmp_path / 'runs')]) == 0
+        assert time.monotonic() - began > 0.3
+    assert '300 runs' in sys.stderr.getvalue() and 'waiting' not in sys.stderr.getvalue()
 
 
 def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):

@@ -18,7 +18,7 @@ from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.sweeps.identity import words_of_function
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
@@ -120,6 +120,19 @@ def test_text_of_ones_own_that_no_file_can_hold_is_escaped(tmp_path):
                       folder=tmp_path / 'runs')
     assert table['file'].tolist() == ['a\\udcff']
     assert 'a\\udcff' in (tmp_path / 'runs/table.csv').read_text('utf-8')
+
+
+@pytest.mark.parametrize('options, message', [
+    ({'run': 3}, 'run = 3 must be a Manoeuvre, or a function of a Case'),
+    ({'workers': 0}, 'workers = 0 must be a whole number > 0'),
+    ({'workers': -1, 'executor': ThreadPoolExecutor(1)},
+     'workers = -1 must be a whole number > 0'),
+])
+def test_arguments_of_the_wrong_kind_are_one_line(tmp_path, options, message):
+    with pytest.raises(SettingError) as caught:
+        frs.sweep('single_link', **{'run': own_runs.drawn, 'folder': tmp_path / 'runs', **options})
+    assert str(caught.value) == message
+    assert not (tmp_path / 'runs').exists()
 
 
 def test_a_name_that_every_table_has_does_not_vary():
