@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim import __version__
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.model import ArmArrays, ArmModel
 from flex_robot_sim.description.parameters import near, parameters_of, with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
@@ -73,9 +73,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
               method: str, count: int | None, seed: int, coupling: str,
               gravity: Sequence[float]) -> Plan:
     """Return the Plan of a sweep; what is wrong with one of its runs is said before any runs."""
-    if not callable(run) and not isinstance(run, Manoeuvre):
-        raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
-                           'of a Case')
+    _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)
@@ -96,7 +94,8 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     _refuse_wrong_values(description, [*forms], known, values)
     identity = {
         'version': __version__, 'robot': words_of_robot(description), 'coupling': coupling,
-        'gravity': [float(g) for g in gravity], 'method': method, 'count': count, 'seed': seed,
+        'gravity': [float(g) for g in gravity], 'method': method,
+        'count': count and int(count), 'seed': int(seed),
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
         'run': asdict(run) if isinstance(run, Manoeuvre) else words_of_function(run)}
@@ -145,6 +144,8 @@ def _own_run(plan, builder, k, run):
     arm = builder.arm_or_why_not(k)
     if isinstance(arm, str):
         return Done(run, {'note': arm})
+    # what a function writes into its arm is its own matter, and no later run's
+    arm = replace(arm, arrays=ArmArrays(*(array.copy() for array in arm.arrays)))
     return own_run(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
 
 
@@ -173,6 +174,16 @@ class _Builder:
                 self._last = str(error)
             self._key = key
         return self._last
+
+
+def _refuse_wrong_kinds(vary, scale, run):
+    for given, words in (('vary', vary), ('scale', scale)):
+        if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
+            raise SettingError(f'{given} = {bearable(repr(words), 60)} must be a dict from names '
+                               'to values')
+    if not callable(run) and not isinstance(run, Manoeuvre):
+        raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
+                           'of a Case')
 
 
 def _factored(name, arm, known, run, controller):

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.arguments import whole
+from flex_robot_sim.core.arguments import array_or_nan, whole
 from flex_robot_sim.core.assembly import GRAVITY
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
@@ -67,7 +67,7 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     """
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     plan = make_plan(description, vary or {}, scale or {}, Manoeuvre() if run is None else run,
-                     method, count, seed, coupling, tuple(np.asarray(gravity, float).ravel()))
+                     method, count, seed, coupling, tuple(array_or_nan(gravity).ravel()))
     if plan.note:
         warnings.warn(plan.note, RuntimeWarning, stacklevel=2)
     table = run_plan(plan, folder, executor, workers, progress, watch)

@@ -124,6 +124,9 @@ def test_text_of_ones_own_that_no_file_can_hold_is_escaped(tmp_path):
 
 @pytest.mark.parametrize('options, message', [
     ({'run': 3}, 'run = 3 must be a Manoeuvre, or a function of a Case'),
+    ({'vary': 'payload=1'}, "vary = 'payload=1' must be a dict from names to values"),
+    ({'scale': {3: 1}}, 'scale = {3: 1} must be a dict from names to values'),
+    ({'gravity': 'down'}, 'gravity must be three finite numbers [m/s2]'),
     ({'workers': 0}, 'workers = 0 must be a whole number > 0'),
     ({'workers': -1, 'executor': ThreadPoolExecutor(1)},
      'workers = -1 must be a whole number > 0'),
@@ -133,6 +136,22 @@ def test_arguments_of_the_wrong_kind_are_one_line(tmp_path, options, message):
         frs.sweep('single_link', **{'run': own_runs.drawn, 'folder': tmp_path / 'runs', **options})
     assert str(caught.value) == message
     assert not (tmp_path / 'runs').exists()
+
+
+def test_numbers_of_numpy_are_as_good_and_the_same_sweep(tmp_path):
+    design = {'vary': {'gain': 'uniform:0,1'}, 'run': joints_of, 'method': 'random'}
+    table = frs.sweep('single_link', count=2, seed=3, folder=tmp_path, **design)
+    assert is_same(frs.sweep('single_link', count=np.int64(2), seed=np.int64(3), folder=tmp_path,
+                             **design), table)
+
+
+def test_what_a_function_writes_into_its_arm_stays_there():
+    def run(case):
+        case.arm.arrays.inertia[:] *= 2.0
+        return {'of_tip': case.arm.arrays.inertia[-1, 3, 3]}
+    table = frs.sweep('single_link', {'gain': '1,2'}, run=run)
+    assert table['of_tip'].tolist() == [0.2, 0.2]       # twice the 0.1 kg of the URDF
+    assert frs.sweep('single_link', run=run)['of_tip'] == 0.2
 
 
 def test_a_name_that_every_table_has_does_not_vary():
