@@ -37,6 +37,7 @@ IMPOSSIBLE = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
 COLUMNS = ('run', 'note')           # of every table
 NOWHERE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a load '
            'sags. Give "to", or vary JOINT.to.')
+ROUNDING = 1e-9     # of a limit that is written with few digits                       [rad, m]
 AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 
@@ -92,6 +93,8 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
             if name in scale:
                 values[:, column] *= _factored(name, arm, known, run, controller)
     _refuse_wrong_values(description, [*forms], known, values)
+    if controller is not None:
+        _refuse_beyond_stops(arm, controller.to, [*forms], values)
     identity = {
         'version': __version__, 'robot': words_of_robot(description), 'coupling': coupling,
         'gravity': [float(g) for g in gravity], 'method': method,
@@ -129,7 +132,7 @@ def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
             try:
                 figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
             except IMPOSSIBLE as error:
-                figures[k] = {'note': str(error)}
+                figures[k] = {'note': _why(error)}
     return [Done(int(run), figures[k]) for k, run in enumerate(runs)], time.perf_counter() - began
 
 
@@ -147,6 +150,12 @@ def _own_run(plan, builder, k, run):
     # what a function writes into its arm is its own matter, and no later run's
     arm = replace(arm, arrays=ArmArrays(*(array.copy() for array in arm.arrays)))
     return own_run(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
+
+
+def _why(error):
+    """Line about one of IMPOSSIBLE."""
+    return str(error) if isinstance(error, FlexRobotSimError) else (
+        f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
 
 
 class _Builder:
@@ -171,7 +180,7 @@ class _Builder:
                 self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
                                        plan.gravity)
             except IMPOSSIBLE as error:
-                self._last = str(error)
+                self._last = _why(error)
             self._key = key
         return self._last
 
@@ -199,6 +208,19 @@ def _factored(name, arm, known, run, controller):
         raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
                          'it by values.')
     return value
+
+
+def _refuse_beyond_stops(arm, to, names, values):
+    """Raise UsageError, with the number of the run, about a goal that no run can reach."""
+    for joint, fixed, unit, *limits in zip(arm.joint_names, to, arm.units, arm.arrays.lower,
+                                           arm.arrays.upper):
+        name = f'{joint}.to'
+        goals = values[:, names.index(name)] if name in names else np.full(len(values), fixed)
+        beyond = (goals < limits[0] - ROUNDING) | (goals > limits[1] + ROUNDING)
+        if beyond.any():
+            k = int(np.argmax(beyond))
+            raise UsageError(f'run {k}: {name} = {goals[k]:g} cannot be: the limits of "{joint}" '
+                             f'are {limits[0]:g} to {limits[1]:g} {unit}.')
 
 
 def _goes_nowhere(arm, run, controller, names, values):

@@ -309,7 +309,7 @@ def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, ca
 def test_who_is_lost_has_a_note_and_the_others_go_on():
     joint = frs.load('single_link').joint_names[0]
     with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
-        table = frs.sweep('single_link', {f'{joint}.to': '0.1,1e200,0.2'},
+        table = frs.sweep('single_link', {f'{joint}.start': '0.1,1e200,0.2'},
                           run=frs.Manoeuvre(seconds=0.1))
     assert [note == '' for note in table['note']] == [True, False, True]
     assert 'the state is not finite after' in table['note'][1]
@@ -334,6 +334,9 @@ def test_who_is_lost_has_a_note_and_the_others_go_on():
     ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
      'it.'),
     ({'run': frs.Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+    ({'run': frs.Manoeuvre(to=(-4.0,))}, 'run 0: motor.to = -4 cannot be: the limits of "motor" '
+     'are -3.14159 to 3.14159 rad.'),
+    ({'vary': {'motor.to': '3.14159265,4'}}, 'run 1: motor.to = 4 cannot be: the limits of '),
     ({'run': frs.Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
     ({'run': frs.Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
 ])
@@ -366,5 +369,5 @@ def test_arms_that_cannot_be_computed_have_a_note_and_the_others_go_on():
     # stiff beyond what a double can square: no singular values
     with pytest.warns(RuntimeWarning):
         table = frs.sweep('single_link', {'arm.EIz': [5.0, 1e308]}, run=MOVE)
-    assert table['note'].tolist() == ['', 'SVD did not converge']
+    assert table['note'].tolist() == ['', 'cannot be computed: SVD did not converge']
     assert np.isfinite(table['arm.bent']).tolist() == [True, False]
