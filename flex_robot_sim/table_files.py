@@ -25,10 +25,13 @@ def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
 
 
 def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of the same length, by name, as Parquet."""
+    """Write columns of the same length, by name, as Parquet; OSError where that cannot be."""
     pyarrow, parquet = _parquet()
-    parquet.write_table(pyarrow.table({name: pyarrow.array(column.tolist())
-                                       for name, column in columns.items()}), str(path))
+    table = pyarrow.table({name: pyarrow.array(column.tolist())
+                           for name, column in columns.items()})
+    # a file of Python's own: what it says of a full disk is what the system says, and no more
+    with open(path, 'wb') as file:
+        parquet.write_table(table, file)
 
 
 def has_parquet() -> bool:

@@ -5,7 +5,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,8 @@ def run(arguments: Namespace) -> int:
         plan = make_plan(description, _words('--vary', arguments.vary),
                          _words('--scale', arguments.scale), manoeuvre, method, count,
                          arguments.seed, arguments.coupling, arguments.gravity)
+    if plan.note:
+        print(f'flexsim sweep: note: {plan.note}', file=sys.stderr)
     folder = Path(arguments.output or f'sweep_{description.name}')
     progress = _Progress()
     try:
@@ -108,7 +110,9 @@ def run(arguments: Namespace) -> int:
 def _executor(arguments, runs):
     """Give who makes the runs, how many they are, and what looks whether they live."""
     if arguments.scheduler is not None:
-        with patience('waiting for the cluster'), cluster(arguments.scheduler) as found:
+        with ExitStack() as stack:
+            with patience('waiting for the cluster'):
+                found = stack.enter_context(cluster(arguments.scheduler))
             yield found
         return
     count = arguments.processes

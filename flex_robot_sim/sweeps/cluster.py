@@ -35,6 +35,8 @@ class Cluster(NamedTuple):
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[Cluster]:
     """Give the Cluster behind the scheduler at an address, `tcp://host:8786`."""
+    if not address:
+        raise UsageError('a scheduler has an address, such as tcp://host:8786.')
     try:
         from distributed import Client
     except ImportError as error:

@@ -8,6 +8,7 @@ The folder of a sweep: what it is, a line for each run that was made, and the ta
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.sweeps.plan import Done
+from flex_robot_sim.sweeps.case import Done
 from flex_robot_sim.table_files import has_parquet, write_csv, write_parquet
 
 WHAT, DRAFT, RUNS, TABLE = 'sweep.json', 'sweep.part', 'runs.jsonl', 'table'
@@ -108,19 +109,18 @@ class Journal:
                              f'{WHAT}. Name another folder, or delete this one.')
 
     def _read(self):
-        """Read the runs that were made, and drop what a kill left of a line."""
+        """Read the runs that were made: what is no run is made again, and half a line goes."""
         good = 0
         with open(self.folder / RUNS, 'rb') as file:
             for line in file:
-                try:
+                if not line.endswith(b'\n'):
+                    break
+                good += len(line)
+                with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
                     figures = json.loads(line)
                     run = figures.pop('run')
-                    if not line.endswith(b'\n') or not 0 <= run < self._total:
-                        break
-                except (ValueError, AttributeError, KeyError, TypeError):
-                    break
-                self.done[run] = Done(run, figures)
-                good += len(line)
+                    if 0 <= run < self._total:
+                        self.done[run] = Done(run, figures)
         os.ftruncate(self._file.fileno(), good)
         self._file.seek(0, os.SEEK_END)
 

@@ -95,6 +95,15 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
     return Controller(to, start, stiffness, damping, shaper)
 
 
+def described(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
+              controller: Controller) -> float:
+    """What one of `words_of` is where it does not vary; multiples of a servo are such of 1."""
+    if word in RUN_WORDS:
+        return 1.0 if word == 'servo' else getattr(manoeuvre, word)
+    joint, _, field = word.rpartition('.')
+    return float(getattr(controller, field.removeprefix('servo_'))[[*joint_names].index(joint)])
+
+
 def run_manoeuvres(known: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
                    controller: Controller, values: Sequence[Mapping[str, float]],
                    ) -> list[dict[str, float | str]]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from flex_robot_sim import __version__
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.model import ArmArrays, ArmModel
 from flex_robot_sim.description.parameters import (
     expect_possible,
     near,
@@ -22,40 +20,30 @@ from flex_robot_sim.description.parameters import (
     with_parameters,
 )
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
+from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
+from flex_robot_sim.sweeps.identity import words_of_function, words_of_robot
 from flex_robot_sim.sweeps.manoeuvre import (
     Controller,
     Manoeuvre,
     controller_of,
+    described,
     run_manoeuvres,
     words_of,
 )
 
 Words = Mapping[str, 'str | float | Sequence[float]']
-_BUILT: dict[str, ArmModel] = {}        # the robot of the latest sweep as described
+# key and arm of the latest sweep as described: one list, replaced at once, as threads come here
+_BUILT: list[tuple[str, ArmModel]] = []
+# what one run alone cannot be: the others go on
+IMPOSSIBLE = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
+COLUMNS = ('run', 'note')           # of every table
+NOWHERE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a load '
+           'sags. Give "to", or vary JOINT.to.')
+ROUNDING = 1e-9     # of a limit that is written with few digits                       [rad, m]
 AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
-
-
-class Case(NamedTuple):
-    """One run, for whoever brings a function of their own."""
-
-    run: int                        # from 0
-    arm: ArmModel                   # with the numbers of the run
-    values: Mapping[str, float]     # all that vary, by name
-    rng: np.random.Generator        # of this run, the same whatever runs it
-
-
-Figures = Mapping[str, Any]         # what a run came to: numbers by name
-Run = Callable[[Case], Figures]
-
-
-class Done(NamedTuple):
-    """A run that was made."""
-
-    run: int
-    figures: Figures                # with `note`: '' or lines about it
 
 
 @dataclass(frozen=True)
@@ -73,6 +61,7 @@ class Plan:
     controller: Controller | None           # of a Manoeuvre
     key: str                                # of the robot as described: who has built it keeps it
     identity: Mapping[str, Any] = field(repr=False)     # what makes it another sweep, by name
+    note: str = ''                          # what one should know of all its runs
 
     def __len__(self) -> int:
         return len(self.values)
@@ -90,6 +79,7 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
               method: str, count: int | None, seed: int, coupling: str,
               gravity: Sequence[float]) -> Plan:
     """Return the Plan of a sweep; what is wrong with one of its runs is said before any runs."""
+    _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
     known = parameters_of(description)
@@ -97,26 +87,31 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     for name, form in [*vary.items(), *scale.items()]:
         if name in forms:
             raise UsageError(f'{name} varies twice. Vary it or scale it.')
-        is_own = not isinstance(run, Manoeuvre) and '.' not in name
+        is_own = not isinstance(run, Manoeuvre) and '.' not in name and name not in COLUMNS
         if name not in known and name not in words and not is_own:
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
-    values = runs_of([*forms.values()], [*forms], method, count, seed)
-    for column, name in enumerate(forms):
-        if name in scale:
-            values[:, column] *= _nominal(name, known, run)
+    controller = controller_of(arm, run) if isinstance(run, Manoeuvre) else None
+    with np.errstate(over='ignore', invalid='ignore'):      # what is not finite is refused below
+        values = runs_of([*forms.values()], [*forms], method, count, seed)
+        for column, name in enumerate(forms):
+            if name in scale:
+                values[:, column] *= _factored(name, arm, known, run, controller)
     _refuse_wrong_values(description, [*forms], known, values)
+    if controller is not None:
+        _refuse_beyond_stops(arm, controller.to, [*forms], values)
     identity = {
-        'version': __version__, 'robot': _fingerprint(description), 'coupling': coupling,
-        'gravity': [float(g) for g in gravity], 'method': method, 'count': count, 'seed': seed,
+        'version': __version__, 'robot': words_of_robot(description), 'coupling': coupling,
+        'gravity': [float(g) for g in gravity], 'method': method,
+        'count': count and int(count), 'seed': int(seed),
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
-        'run': asdict(run) if isinstance(run, Manoeuvre) else _source(run)}
+        'run': asdict(run) if isinstance(run, Manoeuvre) else words_of_function(run)}
     return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
-                tuple(name in known for name in forms), values, int(seed), run,
-                controller_of(arm, run) if isinstance(run, Manoeuvre) else None,
+                tuple(name in known for name in forms), values, int(seed), run, controller,
                 json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
-                json.loads(json.dumps(identity)))
+                json.loads(json.dumps(identity)),
+                NOWHERE if _goes_nowhere(arm, run, controller, [*forms], values) else '')
 
 
 def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
@@ -128,7 +123,7 @@ def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
     began = time.perf_counter()
     builder = _Builder(plan)
     if not isinstance(plan.run, Manoeuvre):
-        done = [_own_run(plan, builder, k, run) for k, run in enumerate(runs)]
+        done = [_own_run(plan, builder, k, int(run)) for k, run in enumerate(runs)]
         return done, time.perf_counter() - began
     arms: list[ArmModel | str] = [builder.arm_or_why_not(k) for k in range(len(runs))]
     good = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
@@ -136,13 +131,13 @@ def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
                                    if isinstance(arm, str)}
     try:
         figures.update(zip(good, _manoeuvres(plan, builder.nominal, arms, good)))
-    except FlexRobotSimError:
+    except IMPOSSIBLE:
         # one of them cannot be; alone, it says so, and the others run
         for k in good:
             try:
                 figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
-            except FlexRobotSimError as error:
-                figures[k] = {'note': str(error)}
+            except IMPOSSIBLE as error:
+                figures[k] = {'note': _why(error)}
     return [Done(int(run), figures[k]) for k, run in enumerate(runs)], time.perf_counter() - began
 
 
@@ -154,21 +149,18 @@ def _manoeuvres(plan, nominal, arms, rows):
 
 
 def _own_run(plan, builder, k, run):
-    """Make a run of somebody's own function."""
     arm = builder.arm_or_why_not(k)
     if isinstance(arm, str):
-        return Done(int(run), {'note': arm})
-    try:
-        figures = plan.run(Case(int(run), arm, plan.row(k), generator_of_run(plan.seed, int(run))))
-    except FlexRobotSimError as error:
-        return Done(int(run), {'note': str(error)})
-    try:
-        out = {name: value if isinstance(value, str) else float(value)
-               for name, value in figures.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
-                           'numbers or text') from error
-    return Done(int(run), {'note': '', **out})
+        return Done(run, {'note': arm})
+    # what a function writes into its arm is its own matter, and no later run's
+    arm = replace(arm, arrays=ArmArrays(*(array.copy() for array in arm.arrays)))
+    return own_run(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
+
+
+def _why(error):
+    """Line about one of IMPOSSIBLE."""
+    return str(error) if isinstance(error, FlexRobotSimError) else (
+        f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
 
 
 class _Builder:
@@ -176,10 +168,10 @@ class _Builder:
 
     def __init__(self, plan):
         self._plan, self._key, self._last = plan, None, None
-        if plan.key not in _BUILT:
-            _BUILT.clear()
-            _BUILT[plan.key] = build_arm(plan.description, plan.coupling, plan.gravity)
-        self.nominal = _BUILT[plan.key]
+        self.nominal = next((arm for key, arm in [*_BUILT] if key == plan.key), None)
+        if self.nominal is None:
+            self.nominal = build_arm(plan.description, plan.coupling, plan.gravity)
+            _BUILT[:] = [(plan.key, self.nominal)]
 
     def arm_or_why_not(self, k):
         plan = self._plan
@@ -192,27 +184,67 @@ class _Builder:
             try:
                 self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
                                        plan.gravity)
-            except FlexRobotSimError as error:
-                self._last = str(error)
+            except IMPOSSIBLE as error:
+                self._last = _why(error)
             self._key = key
         return self._last
 
 
-def _nominal(name, known, run):
-    """What a scaled number is a multiple of."""
-    value = known[name].value if name in known else getattr(run, name, 0.0)
-    if name == 'servo':         # is a factor itself
-        return 1.0
+def _refuse_wrong_kinds(vary, scale, run):
+    for given, words in (('vary', vary), ('scale', scale)):
+        if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
+            raise SettingError(f'{given} = {bearable(repr(words), 60)} must be a dict from names '
+                               'to values')
+    if not callable(run) and not isinstance(run, Manoeuvre):
+        raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
+                           'of a Case')
+
+
+def _factored(name, arm, known, run, controller):
+    """Return what a scaled number is a multiple of."""
+    if name in known:
+        value = known[name].value
+    elif controller is not None:
+        value = described(name, arm.joint_names, run, controller)
+    else:
+        raise UsageError(f'{name} is a word of your own function: nothing is described that a '
+                         'multiple could be of. Vary it by values.')
     if not value:
         raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. Vary '
                          'it by values.')
     return value
 
 
+def _refuse_beyond_stops(arm, to, names, values):
+    """Raise UsageError, with the number of the run, about a goal that no run can reach."""
+    for joint, fixed, unit, *limits in zip(arm.joint_names, to, arm.units, arm.arrays.lower,
+                                           arm.arrays.upper):
+        name = f'{joint}.to'
+        goals = values[:, names.index(name)] if name in names else np.full(len(values), fixed)
+        beyond = (goals < limits[0] - ROUNDING) | (goals > limits[1] + ROUNDING)
+        if beyond.any():
+            k = int(np.argmax(beyond))
+            raise UsageError(f'run {k}: {name} = {goals[k]:g} cannot be: the limits of "{joint}" '
+                             f'are {limits[0]:g} to {limits[1]:g} {unit}.')
+
+
+def _goes_nowhere(arm, run, controller, names, values):
+    """Whether all runs of a Manoeuvre go to the pose that they begin in, at rest."""
+    if controller is None or not run.at_rest:
+        return False
+    poses = {word: [values[:, names.index(f'{joint}.{word}')] if f'{joint}.{word}' in names
+                    else fixed for joint, fixed in zip(arm.joint_names, getattr(controller, word))]
+             for word in ('to', 'start')}
+    return all(np.all(to == start) for to, start in zip(poses['to'], poses['start']))
+
+
 def _refuse_wrong_values(description, names, known, values):
     """Raise UsageError, with the number of the run, about a value that cannot be."""
     for column, name in enumerate(names):
         rows = values[:, column]
+        if not np.isfinite(rows).all():
+            k = int(np.argmin(np.isfinite(rows)))
+            raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be finite.')
         if name not in known:
             k = int(np.argmin(rows))
             if name.rpartition('.')[2] in AT_LEAST_0 and rows[k] < 0.0 or (
@@ -225,19 +257,3 @@ def _refuse_wrong_values(description, names, known, values):
                 expect_possible(description, name, rows[k])
             except UsageError as error:
                 raise UsageError(f'run {k}: {error}') from error
-
-
-def _fingerprint(description):
-    """Hash of a robot: its text, and its numbers, which a program may have changed."""
-    numbers = {path: one.value for path, one in parameters_of(description).items()}
-    text = json.dumps([description.name, description.text, numbers])
-    return f'{description.name} {hashlib.sha256(text.encode()).hexdigest()[:16]}'
-
-
-def _source(run):
-    """Name of a function, and a hash of its text where that is to be had."""
-    name = f'{getattr(run, "__module__", "")}.{getattr(run, "__qualname__", type(run).__name__)}'
-    try:
-        return f'{name} {hashlib.sha256(inspect.getsource(run).encode()).hexdigest()[:16]}'
-    except (OSError, TypeError):
-        return name

@@ -7,7 +7,9 @@ argument. Runs go out in parts that take about a second; what comes back is writ
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -18,18 +20,19 @@ from concurrent.futures import (
     wait,
 )
 from pathlib import Path
-from pickle import PicklingError
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.core.arguments import array_or_nan, whole
 from flex_robot_sim.core.assembly import GRAVITY
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.sweeps.case import Done, Run
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
-from flex_robot_sim.sweeps.plan import Done, Plan, Run, Words, make_plan, run_part
+from flex_robot_sim.sweeps.plan import Plan, Words, make_plan, run_part
 
 PART = 1.0                  # how long a part of the runs shall take                        [s]
 LARGEST_PART = 1024         # runs
@@ -64,21 +67,31 @@ def sweep(robot: str | Path | RobotDescription, vary: Words | None = None,
     """
     description = robot if isinstance(robot, RobotDescription) else read_description(robot)
     plan = make_plan(description, vary or {}, scale or {}, Manoeuvre() if run is None else run,
-                     method, count, seed, coupling, tuple(np.asarray(gravity, float).ravel()))
-    return run_plan(plan, folder, executor, workers, progress, watch)
+                     method, count, seed, coupling, tuple(array_or_nan(gravity).ravel()))
+    if plan.note:
+        warnings.warn(plan.note, RuntimeWarning, stacklevel=2)
+    table = run_plan(plan, folder, executor, workers, progress, watch)
+    noted = np.flatnonzero(table['note'] != '')
+    if noted.size:
+        warnings.warn(f'{noted.size} of {len(table["run"])} runs have a note; run {noted[0]}: '
+                      f'{table["note"][noted[0]]}', RuntimeWarning, stacklevel=2)
+    return table
 
 
 def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | None = None,
              workers: int | None = None, progress: Progress | None = None,
              watch: Callable[[], object] | None = None) -> dict[str, np.ndarray]:
     """Make the runs of a Plan, see `sweep`."""
+    count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
+    if executor is not None and not isinstance(plan.run, Manoeuvre):
+        _expect_sendable(plan, executor, watch)
     journal = None if folder is None else Journal(folder, plan.identity, len(plan))
     try:
         done = {} if journal is None else dict(journal.done)
         todo = [run for run in range(len(plan)) if run not in done]
         tell = progress or (lambda done, total: None)
         tell(len(done), len(plan))
-        for part in _made(plan, todo, executor, workers, watch):
+        for part in _made(plan, todo, executor, count, watch):
             if journal is not None:
                 journal.add(part)
             done.update((one.run, one) for one in part)
@@ -97,9 +110,34 @@ def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | 
             journal.close()
 
 
-def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
+def _expect_sendable(plan, executor, watch):
+    """Raise UsageError where a function does not reach who makes the runs: an empty part tells."""
+    future = None
+    try:
+        future = executor.submit(run_part, plan.part([]), [])
+        while not wait([future], PATIENCE).done:
+            if watch is not None:
+                watch()
+        future.result()
+    except (CancelledError, SweepError):
+        raise
+    except BrokenExecutor as error:
+        raise UsageError('no process can begin with the function of the runs. Define it in a '
+                         'module, or in a program that begins the sweep below `if __name__ == '
+                         '"__main__":`.') from error
+    except Exception as error:
+        # Dask has a line of its own around the reason
+        why = error.__cause__ if isinstance(error.__cause__, (TypeError, ImportError)) else error
+        raise UsageError('the function of the runs cannot be sent to who makes them '
+                         f'({type(why).__name__}: {why}). Define it in a module that they can '
+                         'import, and let it hold nothing that is open here.') from error
+    finally:
+        if future is not None:
+            future.cancel()
+
+
+def _made(plan, todo, executor, count, watch) -> Iterator[list[Done]]:
     """Yield parts of the runs as they are made."""
-    count = workers or len(os.sched_getaffinity(0))
     parts = _Parts(todo, max(PART, count / PARTS_A_SECOND))
     if executor is None:
         while runs := parts.next():
@@ -111,36 +149,41 @@ def _made(plan, todo, executor, workers, watch) -> Iterator[list[Done]]:
     pending: set[Future] = set()
     try:
         while True:
-            while len(pending) < ahead and (runs := parts.next()):
-                pending.add(executor.submit(run_part, plan.part(runs), runs))
+            with _plainly():
+                while len(pending) < ahead and (runs := parts.next()):
+                    pending.add(executor.submit(run_part, plan.part(runs), runs))
             if not pending:
                 return
             finished, pending = wait(pending, PATIENCE, FIRST_COMPLETED)
             if not finished and watch is not None:
                 watch()
             for future in finished:
-                done, seconds = future.result()
+                with _plainly():
+                    done, seconds = future.result()
                 parts.learn(len(done), seconds)
                 yield done
+    finally:
+        for future in pending:
+            future.cancel()
+
+
+@contextlib.contextmanager
+def _plainly() -> Iterator[None]:
+    """Say in one line that who makes the runs is gone."""
+    try:
+        yield
     except BrokenExecutor as error:
-        raise SweepError('a worker died: it was killed, or there was no memory left.') from error
+        raise SweepError('a worker died: it was killed, had no memory left, or could not '
+                         'begin.') from error
     except CancelledError as error:
         raise SweepError('who makes the runs has given them up: it was stopped, or it is out of '
                          'reach.') from error
-    except (PicklingError, AttributeError) as error:
-        if 'pickle' not in str(error).lower():
-            raise
-        raise UsageError('the function of the runs cannot be sent to other processes: define it '
-                         'in a module, not in another function.') from error
     except Exception as error:
         # what Dask itself raises, not what a run does: its parts have killed worker after worker
         if not type(error).__module__.startswith('distributed.'):
             raise
         reason = str(error).split('. ')[0]      # what follows is advice of Dask's, in four lines
         raise SweepError(f'the cluster has given a part up: {reason}.') from error
-    finally:
-        for future in pending:
-            future.cancel()
 
 
 class _Parts:

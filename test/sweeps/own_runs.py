@@ -1,6 +1,8 @@
 """Runs that tests send to other processes: they must be in a module."""
 
 import os
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -34,3 +36,24 @@ def deadly(case):
         mark.touch()
         os.kill(os.getpid(), 9)
     return drawn(case)
+
+
+def failing(case):
+    """Raise in some runs what a function of one's own may raise, and say which runs began."""
+    told(case)
+    if case.run % 4 == 1:
+        raise ValueError(f'no frequency\nin run {case.run}')
+    if case.run % 4 == 2:
+        sys.exit(3)
+    return {'x': None} if case.run % 4 == 3 else {'twice': 2.0 * case.values['payload']}
+
+
+class Holding:
+    """A run that holds what cannot be sent."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+
+    def __call__(self, case):
+        """Return nothing."""
+        return {}

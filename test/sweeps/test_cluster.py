@@ -1,23 +1,28 @@
 """A sweep on a Dask cluster: a scheduler and two workers in processes of their own."""
 
+import contextlib
+import io
 import json
 import os
 import re
 import signal
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import own_runs
 import pytest
 from node_processes import Process
+from tables import is_same
 
 pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.exceptions import SweepError, UsageError
-from flex_robot_sim.sweeps.cluster import cluster
+from flex_robot_sim.sweeps.cluster import Cluster, cluster
 
 HERE = Path(__file__).parent
 BEGIN = 'import sys; from distributed.cli.dask_{0} import main; sys.argv[0] = "{0}"; main()'
@@ -112,6 +117,32 @@ def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, t
         f'{folder}, and the same call goes on.')
 
 
+@pytest.mark.slow
+def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
+        address, workers, tmp_path, monkeypatch):
+    monkeypatch.setenv('TOLD_IN', str(tmp_path / 'here'))
+    (tmp_path / 'mine').mkdir()         # workers import from the folder they began in
+    (tmp_path / 'mine/only_here.py').write_text('def run(case):\n    return {}\n')
+    monkeypatch.syspath_prepend(tmp_path / 'mine')
+    from only_here import run as only_here
+    failing = {'vary': {'payload': 'even:0,1,8'}, 'run': own_runs.failing}
+    with pytest.warns(RuntimeWarning, match='6 of 8 runs have a note; run 1: ValueError: '):
+        alone = frs.sweep('single_link', **failing)
+    with cluster(address) as found:
+        there = {'executor': found.executor, 'workers': found.workers, 'watch': found.watch}
+        with pytest.warns(RuntimeWarning):
+            assert is_same(frs.sweep('single_link', **failing, **there), alone)
+        for run, why in ((own_runs.Holding(), "TypeError: cannot pickle '_thread.lock' object"),
+                         (only_here, "ModuleNotFoundError: No module named 'only_here'")):
+            with pytest.raises(UsageError) as caught:
+                frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
+            assert str(caught.value) == (
+                f'the function of the runs cannot be sent to who makes them ({why}). Define it in '
+                'a module that they can import, and let it hold nothing that is open here.')
+            assert not (tmp_path / 'runs').exists()
+    assert all(one.process.poll() is None for one in workers)
+
+
 @pytest.fixture
 def _impatient(monkeypatch):
     """Let schedulers give a part up with the first worker that it kills, and not the fourth."""
@@ -155,6 +186,32 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
         f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
 
 
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self):
+        """Tell that it is one."""
+        return True
+
+
+def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_path):
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.LONG', 0.3)
+    monkeypatch.setattr('flex_robot_sim.cli.terminal.EVERY', 0.1)
+    monkeypatch.setattr(sys, 'stderr', Terminal())
+
+    @contextlib.contextmanager
+    def there(address):
+        yield Cluster(executor, 1, lambda: None)
+    monkeypatch.setattr('flex_robot_sim.cli.sweep.cluster', there)
+    with ThreadPoolExecutor(1) as executor:
+        began = time.monotonic()
+        assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.1,300',
+                     '--seconds', '0.3', '--scheduler', 'tcp://there', '--output',
+                     str(tmp_path / 'runs')]) == 0
+        assert time.monotonic() - began > 0.3
+    assert '300 runs' in sys.stderr.getvalue() and 'waiting' not in sys.stderr.getvalue()
+
+
 def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 0.5)
     with pytest.raises(UsageError) as caught, cluster(address):
@@ -168,11 +225,18 @@ def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
 def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
-    assert main(['sweep', 'single_link', '--vary', 'payload=0,1', '--scheduler', address]) == 2
+    assert main(['sweep', 'single_link', '--to', '0.1', '--scheduler', address]) == 2
     assert capsys.readouterr().err == (
         f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask '
         'scheduler`, and workers by `dask worker ADDRESS`.\n')
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_scheduler_without_an_address_is_one_line():
+    # Dask takes no address for a wish to begin a cluster here
+    with pytest.raises(UsageError) as caught, cluster(''):
+        pass
+    assert str(caught.value) == 'a scheduler has an address, such as tcp://host:8786.'
 
 
 def test_a_cluster_without_dask_says_what_to_install(monkeypatch):

@@ -7,49 +7,33 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import own_runs
 import pytest
+from tables import is_same, whole_lines
 from waiting import eventually
 
 import flex_robot_sim as frs
+from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import SettingError, SweepError, UsageError
+from flex_robot_sim.exceptions import SweepError, UsageError
 from flex_robot_sim.sweeps.pools import processes
 
-HERE = Path(__file__).parent
 TO = (0.3,)
 MOVE = frs.Manoeuvre(to=TO, within=0.1, seconds=0.3)
 SCALED = {'arm.EIz': '0.9,1.1'}
-
-
-@pytest.fixture(scope='module', autouse=True)
-def importable():
-    """Let other processes import own_runs."""
-    before = os.environ.get('PYTHONPATH')
-    os.environ['PYTHONPATH'] = os.pathsep.join(filter(None, [str(HERE), before]))
-    yield
-    if before is None:
-        del os.environ['PYTHONPATH']
-    else:
-        os.environ['PYTHONPATH'] = before
 
 
 def swept(**options):
     joint = frs.load('single_link').joint_names[0]
     vary = {'payload': '0,0.1', f'{joint}.to': '0.2,0.3'}
     return frs.sweep('single_link', vary, SCALED, MOVE, **options)
-
-
-def is_same(table, other):
-    return [*table] == [*other] and all(
-        np.array_equal(table[name], other[name], equal_nan=table[name].dtype.kind == 'f')
-        for name in table)
 
 
 def test_runs_are_what_a_plain_loop_comes_to():
@@ -81,6 +65,24 @@ def test_runs_are_what_a_plain_loop_comes_to():
         assert table['arm.bent'][k] == pytest.approx(np.linalg.norm(tips, axis=1).max(), rel=1e-6)
         assert table['arm.swing'][k] == pytest.approx(
             np.linalg.norm(np.ptp(tips[10:], axis=0)) / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize('given, described', [
+    ({'stiffness': (30.0, 20.0, 10.0), 'damping': (3.0,)}, {
+        'shoulder.servo_stiffness': 20.0, 'elbow.servo_damping': 3.0, 'elbow.to': -0.6,
+        'waist.start': 0.1, 'within': 0.2, 'payload': 0.1, 'servo': 1.0}),
+    ({}, {})])
+def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, described):
+    if not described:           # servos that hold the arm, with what it is known to carry
+        servo = fitting_servo(frs.with_payload(frs.load('two_link'), 'tool', 0.1))
+        described = {'waist.servo_stiffness': servo.stiffness[0],
+                     'elbow.servo_damping': servo.damping[2]}
+    run = frs.Manoeuvre(to=(0.3, 0.5, -0.6), start=(0.1, 0.0, 0.0), within=0.2, payload=0.1,
+                        seconds=0.02, **given)
+    for name, value in described.items():
+        scaled = frs.sweep('two_link', scale={name: '0.9,1.1'}, run=run)
+        assert is_same(scaled, frs.sweep('two_link', {name: [0.9 * value, 1.1 * value]}, run=run))
+        assert scaled['note'].tolist() == ['', '']
 
 
 def _built(description):
@@ -141,7 +143,7 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
     child.wait()
     # nobody goes on without who asked for it
     assert eventually(lambda: not _session(child.pid), 60.0)
-    kept = {json.loads(line)['run'] for line in _whole_lines(folder / 'runs.jsonl')}
+    kept = {json.loads(line)['run'] for line in whole_lines(folder / 'runs.jsonl')}
     before = [int(run) for run in told.read_text().split()]
     assert 20 <= len(kept) < 120 and kept <= {*before}
     with open(folder / 'runs.jsonl', 'ab') as file:
@@ -157,12 +159,18 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
         assert is_same(frs.sweep('single_link', executor=threads, **options), table)
 
 
+def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path):
+    table, journal = swept(folder=tmp_path), tmp_path / 'runs.jsonl'
+    lines = journal.read_bytes().splitlines(keepends=True)
+    lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'   # editors, power cuts
+    journal.write_bytes(b''.join(lines))
+    told = []
+    assert is_same(swept(folder=tmp_path, progress=lambda *row: told.append(row)), table)
+    assert told[0] == (5, 8)
+
+
 def _lines(path):
     return path.read_bytes().splitlines() if path.exists() else []
-
-
-def _whole_lines(path):
-    return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b'\n')]
 
 
 def _session(number):
@@ -184,10 +192,10 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
     folder = tmp_path / 'runs'
     with processes(2) as pool, pytest.raises(SweepError) as caught:
         frs.sweep('single_link', folder=folder, executor=pool, workers=1, **options)
-    kept = len(_whole_lines(folder / 'runs.jsonl'))
+    kept = len(whole_lines(folder / 'runs.jsonl'))
     assert str(caught.value) == (
-        f'a worker died: it was killed, or there was no memory left. {kept} of 30 runs are kept '
-        f'in {folder}, and the same call goes on.')
+        f'a worker died: it was killed, had no memory left, or could not begin. {kept} of 30 runs '
+        f'are kept in {folder}, and the same call goes on.')
     told = []
     table = frs.sweep('single_link', folder=folder, progress=lambda *row: told.append(row),
                       **options)
@@ -197,18 +205,18 @@ def test_a_worker_that_dies_is_one_line_and_nothing_is_lost(tmp_path, monkeypatc
 FULL = """
 import resource, sys
 sys.dont_write_bytecode = True      # or it would be cut off, too
-resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 from flex_robot_sim.cli import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[2:]))
 """
 
 
 def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
-    words = ['sweep', 'single_link', '--vary', 'payload=even:0,0.5,40', '--seconds', '0.05',
-             '--output', str(tmp_path / 'runs'), '--json']
-    done = subprocess.run([sys.executable, '-c', FULL, *words], capture_output=True, text=True,
-                          check=False, timeout=300)
-    kept = len(_whole_lines(tmp_path / 'runs/runs.jsonl'))
+    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.5,40', '--seconds',
+             '0.05', '--output', str(tmp_path / 'runs'), '--json']
+    done = subprocess.run([sys.executable, '-c', FULL, '3000', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
     assert (done.returncode, done.stderr, done.stdout) == (
         2, f'flexsim sweep: {tmp_path / "runs"}: cannot be written: File too large. {kept} of 40 '
@@ -219,6 +227,24 @@ def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
     summary = json.loads(done.stdout)
     assert (summary['runs'], summary['made_now']) == (40, 40 - kept)
     assert summary['figures']['arm.bent']['largest'] >= summary['figures']['arm.bent']['median']
+
+
+def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path):
+    pytest.importorskip('pyarrow', reason='pip install pyarrow')
+    runs = tmp_path / 'runs'
+    words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds', '0.05',
+             '--output', str(runs), '--json']
+    # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
+    done = subprocess.run([sys.executable, '-c', FULL, '1800', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    assert (done.returncode, done.stderr, done.stdout) == (
+        2, f'flexsim sweep: {runs}: cannot be written: File too large. 2 of 2 runs are kept; make '
+        'room, and the same call goes on.\n', '')
+    assert {path.name for path in runs.iterdir()} == {'sweep.json', 'runs.jsonl', 'table.csv'}
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words], capture_output=True,
+                          text=True, check=False, timeout=300)
+    assert (done.returncode, json.loads(done.stdout)['made_now']) == (0, 0)
+    assert (runs / 'table.parquet').exists()
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
@@ -253,10 +279,38 @@ def test_two_programs_do_not_write_into_one_folder(tmp_path):
     journal.close()
 
 
+@pytest.mark.parametrize('options, stays', [
+    ({}, True), ({'vary': {'payload': '0,0.1'}}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), start=(0.2,), seconds=0.01)}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01), 'vary': {'motor.start': 0.2}}, True),
+    ({'run': frs.Manoeuvre(to=(0.2,), seconds=0.01)}, False),
+    ({'vary': {'motor.to': '0,0.1'}}, False), ({'run': own_runs.drawn}, False),
+    ({'run': frs.Manoeuvre(at_rest=False, seconds=0.01)}, False)])
+def test_a_sweep_in_which_no_run_goes_anywhere_says_so(options, stays):
+    options = {'run': frs.Manoeuvre(seconds=0.01), **options}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        table = frs.sweep('single_link', **options)
+    assert [str(one.message) for one in caught] == stays * [
+        'no run goes anywhere, as "to" is where it starts: figures tell at most how a load sags. '
+        'Give "to", or vary JOINT.to.']
+    if stays:       # nothing pulls at an arm that turns about a plumb line
+        assert not table['motor.error'].any() and not table['arm.swing'].any()
+
+
+def test_the_command_says_that_no_run_goes_anywhere_before_they_run(tmp_path, capsys):
+    assert main(['sweep', 'single_link', '--seconds', '0.01', '--processes', '1', '--output',
+                 str(tmp_path / 'runs')]) == 0
+    assert capsys.readouterr().err.splitlines()[0] == (
+        'flexsim sweep: note: no run goes anywhere, as "to" is where it starts: figures tell at '
+        'most how a load sags. Give "to", or vary JOINT.to.')
+
+
 def test_who_is_lost_has_a_note_and_the_others_go_on():
     joint = frs.load('single_link').joint_names[0]
-    table = frs.sweep('single_link', {f'{joint}.to': '0.1,1e200,0.2'},
-                      run=frs.Manoeuvre(seconds=0.1))
+    with pytest.warns(RuntimeWarning, match='1 of 3 runs have a note; run 1: '):
+        table = frs.sweep('single_link', {f'{joint}.start': '0.1,1e200,0.2'},
+                          run=frs.Manoeuvre(seconds=0.1))
     assert [note == '' for note in table['note']] == [True, False, True]
     assert 'the state is not finite after' in table['note'][1]
     assert np.isfinite(table['arm.bent']).tolist() == [True, False, True]
@@ -270,9 +324,19 @@ def test_who_is_lost_has_a_note_and_the_others_go_on():
     ({'vary': {'servo': '0,1'}}, 'run 0: servo = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': '1,2'}}, 'payload is 0 as described, and no multiple of it is anything '
      'else. Vary it by values.'),
+    ({'scale': {'motor.to': '1,2'}, 'run': frs.Manoeuvre()}, 'motor.to is 0 as described, '),
+    ({'scale': {'gain': '1,2'}, 'run': own_runs.drawn}, 'gain is a word of your own function: '
+     'nothing is described that a multiple could be of. Vary it by values.'),
+    ({'vary': {'payload': 'uniform:-1e308,1e308'}, 'method': 'random', 'count': 2},
+     'run 0: payload = inf cannot be: it must be finite.'),
+    ({'scale': {'payload': '1,1e308'}, 'run': frs.Manoeuvre(payload=10.0)},
+     'run 1: payload = inf cannot be: it must be finite.'),
     ({'vary': {'arm.EIz': 1}, 'scale': {'arm.EIz': 1}}, 'arm.EIz varies twice. Vary it or scale '
      'it.'),
     ({'run': frs.Manoeuvre(to=(1.0, 2.0))}, 'to takes 1 numbers for '),
+    ({'run': frs.Manoeuvre(to=(-4.0,))}, 'run 0: motor.to = -4 cannot be: the limits of "motor" '
+     'are -3.14159 to 3.14159 rad.'),
+    ({'vary': {'motor.to': '3.14159265,4'}}, 'run 1: motor.to = 4 cannot be: the limits of '),
     ({'run': frs.Manoeuvre(seconds=1e-5)}, 'seconds must be at least one time_step.'),
     ({'run': frs.Manoeuvre(seconds=1e6)}, 'seconds hold more than 1e+07 steps of time_step. '),
 ])
@@ -283,34 +347,27 @@ def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options,
     assert not (tmp_path / 'runs').exists()
 
 
-def test_a_function_that_cannot_be_sent_is_one_line(tmp_path):
-    with processes(1) as pool, pytest.raises(UsageError) as caught:
-        frs.sweep('single_link', run=lambda case: {}, executor=pool)
-    assert str(caught.value) == ('the function of the runs cannot be sent to other processes: '
-                                 'define it in a module, not in another function.')
-
-
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     child = subprocess.Popen(
-        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--random', '100000',
-         '--vary', 'payload=uniform:0,1', '--seconds', '0.2', '--processes', '1', '--output',
-         tmp_path / 'runs'],
+        [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1', '--vary',
+         'payload=uniform:0,1', '--random', '100000', '--seconds', '0.2', '--processes', '1',
+         '--output', tmp_path / 'runs'],
         stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):
         os.killpg(child.pid, signal.SIGINT)     # as a terminal sends it, to all of them
         time.sleep(0.05)
     _, told = child.communicate(timeout=60)
-    kept = len(_whole_lines(tmp_path / 'runs/runs.jsonl'))
+    kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert child.returncode == 130
     assert told == (f'flexsim sweep: interrupted; {kept} of 100000 runs are kept in '
                     f'{tmp_path}/runs, and the same call goes on.\n')
 
 
-@pytest.mark.parametrize('returned', [3, {'x': None}, None, {'x': [1.0, 2.0]}])
-def test_a_run_of_ones_own_that_returns_no_figures_is_one_line(returned):
-    with pytest.raises(SettingError) as caught:
-        frs.sweep('single_link', {'arm.damping': [0.01]}, run=lambda case: returned, workers=1)
-    assert str(caught.value) == (f'run returned {returned!r}: it must be a dict from names to '
-                                 'numbers or text')
+def test_arms_that_cannot_be_computed_have_a_note_and_the_others_go_on():
+    # stiff beyond what a double can square: no singular values
+    with pytest.warns(RuntimeWarning):
+        table = frs.sweep('single_link', {'arm.EIz': [5.0, 1e308]}, run=MOVE)
+    assert table['note'].tolist() == ['', 'cannot be computed: SVD did not converge']
+    assert np.isfinite(table['arm.bent']).tolist() == [True, False]

@@ -53,3 +53,27 @@ def test_the_page_of_scale_names_commands_that_there_are():
     page = (ROOT / 'docs/scale.md').read_text('utf-8')
     named = re.findall(r'`(?:flexsim benchmark|python -m benchmarks\.)\s?(\w+)`', page)
     assert {*named} <= {*PARTS} and len({*named}) >= 3
+
+
+# row of docs/scale.md: row of docs/benchmark.md, and the factor between their numbers
+SAME = {'steps a second of one core, two_link, 1 ms': (
+            '64 arms (two_link), steps of 1 ms, one thread', 1.0),
+        'two threads over one': ('two threads', 0.02),
+        'an arm among 2048 over one among 32': ('a step of one among 2048, 10 in a call', 1.0),
+        'to build an arm from its description': ('to build an arm from its description', 1.0),
+        'a part of a sweep, sent': ('a part of a sweep, on its way to a worker', 1.0),
+        'time of who asked for it, per run': ('who asked for it, per run', 1.0),
+        'parts through a scheduler of Dask': ('empty parts through a scheduler of Dask', 1.0)}
+
+
+def test_the_page_of_scale_has_the_figures_of_the_tables_that_it_names():
+    pages = ((ROOT / f'docs/{name}.md').read_text('utf-8') for name in ('scale', 'benchmark'))
+    here, there = (dict(re.findall(r'^\| ([^|]+) \| ([^|]+) \|', page, re.M)) for page in pages)
+    for row, (source, factor) in SAME.items():
+        planned, measured = numbers_in(here[row]), factor * numbers_in(there[source])[0]
+        # figures of the plan are round: two digits of them count
+        assert 0.95 * min(planned) <= measured <= 1.05 * max(planned), row
+
+
+def numbers_in(text):
+    return [float(number.replace(',', '')) for number in re.findall(r'\d[\d.,]*', text)]
