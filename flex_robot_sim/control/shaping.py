@@ -117,7 +117,7 @@ def trajectory_points(motion: Motion,
 
 def checked_samples(samples: ArrayLike) -> np.ndarray:
     """Set points as an array (k, n); SettingError if they are none."""
-    samples = np.array(array_or_nan(samples))
+    samples = array_or_nan(samples)
     if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
         raise SettingError('set points must be finite numbers in rows, one row per sample and one '
                            'column per joint')

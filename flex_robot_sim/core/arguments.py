@@ -38,16 +38,16 @@ def whole(name: str, value: object) -> int:
 
 
 def array_or_nan(values: ArrayLike) -> np.ndarray:
-    """Array of numbers, which the caller checks; what holds none is a single NaN."""
+    """Return a new array of numbers, which the caller checks; what holds none is a single NaN."""
     try:
-        return np.asarray(values, float)
+        return np.array(values, float)
     except (TypeError, ValueError):
         return np.array(np.nan)
 
 
 def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
     """Array of one finite number per name."""
-    array = np.array(array_or_nan(values))
+    array = array_or_nan(values)
     # of a few numbers, a plain loop is done before numpy has begun
     if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
         raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '

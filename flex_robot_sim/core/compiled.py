@@ -26,7 +26,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 import flex_robot_sim.core.numba_shortcuts  # noqa: F401      (tells Numba)
-from flex_robot_sim.core.held_signals import pass_on_signals, signals_held
+from flex_robot_sim.core.held_signals import is_of_a_handler, pass_on_signals, signals_held
 from flex_robot_sim.core.kept_code import CORE, PACKAGE, cache_root, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
@@ -185,8 +185,11 @@ def _compile_once(dispatcher, compile_, signature):
                 return made.entry_point
             del dispatcher.overloads[types]
         if isinstance(dispatcher._cache, _PackageCache):
-            with contextlib.suppress(OSError):
+            try:
                 stack.enter_context(dispatcher._cache.alone())
+            except OSError as error:        # which TimeoutError is, too
+                if is_of_a_handler(error):
+                    raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
         with signals_held():
             with _inside_another(), collected_seldom(), _plain_loops():
@@ -258,7 +261,9 @@ class _PackageCache(FunctionCache):
         try:
             result = load(*args)
             return result if _depth > 1 or result is None or is_for_python(result) else None
-        except Exception:       # a damaged file only costs the time to compile
+        except Exception as error:      # a damaged file only costs the time to compile
+            if is_of_a_handler(error):  # and what is whole is kept
+                raise
             with contextlib.suppress(OSError), self._lock():
                 self.flush()
             return None

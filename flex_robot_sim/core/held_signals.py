@@ -14,6 +14,7 @@ from typing import Any
 
 _handlers: dict[int, Callable[..., Any]] = {}       # of the signals that are held
 _noted: list[tuple[Callable[..., Any], int, Any]] = []      # handlers to be called, with what
+_MARK = 'is_of_a_handler'       # attribute of what a handler has raised
 
 
 @contextlib.contextmanager
@@ -43,8 +44,16 @@ def pass_on_signals() -> None:
         handler, *words = _noted.pop(0)
         try:
             handler(*words)
+        except BaseException as error:
+            setattr(error, _MARK, True)
+            raise
         finally:
             pass_on_signals()
+
+
+def is_of_a_handler(error: BaseException) -> bool:
+    """Whether a handler has raised this where signals were passed on: nothing else went wrong."""
+    return hasattr(error, _MARK)
 
 
 def _take_handlers():

@@ -20,12 +20,16 @@ def decay(frequency, ratio, seconds=12.0, start=2.0, noise=0.02, seed=0):
 @pytest.mark.parametrize('frequency, ratio', [(3.0, 0.005), (3.0, 0.03), (12.0, 0.01), (7.3, 0.1)])
 def test_decay_gives_frequency_and_damping_within_their_deviations(frequency, ratio):
     misses = []
+    # of the ratio, no estimate from samples of this noise is better than this (Cramer and Rao)
+    least = 4 * np.sqrt(2 * np.pi * frequency * ratio / RATE) * 0.02 * ratio
     for seed in range(5):
         found, _ = resonances(RATE, decay(frequency, ratio, seed=seed)[:, None])
         first = found[0]
         assert first.way == 'decay'
         assert first.frequency == pytest.approx(frequency, rel=max(0.001, 0.2 * ratio))
-        assert first.ratio == pytest.approx(ratio, rel=0.15)
+        assert first.ratio == pytest.approx(ratio, abs=4 * first.ratio_deviation)
+        # the fit sees the ringing behind a filter and above its noise alone, which costs some
+        assert first.ratio_deviation < 3 * least
         misses += [abs(first.frequency - frequency) / first.frequency_deviation]
     # most lie within two deviations, and the filter shifts strongly damped ones a little
     assert np.median(misses) < 2.5

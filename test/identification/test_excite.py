@@ -82,7 +82,7 @@ def test_a_design_for_energy_tells_more_for_it_than_one_for_limits(arm):
     assert all(plan.trial.worst[1] <= MARGIN for plan in plans)
 
 
-def test_deviations_are_those_that_many_noises_make(arm, trial):
+def test_deviations_are_those_of_the_information_and_half_the_motion_has_twice_those(arm, trial):
     found = information(arm, trial, FREE)
     larger = information(arm, try_out(arm, trial.course.scaled(0.5)), FREE)
     # a nearly linear arm: half the motion tells half as well

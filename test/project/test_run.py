@@ -16,11 +16,36 @@ PYTHON = Path(sys.executable).resolve()         # not the one of a virtual envir
 TOOLS = ('awk', 'cat', 'cksum', 'df', 'dirname', 'grep', 'mkdir', 'mount', 'readlink', 'rm', 'sh',
          'tail', 'touch', 'uname', 'unshare')
 FILES = {
+    'pyproject.toml': """
+[build-system]
+requires = []
+build-backend = 'setup'
+backend-path = ['.']
+""",
+    # a wheel without setuptools, which take a second; test_install.py has them in earnest
     'setup.py': """
-from setuptools import setup
-setup(name='flex_robot_sim', version='1', packages=['flex_robot_sim'],
-      entry_points={'console_scripts': ['flexsim = flex_robot_sim:main']},
-      extras_require={'ros': [], 'view': [], 'test': ['pytest'], 'colcon': [], 'docs': []})
+import os, zipfile
+VERSION = '1'
+NEEDS = []
+EXTRAS = {'ros': [], 'view': [], 'test': ['pytest'], 'colcon': [], 'docs': []}
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    name = f'flex_robot_sim-{VERSION}'
+    about, wheel = f'{name}.dist-info', f'{name}-py3-none-any.whl'
+    needs = NEEDS + [f'{need} ; extra == "{extra}"' for extra in EXTRAS for need in EXTRAS[extra]]
+    lines = ['Metadata-Version: 2.1', 'Name: flex_robot_sim', f'Version: {VERSION}',
+             *(f'Requires-Dist: {need}' for need in needs),
+             *(f'Provides-Extra: {extra}' for extra in EXTRAS)]
+    files = {
+        'flex_robot_sim.pth': os.getcwd(),
+        f'{about}/METADATA': '\\n'.join(lines),
+        f'{about}/WHEEL': 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+        f'{about}/entry_points.txt': '[console_scripts]\\nflexsim = flex_robot_sim:main\\n'}
+    files[f'{about}/RECORD'] = ''.join(f'{path},,\\n' for path in [*files, f'{about}/RECORD'])
+    with zipfile.ZipFile(os.path.join(folder, wheel), 'w') as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel
 """,
     'flex_robot_sim/__init__.py': """
 import os, sys
@@ -34,6 +59,8 @@ def main():
     'test/test_it.py': 'def test_it(): pass',
     'docs/serve.py': 'import sys\nprint(*sys.argv[1:], sep="|")',
 }
+# what it needs then is in a registry, and larger than the disks that fill up here
+NEEDY = FILES['setup.py'].replace('NEEDS = []', "NEEDS = ['setuptools']")
 NO_NETWORK = {'PIP_INDEX_URL': 'http://127.0.0.1:9', 'PIP_CONFIG_FILE': os.devnull,
               'PIP_RETRIES': '0', 'PIP_TIMEOUT': '2'}
 
@@ -245,7 +272,7 @@ def test_changed_setup_is_installed_again_in_the_same_environment(ready):
 @installs
 def test_disk_that_fills_up_while_pip_works_is_told_and_then_repaired(ready_with_uv, tmp_path):
     ready = ready_with_uv
-    (ready.project / 'setup.py').write_text(FILES['setup.py'].replace("'1'", "'3'"))
+    (ready.project / 'setup.py').write_text(NEEDY)
     mount = f'mount -t tmpfs -o size=1m none "{tmp_path}"'
     code, _, errors = ready.run('demo', before=in_namespace(mount), TMPDIR=str(tmp_path),
                                 XDG_CACHE_HOME=str(tmp_path))
@@ -288,6 +315,7 @@ def test_two_first_calls_at_once_install_once(machine, uv):
 
 @installs
 def test_without_network_one_line_says_so_and_the_next_call_repairs(machine, uv):
+    (machine.project / 'setup.py').write_text(NEEDY)
     machine.add_python()
     assert machine.run('demo', **NO_NETWORK) == (2, '', [
         *machine.first_lines(),

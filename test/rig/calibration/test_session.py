@@ -4,6 +4,7 @@ import contextlib
 import itertools
 
 import pytest
+import rig_person
 from project_files import ROOT
 from rig_person import (
     CALM,
@@ -26,6 +27,7 @@ from rig_person import (
     place,
     pull,
 )
+from stepped_time import stepped_emulator
 
 import flex_robot_sim as frs
 from flex_robot_sim.exceptions import CalibrationError
@@ -54,11 +56,14 @@ def calm_arm():
 
 
 @pytest.fixture
-def emulator(tmp_path, monkeypatch, calm_arm):
-    # the emulator shares this process, which waits for a busy computer longer than a board would
-    monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
-    bench = Bench(calm_arm, PARTS, seed=2, start=(START, 0.0))
-    with Emulator(tmp_path / 'rig', EmulatedRig(bench)) as emulator:
+def bench_of_parts(calm_arm):
+    return EmulatedRig(Bench(calm_arm, PARTS, seed=2, start=(START, 0.0)))
+
+
+@pytest.fixture
+def emulator(tmp_path, monkeypatch, bench_of_parts):
+    with stepped_emulator(monkeypatch, tmp_path / 'rig', bench_of_parts, calibration_bench,
+                          rig_person) as emulator:
         yield emulator
 
 
@@ -66,6 +71,16 @@ def emulator(tmp_path, monkeypatch, calm_arm):
 def link(emulator):
     with RigLink(emulator.link, CALM) as link:
         yield link
+
+
+@pytest.fixture
+def in_real_time(tmp_path, monkeypatch, bench_of_parts):
+    """Give an emulator with a real port, and a link to it."""
+    # the emulator shares this process, which waits for a busy computer longer than a board would
+    monkeypatch.setattr(emulated_board, 'WATCHDOG', 2_000_000)
+    with Emulator(tmp_path / 'rig', bench_of_parts) as emulator, \
+            RigLink(emulator.link, CALM) as link:
+        yield emulator, link
 
 
 @pytest.fixture
@@ -248,7 +263,8 @@ def test_slide_stops_at_the_end_of_the_travel_that_is_known(arm, emulator, link,
     assert 0.005 <= place < 0.015       # 20 mm/s, and the set point of 20 ms after it
 
 
-def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, emulator, link, hasty):
+def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, in_real_time, hasty):
+    emulator, link = in_real_time
     bench = CalibrationSession(link, arm, None, lambda line: None)._bench
     with pytest.raises(frs.exceptions.FlexRobotSimError,
                        match='has not arrived within 0.3 s; link: |WATCHDOG'), bench.armed():
@@ -256,7 +272,8 @@ def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, emulator, link, has
         bench.step_to(1000)
 
 
-def test_pulled_plug_in_a_step_is_told_and_the_step_goes_on(arm, emulator, link, hasty):
+def test_pulled_plug_in_a_step_is_told_and_the_step_goes_on(arm, in_real_time, hasty):
+    emulator, link = in_real_time
     person = Person(emulator, **{SLIDE: [place(60), ('unplug=4', '61'), place(120)]})
 
     def ask_when_connected(question):       # nobody reads on before the plug is in again
