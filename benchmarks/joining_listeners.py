@@ -52,9 +52,10 @@ SYSTEMS = {
 }
 
 
-def busy(stop):
-    """Keep a processor busy."""
+def busy(begin, stop):
+    """Keep a processor busy once the listeners begin."""
     while not stop.is_set():
+        begin.wait(0.1)
         for _ in range(100_000):
             pass
 
@@ -175,7 +176,7 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
     heard, worst = spawn.Value('i', 0), spawn.Value('d', 0.0)
     nursery = spawn.Process(target=come_and_go, args=(count, together, begin, heard))
     others = [spawn.Process(target=control, args=(stop, worst, is_ordinary))]
-    others += [spawn.Process(target=busy, args=(stop,))
+    others += [spawn.Process(target=busy, args=(begin, stop))
                for _ in range(0 if is_idle else os.cpu_count())]
     nodes = []
     try:

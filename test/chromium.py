@@ -7,13 +7,16 @@ import pytest
 from node_processes import PATIENCE
 
 # none of the requests that a fresh Chromium makes by itself
-WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--enable-unsafe-swiftshader',
-         '--disable-background-networking', '--disable-sync', '--disable-component-update',
-         '--no-first-run', '--disable-dev-shm-usage')
+WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
+         '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
+         '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
 # WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
 # for a processor: beside many busy programs the page stood still for minutes. Where nobody looks
 # at a picture, WebGL takes all commands and draws nothing.
-DRAWN, UNDRAWN = '--use-angle=swiftshader', '--use-angle=null'
+UNDRAWN = """for (const kind of [WebGLRenderingContext, WebGL2RenderingContext])
+    for (const name of ['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements',
+                        'drawElementsInstanced', 'drawRangeElements', 'generateMipmap'])
+        kind.prototype[name] = () => {};"""
 # five pictures a second instead of sixty, each of which keeps a processor busy; and where one
 # takes long, beside many other programs, some time is left for who asks the page
 SPARED = """let spent = 0;
@@ -40,15 +43,16 @@ class Chromium:
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which('chromium')
-        for word in (*WORDS, DRAWN if draws else UNDRAWN, f'--window-size={width},{height}',
-                     f'--user-data-dir={folder}'):
+        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
         # named by path, or selenium would look for one elsewhere
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
             shutil.which('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
-        self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument', {'source': SPARED})
+        for source in (SPARED, UNDRAWN)[:1 if draws else 2]:
+            self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
+                                        {'source': source})
         self.driver.get(address)
 
     def wait_for(self, condition, what):

@@ -5,8 +5,9 @@ import time
 import pytest
 import rclpy
 from node_processes import PATIENCE
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
+
+from flex_robot_sim.nodes.run import make_executor
 
 
 class Observer:
@@ -15,7 +16,7 @@ class Observer:
     def __init__(self, context):
         """Make the node."""
         self.node = rclpy.create_node('observer', context=context)
-        self._executor = SingleThreadedExecutor(context=context)
+        self._executor = make_executor(context=context)
         self._executor.add_node(self.node)
         self._clients, self._heard, self._told = {}, [], []
 

@@ -8,10 +8,14 @@ other end of its socket is closed, as the kernel does for who is killed.
 
 rclpy is not imported: its libraries start threads to be traced, and a process that is forked off
 such a one crashes at its end, when it looks for them.
+
+A program that starts others gets a warm process of its own, since children are forked off below
+their parent.
 """
 
 import ast
 import contextlib
+import ctypes
 import functools
 import gc
 import inspect
@@ -27,25 +31,31 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-LONGEST_REQUEST = 1 << 17       # bytes; the kernel takes more at once
-PACKAGE, NODES = 'flex_robot_sim', 'flex_robot_sim.nodes'
+import warm_programs
+from warm_programs import LONGEST_REQUEST, NAME, NODES, PACKAGE
+
+PR_SET_PDEATHSIG, PR_SET_NAME, CLONE_NEWNET = 1, 15, 0x40000000
 COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot_sim.simulation',
           'flex_robot_sim.realtime.loop', 'flex_robot_sim.control.joint_controller',
           # of rclpy itself
           'action_msgs.msg', 'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg',
           'type_description_interfaces.srv')
+INTERFACES = '.msg', '.srv', '.action'      # ends of the names of modules
 
 
 def _serve(server):
     """Fork off one program after the other; return, in each of them, what it is."""
     _import(*COMMON)
-    server.send(os.fsencode(Path(import_module(PACKAGE).__file__).resolve().parents[1]))
+    # for extensions, which Numba looks for in all packages before it loads machine code
+    import_module('numba.core.entrypoints').init_all()
+    server.send(os.fsencode(_root()))
     while True:
         message, streams, _, _ = socket.recv_fds(server, LONGEST_REQUEST, 3)
         if not message:
             os._exit(0)
         program = json.loads(message)
-        _import(*_modules_of(program['words'][2:]))
+        for words in (program['arguments'], *program['starts']):
+            _import(*_modules_of(words))
         reading, writing = os.pipe()
         forker = os.fork()
         if not forker:
@@ -63,7 +73,34 @@ def _serve(server):
         os.close(number)
     while os.getppid() == forker:       # it ends, and who asked becomes the parent
         time.sleep(1e-4)
+    if program['network'] is not None:
+        _enter(program['network'])
+    return _with_its_own(program, streams) if program['starts'] else (program, streams)
+
+
+def _enter(network):
+    """Go to a network namespace, as `ip netns exec` does, and as what is forked here will."""
+    library = ctypes.CDLL(None, use_errno=True)
+    with open(f'/run/netns/{network}', 'rb') as file:
+        if library.setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), 'setns')
+
+
+def _with_its_own(program, streams):
+    """Return what this process is, which has a warm process from now on."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        for number in (ours.detach(), *streams):
+            os.close(number)
+        return _serve(theirs)
+    theirs.close()
+    warm_programs.take(ours)
     return program, streams
+
+
+def _root():
+    """Return the folder that the package is in."""
+    return Path(import_module(PACKAGE).__file__).resolve().parents[1]
 
 
 def _modules_of(words):
@@ -72,11 +109,13 @@ def _modules_of(words):
     if package == PACKAGE:
         package, names = f'{package}.cli', [*names[:1], '_'.join(names)]
     found, ahead = [], [f'{package}.{name}' for name in names if name.isidentifier()]
+    if package not in (f'{PACKAGE}.cli', NODES):
+        ahead = _imported_by(package)
     while ahead:
         name = ahead.pop()
         if name not in found:
             found.append(name)
-            if name.startswith((f'{PACKAGE}.cli.', f'{NODES}.')):
+            if name.startswith((f'{PACKAGE}.cli.', f'{NODES}.', f'{PACKAGE}.plots')):
                 ahead += _imported_by(name)
     return found
 
@@ -91,12 +130,22 @@ def _imported_by(name):
     return [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
+def _load_conversions(module):
+    """Load what makes messages of a module to those of C, as nodes do when they first use one."""
+    for kind in vars(module).values():
+        load = getattr(type(kind), '__import_type_support__', None)
+        if load is not None:
+            load()
+
+
 @functools.cache
 def _import(*names):
     sys.modules['rclpy'] = None         # who needs it is not imported
     for name in names:
         with contextlib.suppress(ImportError):
-            import_module(name)
+            module = import_module(name)
+            if name.endswith(INTERFACES):
+                _load_conversions(module)
     del sys.modules['rclpy']
     if len(os.listdir('/proc/self/task')) > 1:
         sys.exit(f'warm_process: there are threads after imports for {names[0]}')
@@ -108,6 +157,9 @@ def _import(*names):
 
 def _become(program, streams):
     """Be like a process that was started by itself."""
+    _show(program['words'])
+    if program['parent'] is not None:
+        _end_with(program['parent'])
     for standard, number in enumerate(streams):
         os.dup2(number, standard)
         os.close(number)
@@ -123,10 +175,28 @@ def _become(program, streams):
     for number, name in enumerate(('stdin', 'stdout', 'stderr')):
         setattr(sys, name, _stream(number, getattr(sys, name), unbuffered))
         setattr(sys, f'__{name}__', getattr(sys, name))
-    if not getattr(sys.flags, 'safe_path', False):
+    if program['is_safe']:
+        sys.path.append(str(_root()))
+    elif not getattr(sys.flags, 'safe_path', False):
         sys.path.insert(0, program['folder'])
     sys.orig_argv[:] = program['words']
-    sys.argv[:] = program['words'][2:]      # the first is replaced by the path of the module
+    sys.argv[:] = program['arguments']      # the first is replaced by the path of the module
+    if not hasattr(sys.modules.get(sys.argv[0]), '__path__'):
+        sys.modules.pop(sys.argv[0], None)
+
+
+def _show(words):
+    """Let the command line of this process, as others see it, be that of the program."""
+    begin, end = map(int, Path('/proc/self/stat').read_text().rpartition(')')[2].split()[45:47])
+    line = b'\0'.join(map(os.fsencode, words))[:end - begin - 1]
+    ctypes.memmove(begin, line.ljust(end - begin, b'\0'), end - begin)
+
+
+def _end_with(parent):
+    """Let the kernel end this process when its parent has ended."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:      # it went before the kernel knew
+        os._exit(0)
 
 
 def _stream(number, before, unbuffered):
@@ -144,6 +214,8 @@ def _stream(number, before, unbuffered):
 
 if __name__ == '__main__':
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the tests
+    ctypes.CDLL(None).prctl(PR_SET_NAME, NAME)
+    os.environ['OPENBLAS_NUM_THREADS'] = '1'
     del sys.path[0]
     _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
     runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)

@@ -6,6 +6,9 @@ for each process of tests imports them once (warm_process.py), and forks off
 `python -m flex_robot_sim ...` and `python -m flex_robot_sim.nodes ...`: processes as others are,
 children of who asked for them. Where that cannot be the same as a start of its own, and where the
 start is what a test looks at, a program starts by itself.
+
+What is known to stand before such a command line is done by the fork: another network, an end with
+the parent. STARTERS, when they are warm, start their own programs warm, too.
 """
 
 import atexit
@@ -19,12 +22,23 @@ import sys
 import threading
 from pathlib import Path
 
-import warm_process
-from warm_process import LONGEST_REQUEST, NODES, PACKAGE
+from flex_robot_sim.demo import dies_with_parent
+from flex_robot_sim.interpreter import run_module
 
 PATIENCE = 150.0        # for modules, which are imported in two seconds on a quiet machine    [s]
+LONGEST_REQUEST = 1 << 17       # bytes; the kernel takes more at once
+ROOM = 1 << 12          # bytes for the command line that others see of a program
 PR_SET_CHILD_SUBREAPER = 36
-MODULES = PACKAGE, NODES     # what `python -m` runs
+NAME = b'warm'          # of the process that forks, and of all it forks, beside their command line
+PACKAGE, NODES = 'flex_robot_sim', 'flex_robot_sim.nodes'
+EMULATOR, LISTENERS = 'flex_robot_sim.rig.board.emulator_process', 'benchmarks.joining_listeners'
+MODULES = PACKAGE, NODES, EMULATOR, LISTENERS   # what Python runs
+ARM, BRIDGE, BENCH = ((NODES, 'dynamics'), (NODES, 'controller')), (NODES, 'bridge'), (EMULATOR,)
+STARTERS = {(PACKAGE, 'demo'): (*ARM, (NODES, 'simulation')), (PACKAGE, 'excite'): (BENCH,),
+            BRIDGE: (BENCH,), (LISTENERS,): (*ARM, BRIDGE, BENCH)}
+# what may stand before Python; a name or a number follows
+NETWORK = ['ip', 'netns', 'exec']
+GUARD = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve())]
 # what nobody reads while modules are imported; if another variable differs, a program starts cold
 READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY',
               'ROS_STATIC_PEERS', 'FASTRTPS_DEFAULT_PROFILES_FILE', 'SKIP_DEFAULT_XML_FILE',
@@ -39,6 +53,7 @@ ORDINARY = {'executable': (None,), 'preexec_fn': (None,), 'close_fds': (True,), 
             'pass_fds': ((),), 'restore_signals': (True,), 'umask': (-1,), 'gid': (None,),
             'gids': (None,), 'uid': (None,), 'process_group': (-1, None)}
 ENVIRONMENT = dict(os.environ)
+WARM_PROCESS = str(Path(__file__).with_name('warm_process.py'))
 
 
 class Program(subprocess.Popen):
@@ -72,22 +87,24 @@ class _WarmProcess:
 
     def __init__(self):
         self.owner, self._lock = os.getpid(), threading.Lock()
-        self._is_there, self._socket = sys.platform == 'linux', None
+        self._is_there, self.process = sys.platform == 'linux', None
+        self._socket = None
 
     def start(self, asked):
         """Start a program; return its process id, or None if it has to start by itself."""
-        if not (self._is_there and _is_the_same(asked)):
+        program = _program_of(asked['args'])
+        if not (self._is_there and program and _is_the_same(asked)):
             return None
         with self._lock:
             try:
-                return self._ask(asked)
+                return self._ask(asked, program)
             except (OSError, ValueError) as error:
                 self.close()
                 print(f'warm_programs: the warm process is gone ({error!r}): programs start by '
                       'themselves', file=sys.stderr)
                 return None
 
-    def _ask(self, asked):
+    def _ask(self, asked, program):
         if self._socket is None:
             self._begin()
         folder = Path(asked['cwd'] or '.').resolve()
@@ -98,7 +115,7 @@ class _WarmProcess:
         streams = [number if number >= 0 else standard for standard, number in enumerate(
             (asked['p2cread'], asked['c2pwrite'], asked['errwrite']))]
         request = json.dumps({
-            'words': [os.fspath(word) for word in asked['args']],
+            **program,
             'folder': str(folder),
             'environment': environment,
             'session': bool(asked['start_new_session'])}).encode()
@@ -117,12 +134,15 @@ class _WarmProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, warm_process.__file__, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd='/',
-                env={**ENVIRONMENT, 'OPENBLAS_NUM_THREADS': '1'})
-        self._socket = ours
-        ours.settimeout(PATIENCE)
-        self._root = Path(self._socket.recv(LONGEST_REQUEST).decode())
+                [sys.executable, WARM_PROCESS, str(theirs.fileno()), ROOM * '-'],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd='/', env=ENVIRONMENT)
+        self.meet(ours)
+
+    def meet(self, connection):
+        """Take a connection to the process that forks."""
+        self._socket = connection
+        connection.settimeout(PATIENCE)
+        self._root = Path(os.fsdecode(connection.recv(LONGEST_REQUEST)))
 
     def _brings_modules(self, folder):
         """Whether a folder that Python looks for modules in has others than the warm process."""
@@ -133,8 +153,9 @@ class _WarmProcess:
         self._is_there = False
         if self._socket is not None and self.owner == os.getpid():
             self._socket.close()
-            self.process.kill()
-            self.process.wait()
+            if self.process is not None:
+                self.process.kill()
+                self.process.wait()
 
 
 _processes = []
@@ -148,12 +169,39 @@ def _warm_process():
     return _processes[-1]
 
 
+def take(connection):
+    """Start the programs of this process warm, by the connection to a process that forks them."""
+    _warm_process().meet(connection)
+    subprocess.Popen = Program
+
+
+def _program_of(words):
+    """Return what a command line asks for, as the warm process is told; None if it is no such."""
+    if isinstance(words, (str, bytes)):
+        return None
+    words, network, parent = [os.fspath(word) for word in words], None, None
+    if words[:3] == NETWORK:
+        network, words = words[3], words[4:]
+    if words[:4] == GUARD:
+        parent, words = int(words[4]), words[5:]
+    for module in MODULES:
+        for is_safe, ahead in enumerate(([sys.executable, '-m', module], run_module(module))):
+            if words[:len(ahead)] == ahead:
+                arguments = [module, *words[len(ahead):]]
+                return {'words': words, 'arguments': arguments, 'is_safe': bool(is_safe),
+                        'network': network, 'parent': parent,
+                        'starts': _started_by(arguments)}
+    return None
+
+
+def _started_by(arguments):
+    return next((others for words, others in STARTERS.items()
+                 if (*arguments[:len(words)],) == words), ())
+
+
 def _is_the_same(asked):
     """Whether a program that is asked for is the same if it is forked."""
-    words, environment = asked['args'], os.environ if asked['env'] is None else asked['env']
-    if isinstance(words, (str, bytes)) or [*words[:2]] != [sys.executable, '-m'] or (
-            words[2] not in MODULES):
-        return False
+    environment = os.environ if asked['env'] is None else asked['env']
     ordinary = all(asked[name] in known for name, known in ORDINARY.items() if name in asked)
     names = {name for name in {*environment, *ENVIRONMENT}
              if environment.get(name) != ENVIRONMENT.get(name)}

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -104,15 +105,15 @@ def _spin(nodes, stop):
             return
 
 
-def make_executor(choice: str = 'auto') -> Executor:
+def make_executor(choice: str = 'auto', context: Context | None = None) -> Executor:
     """Return the executor of NodeSettings; that of events takes a third of the time of others."""
     if choice == 'single_threaded':
-        return SingleThreadedExecutor()
+        return SingleThreadedExecutor(context=context)
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError as error:
         if choice == 'events':
             raise SettingError('executor = "events": this version of rclpy has none. '
                                'Take "auto"') from error
-        return SingleThreadedExecutor()
-    return EventsExecutor()
+        return SingleThreadedExecutor(context=context)
+    return EventsExecutor(context=context)

@@ -1,5 +1,6 @@
 """`flexsim demo` as its users meet it: processes, figures, signals, and nothing left behind."""
 
+import functools
 import json
 import os
 import signal
@@ -124,16 +125,31 @@ def demo(tmp_path):
         each.close()
 
 
+@pytest.fixture(scope='module')
+def ended(tmp_path_factory):
+    """Return a function that lets a demo run to its end, once for all who ask for the same one."""
+    @functools.cache
+    def run(*words):
+        folder = tmp_path_factory.mktemp('demo')
+        running = Demo('--seconds', '4', '--json', '--plot', 'run.png', '--record', 'run.mcap',
+                       *words, folder=folder, plain=False)
+        try:
+            code, output, errors = running.end()
+        finally:
+            running.close()
+        assert code == 0, errors
+        return folder, json.loads(output)
+    return run
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('place', [(), ('--inside',)], ids=['two processes', 'inside'])
-def test_json_is_one_object_with_the_figures_of_the_run(demo, tmp_path, place):
-    code, output, _ = demo('--seconds', '4', '--json', '--plot', 'run.png', *place).end()
-    assert code == 0
-    figures = json.loads(output)
+def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
+    folder, figures = ended(*place)
     assert set(figures) == {
         'robot', 'sim_time', 'wall_time', 'realtime_factor', 'steps', 'deadline_misses',
         'time_dropped', 'lateness_ms_max', 'latency_ms_median', 'latency_ms_p99',
-        'max_tip_deflection', 'commands', 'refused', 'plot'}
+        'max_tip_deflection', 'commands', 'refused', 'recording', 'plot'}
     # it ends by simulated time, which is told once a second; a slow machine drops some beside it
     assert 3.0 < figures['sim_time'] < 5.0 and figures['time_dropped'] >= 0.0
     assert figures['sim_time'] + figures['time_dropped'] > 3.5
@@ -151,16 +167,14 @@ def test_json_is_one_object_with_the_figures_of_the_run(demo, tmp_path, place):
     else:
         assert 0 < figures['commands'] <= figures['steps'] / 2 + 100    # one for each joint state
         assert 0.0 < figures['latency_ms_median'] <= figures['latency_ms_p99']
-    assert (tmp_path / 'run.png').read_bytes().startswith(b'\x89PNG')
+    assert (folder / 'run.png').read_bytes().startswith(b'\x89PNG')
 
 
 @pytest.mark.slow
-def test_a_demo_with_its_controller_inside_is_recorded(demo, tmp_path):
-    pytest.importorskip('mcap')
-    code, _, errors = demo('--inside', '--seconds', '1', '--json', '--record', 'run.mcap').end()
-    assert code == 0, errors
-    topics = {message.topic.name for message in RecordingReader(tmp_path / 'run.mcap')}
-    assert '/joint_states' in topics and '/joint_command' not in topics
+def test_a_demo_with_its_controller_inside_is_recorded(ended):
+    folder, _ = ended('--inside')
+    topics = {message.topic.name for message in RecordingReader(folder / 'run.mcap')}
+    assert '/joint_states' in topics and '/joint_commands' not in topics
 
 
 @pytest.mark.slow
@@ -177,13 +191,11 @@ def test_a_comparison_runs_both_and_the_shaped_arm_rings_less(demo, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(demo, tmp_path):
+def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
     reader_of = pytest.importorskip('rosbags.highlevel')
-    code, output, errors = demo('--seconds', '3', '--json', '--record', 'run.mcap').end()
-    assert code == 0, errors
-    figures = json.loads(output)
+    folder, figures = ended()
     assert figures['recording'] == 'run.mcap'
-    with reader_of.AnyReader([tmp_path / 'run.mcap']) as reader:
+    with reader_of.AnyReader([folder / 'run.mcap']) as reader:
         counts = {item.topic: item.msgcount for item in reader.connections}
         tips = [reader.deserialize(data, item.msgtype).pose.position
                 for item, _, data in reader.messages() if item.topic.endswith('tip_deflection')]
@@ -226,7 +238,9 @@ def test_a_signal_ends_everything_within_seconds(demo, number, times):
         running.process.send_signal(number)
     code, output, errors = running.end()
     assert is_quick(time.monotonic() - began)
-    assert code == 0 and 'sim_time' in json.loads(output)
+    assert code == 0
+    figures = json.loads(output)
+    assert 'sim_time' in figures and not {'recording', 'plot'} & {*figures}
     assert not any('Traceback' in line for line in errors), errors
     assert all(is_gone(pid) for pid in programs)
 
@@ -295,7 +309,7 @@ def test_a_signal_before_there_are_programs_ends_it_too(demo):
 
 
 def test_killing_the_demo_leaves_no_program_behind(demo):
-    running = demo('--no-view')
+    running = demo('--no-view', plain=True)     # a warm one has its programs from elsewhere
     programs = running.wait_for_programs(2)
     running.process.kill()
     running.process.wait()

@@ -1,10 +1,10 @@
 """Listeners that join and leave, as processes of their own, hold up neither arm nor bench."""
 
 import json
-import subprocess
 import sys
 
 import pytest
+import warm_programs
 from node_processes import PATIENCE
 from project_files import ROOT
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
 ], ids=['simulation', 'bench'])
 def test_listeners_that_join_and_leave_make_nobody_late_and_release_nothing(
         words, worst, released):
-    result = subprocess.run(
+    result = warm_programs.run(
         [sys.executable, '-m', 'benchmarks.joining_listeners', '--listeners', '6', '--together',
-         '3', *words], cwd=ROOT, capture_output=True, text=True, timeout=3 * PATIENCE)
+         '3', *words], 3 * PATIENCE, cwd=ROOT)
     assert result.returncode == 0, result.stderr
     figures = json.loads(result.stdout)
     assert figures['that heard the arm'] == figures['listeners'] == 6

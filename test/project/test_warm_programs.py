@@ -14,13 +14,17 @@ import warm_programs
 from waiting import eventually
 from warm_programs import ENVIRONMENT, Program
 
+from flex_robot_sim.interpreter import run_module
+
 pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='elsewhere nothing starts warm')
+HERE = Path(warm_programs.__file__).parent
 PROBE = [sys.executable, '-m', 'probe']
 PIPES = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.STDOUT}
 SURROUNDINGS = """
     import json, os, signal, sys, threading
     streams = sys.stdin, sys.stdout, sys.stderr
     print(json.dumps({
+        'line': open('/proc/self/cmdline').read().rstrip(chr(0)),
         'arguments': sys.argv, 'words': sys.orig_argv, 'path': sys.path, 'folder': os.getcwd(),
         **{f'${name}': value for name, value in os.environ.items()},
         'name': __name__, 'file': __file__,
@@ -73,8 +77,8 @@ def own_warm_process(monkeypatch):
 
 
 def is_warm(process):
-    """Whether a process was forked: its command line is that of the one before it."""
-    return b'warm_process.py' in Path(f'/proc/{process.pid}/cmdline').read_bytes()
+    """Whether a process was forked: its name is that of the one before it."""
+    return Path(f'/proc/{process.pid}/comm').read_bytes().strip() == warm_programs.NAME
 
 
 def told_by(kind, *words, **options):
@@ -115,6 +119,51 @@ def test_it_ends_as_it_would_end(probe, code):
     assert (warm.returncode, out) == (plain.returncode, plain_out)
     # a traceback begins in other files
     assert err.splitlines()[-1:] == plain_err.splitlines()[-1:]
+
+
+def test_ahead_of_it_may_stand_what_ends_it_with_its_parent(probe):
+    here = probe('import signal; print("here", flush=True); signal.pause()')
+    code = f"""
+        import os, sys, subprocess, warm_programs
+        warm_programs.MODULES = 'probe',
+        warm_programs._WarmProcess._brings_modules = lambda *_: False
+        words = [*warm_programs.GUARD, str(os.getpid()), sys.executable, '-m', 'probe']
+        with warm_programs.Program(words, stdout=subprocess.PIPE, cwd={str(here['cwd'])!r}) as it:
+            it.stdout.readline()
+            print(it.pid, open(f'/proc/{{it.pid}}/comm').read().strip(), flush=True)
+        """
+    with subprocess.Popen([sys.executable, '-c', textwrap.dedent(code)], text=True,
+                          stdout=subprocess.PIPE, cwd=HERE) as process:
+        pid, name = process.stdout.readline().split()
+        assert name.encode() == warm_programs.NAME
+        process.kill()
+    assert eventually(lambda: not _lives(pid))
+
+
+def test_one_that_a_program_of_ours_starts_is_as_it_would_be(tmp_path):
+    """By -c, as interpreter.py has it: the current folder is of no account."""
+    words = [*run_module('flex_robot_sim'), 'check', 'no_such_robot']
+    warm, plain = (kind(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=tmp_path)
+                   for kind in (Program, subprocess.Popen))
+    assert is_warm(warm) and not is_warm(plain)
+    assert warm.communicate() == plain.communicate() and warm.returncode == plain.returncode == 2
+
+
+def test_what_a_starter_starts_is_warm_and_its_child(probe, monkeypatch, tmp_path):
+    empty = tmp_path / 'empty'
+    empty.mkdir()
+    monkeypatch.setattr(warm_programs, 'STARTERS', {('probe', 'it'): (('flex_robot_sim',),)})
+    here = probe(f"""
+        import os, subprocess, sys
+        words = [sys.executable, '-m', 'flex_robot_sim', 'no_such_command']
+        process = subprocess.Popen(words, cwd={str(empty)!r}, stderr=subprocess.PIPE, text=True)
+        name = open(f'/proc/{{process.pid}}/comm').read().strip()
+        parent = open(f'/proc/{{process.pid}}/stat').read().rpartition(')')[2].split()[1]
+        said = process.communicate()[1]
+        print(name, int(parent) == os.getpid(), process.returncode, 'no_such_command' in said)
+        """)
+    done = warm_programs.run([*PROBE, 'it'], **here)
+    assert (done.stdout, done.stderr) == (f'{warm_programs.NAME.decode()} True 2 True\n', '')
 
 
 def test_it_is_killed_and_waited_for_as_a_child(probe):
@@ -183,9 +232,8 @@ def test_the_warm_process_goes_with_who_was_killed():
             'warm, = warm_programs._processes\n'
             'print(done.returncode, warm.process.pid, flush=True)\n'
             'sys.stdin.read()')
-    folder = Path(warm_programs.__file__).parent
     with subprocess.Popen([sys.executable, '-c', code], stdin=subprocess.PIPE, text=True,
-                          stdout=subprocess.PIPE, cwd=folder) as process:
+                          stdout=subprocess.PIPE, cwd=HERE) as process:
         returned, pid = map(int, process.stdout.readline().split())
         assert returned == 0 and Path(f'/proc/{pid}').exists()
         process.kill()
