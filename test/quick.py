@@ -28,7 +28,8 @@ LEFT_OUT = [
         'rig_emulator', 'rig_estimation', 'rig_experiment_log', 'rig_file_mutants', 'rig_hold_ups',
         'rig_link', 'rig_mutants', 'rig_port', 'rig_protocol', 'rig_qemu', 'rig_qemu_port',
         'rig_socket', 'rig_twin', 'rig_wire_faults')),
-    'sweeps/test_sweep.py', 'sweeps/test_cluster.py', 'sweeps/test_sweep_page.py', 'environments',
+    'sweeps/test_sweep.py', 'sweeps/test_own_runs.py', 'sweeps/test_cluster.py',
+    'sweeps/test_sweep_page.py', 'environments',
     *(f'project/test_{name}.py' for name in (
         'benchmarks', 'examples', 'install', 'pages', 'run', 'shown_blocks', 'site', 'task_pages',
         'types', 'warm_programs')),
