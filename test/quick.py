@@ -29,7 +29,8 @@ LEFT_OUT = [
         'bridge/test_file_mutants', 'bridge/test_twin', 'calibration/test_session',
         'estimation/test_estimation', 'host/test_link', 'host/test_port', 'host/test_socket',
         'wire/test_protocol')),
-    'sweeps/test_sweep.py', 'sweeps/test_cluster.py', 'sweeps/test_sweep_page.py', 'environments',
+    'sweeps/test_sweep.py', 'sweeps/test_own_runs.py', 'sweeps/test_cluster.py',
+    'sweeps/test_sweep_page.py', 'environments',
     *(f'project/test_{name}.py' for name in (
         'benchmarks', 'examples', 'install', 'pages', 'run', 'shown_blocks', 'site', 'task_pages',
         'types', 'warm_programs')),

@@ -22,6 +22,7 @@ from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.description import read_description
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.cluster import cluster
+from flex_robot_sim.sweeps.journal import kept_in
 from flex_robot_sim.sweeps.manoeuvre import SHAPERS, Manoeuvre
 from flex_robot_sim.sweeps.plan import make_plan
 from flex_robot_sim.sweeps.pools import processes
@@ -94,7 +95,7 @@ def run(arguments: Namespace) -> int:
             table = run_plan(plan, folder, executor, workers, progress, watch)
     except KeyboardInterrupt:
         progress.clear()
-        print(f'flexsim sweep: interrupted; {progress.done} of {len(plan)} runs are kept in '
+        print(f'flexsim sweep: interrupted; {kept_in(folder)} of {len(plan)} runs are kept in '
               f'{folder}, and the same call goes on.', file=sys.stderr)
         return 130
     finally:
@@ -128,14 +129,13 @@ class _Progress:
     """Says on a terminal how far it is."""
 
     def __init__(self):
-        self.done, self._begin, self._told, self._shown = 0, None, 0.0, False
+        self._begin, self._told, self._shown = None, 0.0, False
         self.found = 0              # in the folder, before this call
 
     def __call__(self, done, total):
         now = time.monotonic()
         if self._begin is None:
             self._begin, self.found = now, done
-        self.done = done
         if not sys.stderr.isatty() or now - self._told < EVERY:
             return
         self._told, self._shown = now, True

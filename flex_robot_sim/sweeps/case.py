@@ -34,15 +34,16 @@ class Done(NamedTuple):
 
 def own_run(run: Run, case: Case) -> Done:
     """Make a run of a function; what goes wrong in it is the note of this run alone."""
+    taken = {'run', *case.values}
     try:
-        return Done(case.run, {'note': '', **_checked(run(case), case)})
+        return Done(case.run, {'note': '', **_checked(run(case), taken)})
     except FlexRobotSimError as error:
         return Done(case.run, {'note': str(error)})
     except (Exception, SystemExit) as error:        # somebody's code may raise anything
         return Done(case.run, {'note': _told(error)})
 
 
-def _checked(figures, case):
+def _checked(figures, taken):
     """Figures as numbers and text, under names that nothing else has."""
     try:
         out = {name: value.encode('utf-8', 'backslashreplace').decode()
@@ -51,7 +52,7 @@ def _checked(figures, case):
         raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
                            'numbers or text') from error
     for name in out:
-        if not isinstance(name, str) or name == 'run' or name in case.values:
+        if not isinstance(name, str) or name in taken:
             raise SettingError(f'run returned a figure with the name {name!r}. Give it a text '
                                'that is not "run" and not what varies')
     return out

@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import NamedTuple
 
 from flex_robot_sim.exceptions import SweepError, UsageError
@@ -35,8 +35,6 @@ class Cluster(NamedTuple):
 @contextlib.contextmanager
 def cluster(address: str) -> Iterator[Cluster]:
     """Give the Cluster behind the scheduler at an address, `tcp://host:8786`."""
-    if not address:
-        raise UsageError('a scheduler has an address, such as tcp://host:8786.')
     try:
         from distributed import Client
     except ImportError as error:
@@ -45,15 +43,40 @@ def cluster(address: str) -> Iterator[Cluster]:
     for name in ('distributed', 'tornado'):     # what they log of a lost peer is said in one line
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
+        _expect_scheduler(address)
         client = Client(address, timeout=REACH, set_as_default=False)
-    except (*LATE, ValueError, ImportError) as error:
-        raise UsageError(f'no scheduler of Dask answers at {address}. Start one by `dask '
-                         'scheduler`, and workers by `dask worker ADDRESS`.') from error
+    except Exception as error:          # of sockets, addresses, protocols, TLS: each has its own
+        raise UsageError(f'no scheduler of Dask answers at {address or "an empty address"}. Start '
+                         'one by `dask scheduler`, and workers by `dask worker ADDRESS`.'
+                         ) from error
     try:
         yield _watched(client, address)
     finally:
         with contextlib.suppress(Exception):    # a scheduler that is gone cannot be left
             client.close(timeout=1)
+
+
+def _expect_scheduler(address):
+    """Raise an error where no scheduler answers: a Client that reaches none takes long to go."""
+    from distributed import Security
+    from distributed.core import connect, send_recv
+
+    async def kind():
+        words = Security().get_connection_args('client')
+        comm = await connect(address, timeout=REACH, **words)
+        try:
+            return (await send_recv(comm, op='identity'))['type']
+        finally:
+            comm.abort()
+
+    async def kind_in_time():
+        return await asyncio.wait_for(kind(), REACH)
+
+    # in a thread of its own, as who asks may have a loop that runs
+    with ThreadPoolExecutor(1) as thread:
+        found = thread.submit(asyncio.run, kind_in_time()).result()
+    if found != 'Scheduler':
+        raise OSError(f'it is a {found}')
 
 
 def _watched(client, address):

@@ -84,7 +84,8 @@ def run_plan(plan: Plan, folder: str | Path | None = None, executor: Executor | 
     """Make the runs of a Plan, see `sweep`."""
     count = len(os.sched_getaffinity(0)) if workers is None else whole('workers', workers)
     if executor is not None and not isinstance(plan.run, Manoeuvre):
-        _expect_sendable(plan, executor, watch)
+        with _plainly():
+            _expect_sendable(plan, executor, watch)
     journal = None if folder is None else Journal(folder, plan.identity, len(plan))
     try:
         done = {} if journal is None else dict(journal.done)
@@ -119,13 +120,13 @@ def _expect_sendable(plan, executor, watch):
             if watch is not None:
                 watch()
         future.result()
-    except (CancelledError, SweepError):
-        raise
     except BrokenExecutor as error:
         raise UsageError('no process can begin with the function of the runs. Define it in a '
                          'module, or in a program that begins the sweep below `if __name__ == '
                          '"__main__":`.') from error
     except Exception as error:
+        if isinstance(error, (CancelledError, SweepError)) or _is_of_dask(error):
+            raise
         # Dask has a line of its own around the reason
         why = error.__cause__ if isinstance(error.__cause__, (TypeError, ImportError)) else error
         raise UsageError('the function of the runs cannot be sent to who makes them '
@@ -179,11 +180,15 @@ def _plainly() -> Iterator[None]:
         raise SweepError('who makes the runs has given them up: it was stopped, or it is out of '
                          'reach.') from error
     except Exception as error:
-        # what Dask itself raises, not what a run does: its parts have killed worker after worker
-        if not type(error).__module__.startswith('distributed.'):
+        if not _is_of_dask(error):
             raise
         reason = str(error).split('. ')[0]      # what follows is advice of Dask's, in four lines
         raise SweepError(f'the cluster has given a part up: {reason}.') from error
+
+
+def _is_of_dask(error):
+    """Whether Dask itself raises it: it has given up a part that killed worker after worker."""
+    return type(error).__module__.startswith('distributed.')
 
 
 class _Parts:

@@ -6,9 +6,12 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -226,17 +229,49 @@ def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
     assert main(['sweep', 'single_link', '--to', '0.1', '--scheduler', address]) == 2
-    assert capsys.readouterr().err == (
-        f'flexsim sweep: no scheduler of Dask answers at {address}. Start one by `dask '
-        'scheduler`, and workers by `dask worker ADDRESS`.\n')
+    assert capsys.readouterr().err == f'flexsim sweep: {nobody(address)}\n'
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_scheduler_without_an_address_is_one_line():
-    # Dask takes no address for a wish to begin a cluster here
-    with pytest.raises(UsageError) as caught, cluster(''):
+def nobody(address):
+    return (f'no scheduler of Dask answers at {address}. Start one by `dask scheduler`, and '
+            'workers by `dask worker ADDRESS`.')
+
+
+# Dask takes no address for a wish to begin a cluster here
+@pytest.mark.parametrize('address, shown', [('', 'an empty address')] + [(one, one) for one in (
+    'tcp://', 'tcp://127.0.0.1', 'http://127.0.0.1:1', 'tls://127.0.0.1:1', 'inproc://here', '3')])
+def test_an_address_of_no_kind_that_there_is_is_one_line(address, shown):
+    with pytest.raises(UsageError) as caught, cluster(address):
         pass
-    assert str(caught.value) == 'a scheduler has an address, such as tcp://host:8786.'
+    assert str(caught.value) == nobody(shown)
+
+
+def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
+    with HTTPServer(('127.0.0.1', 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        began, address = time.monotonic(), f'tcp://127.0.0.1:{server.server_port}'
+        with pytest.raises(UsageError) as caught, cluster(address):
+            pass
+        assert str(caught.value) == nobody(address)
+        assert time.monotonic() - began < 20.0      # and not twice what Dask waits for at its end
+        server.shutdown()
+
+
+@pytest.mark.slow
+def test_a_worker_is_no_scheduler(workers):
+    worker = re.search(r'tcp://\S+', workers[0].wait_for_line('Start worker at:'))[0]
+    with pytest.raises(UsageError) as caught, cluster(worker):
+        pass
+    assert str(caught.value) == nobody(worker)
+
+
+def test_nothing_is_left_behind_an_address_that_is_none(tmp_path):
+    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to',
+                           '0.1', '--scheduler', 'tcp://'], capture_output=True, text=True,
+                          check=False, cwd=tmp_path, timeout=120)
+    assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {nobody("tcp://")}\n')
 
 
 def test_a_cluster_without_dask_says_what_to_install(monkeypatch):

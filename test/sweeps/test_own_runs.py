@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import own_runs
@@ -18,7 +18,7 @@ from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
 from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.exceptions import SettingError, SweepError, UsageError
 from flex_robot_sim.sweeps.identity import words_of_function
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
@@ -33,6 +33,25 @@ def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, ru
     assert re.fullmatch('the function of the runs cannot be sent to who makes them '
                         rf'\({why}\)\. Define it in a module that they can import, and let it '
                         'hold nothing that is open here\\.', str(caught.value))
+    assert not (tmp_path / 'runs').exists()
+
+
+class Gone(ThreadPoolExecutor):
+    """Who gives up all that it is asked for, as a scheduler does that is stopped."""
+
+    def submit(self, function, *arguments):
+        """Cancel it."""
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
+    with pytest.raises(SweepError) as caught:
+        frs.sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
+    assert str(caught.value) == (
+        'who makes the runs has given them up: it was stopped, or it is out of reach.')
     assert not (tmp_path / 'runs').exists()
 
 

@@ -347,6 +347,19 @@ def test_what_makes_no_sweep_is_one_line_before_anything_runs(tmp_path, options,
     assert not (tmp_path / 'runs').exists()
 
 
+def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, capsys):
+    def interrupt(progress, done, total):
+        if done:
+            raise KeyboardInterrupt
+    monkeypatch.setattr('flex_robot_sim.cli.sweep._Progress.__call__', interrupt)
+    assert main(['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds',
+                 '0.05', '--processes', '1', '--output', str(tmp_path / 'runs')]) == 130
+    assert len(whole_lines(tmp_path / 'runs/runs.jsonl')) == 1
+    assert capsys.readouterr().err == (
+        f'flexsim sweep: interrupted; 1 of 2 runs are kept in {tmp_path}/runs, and the same call '
+        'goes on.\n')
+
+
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
     child = subprocess.Popen(
