@@ -15,16 +15,15 @@ from pathlib import Path
 WORKER = os.environ.get('PYTEST_XDIST_WORKER', '')      # gw0, gw1, ... ; none: the process of all
 MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them make it faster
 LONGEST = (
-    # one installs with pip, the second compiles, the third waits for a board in real time
-    'project/test_install.py', 'core/test_dynamics.py', 'rig/calibration/test_session.py',
-    'project/test_run.py', 'nodes/test_strangers.py', 'nodes/test_demo.py',
+    # one installs with pip, the second compiles, the third waits for other programs
+    'project/test_install.py', 'core/test_dynamics.py', 'nodes/test_strangers.py',
+    'project/test_run.py', 'nodes/test_demo.py',
     'rig/conformance/test_conformance.py', 'nodes/test_controller_node.py',
     'nodes/test_bridge_faults.py',
     'analysis/test_jacobians.py', 'nodes/test_dynamics_faults.py', 'core/test_spin_up.py',
     'nodes/test_joining_listeners.py', 'core/test_stops.py', 'rig/board/test_emulator.py',
     'rig/bridge/test_bridge.py', 'control/test_planning.py', 'rig/host/test_link.py',
     'nodes/test_bridge_node.py', 'nodes/test_drift_bench.py', 'rig/board/test_qemu.py',
-    'core/test_compiled.py',
     'control/test_joint_controller.py', 'nodes/test_ros_page_topics.py',
     'cli/test_rig_calibrate.py', 'nodes/test_shaper_node.py', 'rig/board/test_alike.py',
     'reproduce/test_reproduce.py', 'control/test_vibration_feedback.py',
@@ -33,8 +32,7 @@ LONGEST = (
     'cli/test_wild_numbers.py', 'rig/board/test_firmware.py', 'core/test_hard_steps.py',
     'nodes/test_view_node.py', 'viewer/test_view_in_browser.py', 'project/test_task_pages.py',
     'project/test_site.py', 'reports/test_report.py', 'nodes/test_recorder.py',
-    'nodes/test_player.py', 'identification/test_calibrated.py',
-    'identification/test_identify.py', 'project/test_shown_blocks.py',
+    'nodes/test_player.py', 'identification/test_identify.py', 'project/test_shown_blocks.py',
     'sweeps/test_sweep.py', 'sweeps/test_cluster.py',
 )
 TESTS = Path(__file__).parent

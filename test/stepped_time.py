@@ -17,6 +17,7 @@ from flex_robot_sim.rig.host import commands, link, session
 from flex_robot_sim.rig.host.port import PortCounts
 
 START = 100.0               # some time, as a machine has that runs already               [s]
+PATIENCE = 120.0            # of the machine's own time, with whoever runs                [s]
 
 
 class _Waiting(NamedTuple):
@@ -117,7 +118,8 @@ class SteppedTime:
         if not is_over():
             turn = self._queue(is_over, timeout)
             self._pass_on()
-            turn.acquire()
+            if not turn.acquire(timeout=PATIENCE):
+                raise TimeoutError('the thread that ran, or the board, has failed')
         return is_over()
 
     def _queue(self, is_over, timeout=None):

@@ -13,6 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from forks import Forks
 
 from flex_robot_sim.core import compiled as compiled_module
 from flex_robot_sim.core import kept_code
@@ -57,7 +58,7 @@ def package(tmp_path):
 
 
 @pytest.fixture(scope='module')
-def first_call(tmp_path_factory):
+def first_call(tmp_path_factory, call):
     """Call a package for the first time; return it, and what came of the call."""
     package = write_package(tmp_path_factory.mktemp('first') / 'small')
     return package, call(package)
@@ -89,21 +90,43 @@ def write_callee(folder, expression):
         f'@compiled\ndef callee(x):\n    return {expression}\n')
 
 
+def environment_of(package, **environment):
+    # two edits within a second have the same age for Python's own cache, so that is left out
+    return {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1',
+            'XDG_CACHE_HOME': str(package.parent / 'cache'), 'HOME': '/nowhere', **environment}
+
+
 def start(package, program=CALL_AND_COUNT, **environment):
     """Start a process that calls the package; it prints the result, cache hits and misses."""
-    # two edits within a second have the same age for Python's own cache, so that is left out
-    environment = {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1',
-                   'XDG_CACHE_HOME': str(package.parent / 'cache'), 'HOME': '/nowhere',
-                   **environment}
-    return subprocess.Popen([sys.executable, '-c', program], cwd=package.parent, env=environment,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, '-c', program], cwd=package.parent, text=True,
+        env=environment_of(package, **environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def call(package, **environment):
-    out, err = start(package, **environment).communicate(timeout=120)
-    assert not err, err
-    value, hits, misses = out.split()
-    return float(value), int(hits), int(misses)
+@pytest.fixture(scope='module')
+def run(tmp_path_factory):
+    """Return a function that does as `start`, to the end, and gives what was said."""
+    folder = tmp_path_factory.mktemp('said')
+    lines = 'import numba; numba.njit(lambda x: x + 1.0)(2.0)'      # which gets Numba ready
+    with Forks(folder, lines, {'PATH': os.environ['PATH'], 'HOME': '/nowhere'}) as forks:
+        def run(package, program=CALL_AND_COUNT, **environment):
+            if any(name.startswith('NUMBA_') for name in environment):      # read by its import
+                return start(package, program, **environment).communicate(timeout=120)
+            done = forks.run(['-c', program], package.parent,
+                             environment_of(package, **environment))
+            return done.stdout, done.stderr
+        yield run
+
+
+@pytest.fixture(scope='module')
+def call(run):
+    """Return a function that calls the package; it gives the result, cache hits and misses."""
+    def call(package, **environment):
+        out, err = run(package, **environment)
+        assert not err, err
+        value, hits, misses = out.split()
+        return float(value), int(hits), int(misses)
+    return call
 
 
 def cache_folders(package):
@@ -123,7 +146,7 @@ def test_places_written_as_numbers_are_those_of_python():
 
 
 @needs_numba
-def test_an_edit_in_another_file_reaches_the_caller(called):
+def test_an_edit_in_another_file_reaches_the_caller(called, call):
     write_callee(called, 'x + 2.0')
     assert call(called) == (40.0, 0, 1)
 
@@ -140,26 +163,26 @@ def test_a_first_step_imports_only_what_it_needs():
     assert not {'matplotlib', 'mcap', 'rclpy', 'xacro'}.intersection(modules)
 
 
-def test_a_second_start_compiles_nothing(first_call, called):
+def test_a_second_start_compiles_nothing(first_call, called, call):
     assert first_call[1] == (30.0, 0, 1)
     assert call(called) == (30.0, 1, 0)
 
 
 @needs_numba
 @pytest.mark.parametrize('first', ['caller', 'callee'])
-def test_what_only_compiled_code_has_called_can_be_called_from_python(called, first):
+def test_what_only_compiled_code_has_called_can_be_called_from_python(called, first, run):
     program = f"""
 from small.core.caller import callee, caller
 print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.values()))
 """
     value = {'caller': '30.0', 'callee': '3.0'}[first]
     for misses in (1, 0):       # it gets a door for Python, which is kept
-        out, err = start(called, program).communicate(timeout=120)
+        out, err = run(called, program)
         assert (out.split(), err) == ([value, '30.0', '3.0', str(misses)], '')
 
 
 @needs_numba
-def test_installations_with_the_same_sources_compile_once(called, tmp_path):
+def test_installations_with_the_same_sources_compile_once(called, tmp_path, call):
     copy = tmp_path / 'elsewhere' / 'small'
     shutil.copytree(called, copy)
     for path in copy.rglob('*.py'):
@@ -172,23 +195,23 @@ def test_installations_with_the_same_sources_compile_once(called, tmp_path):
 
 
 @needs_numba
-def test_a_changed_setting_of_numba_does_not_meet_old_machine_code(called):
+def test_a_changed_setting_of_numba_does_not_meet_old_machine_code(called, call):
     assert call(called, NUMBA_BOUNDSCHECK='1') == (30.0, 0, 1)
 
 
-def test_workers_that_have_one_thread_load_what_others_compiled(called):
+def test_workers_that_have_one_thread_load_what_others_compiled(called, call):
     assert call(called, NUMBA_NUM_THREADS='1') == (30.0, 1, 0)
 
 
 @needs_numba
-def test_a_cache_that_cannot_be_written_is_done_without(package):
+def test_a_cache_that_cannot_be_written_is_done_without(package, call):
     (package.parent / 'cache').write_text('a file where the folder should be')
     assert call(package) == (30.0, 0, 1)
     assert call(package) == (30.0, 0, 1)
 
 
 @needs_numba
-def test_a_cache_that_others_could_write_to_is_emptied_and_closed(called):
+def test_a_cache_that_others_could_write_to_is_emptied_and_closed(called, call):
     root, planted = called.parent / 'cache' / 'small', called.parent / 'planted'
     assert root.stat().st_mode & 0o077 == 0
     for path in root.rglob('*.nbi'):            # an index is a pickle, and to load it is to run it
@@ -205,7 +228,7 @@ def test_a_cache_that_others_could_write_to_is_emptied_and_closed(called):
 @needs_numba
 @pytest.mark.parametrize('owner, mode', [(0, 0o777), (12345, 0o755)],
                          ids=['the folder above is open to all', 'it is of another user'])
-def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode):
+def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call):
     root = called.parent / 'cache' / 'small'
     if owner:
         if os.getuid() != 0:
@@ -218,7 +241,7 @@ def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode):
 
 @needs_numba
 @pytest.mark.parametrize('suffix', ['.nbc', '.nbi'])
-def test_a_damaged_cache_is_filled_again(called, suffix):
+def test_a_damaged_cache_is_filled_again(called, suffix, call):
     damaged = [path for path in cache_folders(called)[0].rglob('*') if path.suffix == suffix]
     assert damaged
     for path in damaged:
@@ -236,7 +259,7 @@ def test_of_processes_that_start_together_one_compiles_and_the_others_load(packa
 
 
 @needs_numba
-def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package):
+def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
     call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
     folder = next(package.parent.glob('cache/small/*/small'))
@@ -247,7 +270,7 @@ def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package):
 from small.core import compiled
 compiled.PATIENCE = 0.2
 from small.core.caller""", 1)
-        out, err = start(package, hasty, NUMBA_BOUNDSCHECK='1').communicate(timeout=120)
+        out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n1 0\n', '')
 
 
@@ -293,13 +316,14 @@ def test_machine_code_comes_from_sources_that_are_watched():
 
 
 @needs_numba
-def test_a_function_of_another_folder_is_kept_until_something_changes_that_it_may_call(package):
+def test_a_function_of_another_folder_is_kept_until_something_changes_that_it_may_call(
+        package, run):
     (package / 'room').mkdir()
     (package / 'core' / 'caller.py').rename(package / 'room' / 'caller.py')
     program = CALL_AND_COUNT.replace('small.core.caller', 'small.room.caller')
 
     def call_from_room():
-        out, err = start(package, program).communicate(timeout=120)
+        out, err = run(package, program)
         assert not err
         return out
 
@@ -311,8 +335,8 @@ def test_a_function_of_another_folder_is_kept_until_something_changes_that_it_ma
     assert call_from_room() == '40.0\n0 1\n'
 
 
-def test_it_works_without_compiling(package):
-    out, err = start(package, CALL, NUMBA_DISABLE_JIT='1').communicate(timeout=120)
+def test_it_works_without_compiling(package, run):
+    out, err = run(package, CALL, NUMBA_DISABLE_JIT='1')
     assert (out, err) == ('30.0\n', '')
     assert not (package.parent / 'cache').exists()
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from forks import Forks
 from node_processes import NodeProcess
 from project_files import ROOT
 
@@ -14,14 +15,26 @@ NUMBER = re.compile(r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?')
 PATIENCE = 300.0            # with what has to be compiled                                  [s]
 
 
+ENVIRONMENT = {**os.environ, 'MPLBACKEND': 'Agg'}
+BEGIN = 'import matplotlib.pyplot, scipy.linalg, scipy.optimize, flex_robot_sim.simulation'
+
+
+@pytest.fixture(scope='module')
+def forks(tmp_path_factory):
+    with Forks(tmp_path_factory.mktemp('said'), BEGIN, ENVIRONMENT) as forks:
+        yield forks
+
+
 @pytest.fixture
-def output(tmp_path):
+def output(tmp_path, forks):
     """Return a function from the name of an example to the numbers of each line it prints."""
-    def run(name):
+    def run(name, plain=False):
         picture = tmp_path / f'{name}.png'
+        words = EXAMPLES / f'{name}.py', picture
         done = subprocess.run(
-            [sys.executable, EXAMPLES / f'{name}.py', picture], cwd=tmp_path, text=True,
-            capture_output=True, timeout=PATIENCE, env={**os.environ, 'MPLBACKEND': 'Agg'})
+            [sys.executable, *words], cwd=tmp_path, text=True, capture_output=True,
+            timeout=PATIENCE, env=ENVIRONMENT,
+        ) if plain else forks.run(words, tmp_path, ENVIRONMENT)
         assert (done.returncode, done.stderr) == (0, '')
         assert picture.read_bytes().startswith(b'\x89PNG')
         assert [path.name for path in tmp_path.iterdir()] == [picture.name]
@@ -74,13 +87,13 @@ def test_spin_up(output):
 
 def test_learn_damping(output):
     pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
-    [[reward, bends], [learned, still_bends]] = output('learn_damping')
+    [[reward, bends], [learned, still_bends]] = output('learn_damping', plain=True)
     # in episodes that it has not seen while it learned
     assert learned > 0.9 * reward and still_bends < 0.7 * bends
 
 
 def test_read_bench(output):
-    [[count, seconds, *noise, _]] = output('read_bench')
+    [[count, seconds, *noise, _]] = output('read_bench', plain=True)
     # 500 a second are sent; a busy computer, which is the board as well, is late
     assert 0.1 * 500 < count / seconds < 520
     assert all(0.0 < value < 0.05 for value in noise)
@@ -91,7 +104,7 @@ def test_own_controller_ros(output):
     dynamics = NodeProcess('dynamics', robot='two_link')
     try:
         dynamics.wait_for_line('two_link')
-        [[count, *joints]] = output('own_controller_ros')
+        [[count, *joints]] = output('own_controller_ros', plain=True)
         assert count > 100
         assert joints == pytest.approx([0.5, 0.5, -0.8], abs=0.3)   # it sags: no weight is carried
     finally:
