@@ -278,8 +278,16 @@ class Batch(LiveArrays):
 
     def _rows(self, members):
         """Rows of some members, or of all."""
+        every = np.arange(len(self))
+        if members is None:
+            return every
         try:
-            return np.arange(len(self))[... if members is None else np.atleast_1d(members)
-                                        if not isinstance(members, slice) else members]
+            given = members if isinstance(members, slice) else np.atleast_1d(members)
+            if isinstance(given, np.ndarray) and given.size == 0 and given.dtype == float:
+                given = given.astype(int)       # numpy takes an empty list for one of floats
+            rows = every[given]
         except (IndexError, TypeError, ValueError) as error:
             raise SettingError(f'members = {members!r} are no rows of {len(self)}') from error
+        if rows.ndim != 1:
+            raise SettingError(f'members = {members!r} must be one list of rows')
+        return rows

@@ -154,6 +154,29 @@ def test_states_are_set_by_member():
     assert (batch.motor_velocity[2] == sim.motor_velocity).all()
 
 
+@pytest.mark.parametrize('none', [[], (), [False] * 3, slice(0, 0), np.array([], int)])
+def test_nothing_happens_to_no_members(none):
+    arm = frs.load('two_link')
+    batch = frs.Batch(arm, 3)
+    batch.set_state(position=[0.1, 0.2, 0.3])
+    kept = batch.snapshot()
+    batch.gear_stiffness[:] *= 0.9          # since the snapshot, there are numbers to put back
+    before = batch.snapshot()
+    batch.set_state(position=np.zeros((0, 3)), members=none)
+    batch.push('tool', [9.0, 0.0, 0.0], members=none)
+    batch.hold(1.0, 5.0, 1.0, members=none)
+    batch.set_payload('tool', 5.0, members=none)
+    batch.set_arms(with_stiffness(arm, 0.5), members=none)
+    batch.reset(members=none)
+    batch.restore(kept, members=none)
+    after = batch.snapshot()
+    assert all(np.array_equal(after.rows[name], table, equal_nan=True)
+               for name, table in before.rows.items())
+    assert (after.live['gear_stiffness'] == before.live['gear_stiffness']).all()
+    assert after.arms == before.arms and after.payloads == before.payloads
+    assert not batch._members.loads.force.any()
+
+
 def test_ctrl_c_leaves_all_members_at_the_same_time():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 8)
@@ -231,6 +254,9 @@ def test_what_makes_no_batch_is_one_line(make, message):
     (lambda batch: batch.set_state(position=0.0, coordinates=0.0), 'position and coordinates say '
      'the same: give one of them'),
     (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
+    (lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]), 'members = [[0], [1]] must '
+     'be one list of rows'),
+    (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
 ])
 def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
