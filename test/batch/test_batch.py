@@ -1,6 +1,9 @@
 """Arms side by side: what each does is what it does alone, to the last bit."""
 
+import os
 import signal
+from contextlib import contextmanager
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -177,29 +180,89 @@ def test_nothing_happens_to_no_members(none):
     assert not batch._members.loads.force.any()
 
 
-def test_ctrl_c_leaves_all_members_at_the_same_time():
-    arm = frs.load('single_link')
-    batch = frs.Batch(arm, 8)
-    batch.effort[:, 0] = np.linspace(0.0, 0.1, 8)
-    batch.step()                            # machine code is there
-
+@contextmanager
+def pressing_ctrl_c(after, again=0.0):
+    """Interrupt what is inside after some seconds, and again and again."""
     def interrupt(*_):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(KeyboardInterrupt):
-            batch.step(10**9)
+            signal.setitimer(signal.ITIMER_REAL, after, again)
+            yield
     finally:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    steps = round(batch.time / H)
-    assert 1 < steps < 10**9
-    sim = frs.Simulation(arm)
+
+
+def expect_all_at_its_time(batch):
+    """Whether members of an arm with its own constant effort are where each is at batch.time."""
+    sim = frs.Simulation(batch.arm)
     sim.effort = batch.effort[5]
-    sim.step(steps)
+    sim.step(round(batch.time / H))
     assert is_same(batch, 5, sim)
+    assert (batch.coordinates == batch.coordinates[5]).all()
+
+
+@pytest.mark.parametrize('again', [0.0, 0.01])
+def test_ctrl_c_leaves_all_members_at_the_same_time(again):
+    batch = frs.Batch(frs.load('single_link'), 8)
+    batch.effort[:] = 0.05
+    batch.step()                            # machine code is there
+    with pressing_ctrl_c(0.3, again):
+        batch.step(10**9)
+    assert 1 < batch.time / H < 10**9
+    expect_all_at_its_time(batch)
+
+
+@pytest.mark.parametrize('threads', [1, 3])
+def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
+    batch, rng = frs.Batch(frs.load('single_link'), 8, threads=threads), np.random.default_rng(0)
+    batch.effort[:] = 0.05
+    batch.step()
+    for _ in range(40):
+        with pressing_ctrl_c(rng.uniform(1e-3, 5e-3)):
+            while True:
+                batch.step(3)
+        expect_all_at_its_time(batch)
+
+
+def test_a_thread_may_ask_while_another_one_steps():
+    arm = frs.load('two_link')
+    batch, alone = (frs.Batch(arm, 4, threads=2) for _ in range(2))
+    for one in (batch, alone):
+        one.effort[:] = 0.05
+    stepping = [Thread(target=batch.step, args=(300,)) for _ in range(3)]
+    for thread in stepping:
+        thread.start()
+    while any(thread.is_alive() for thread in stepping):
+        kept = batch.snapshot()
+        assert np.abs(batch.energy().balance).max() < 1e-11     # to rounding (T44)
+        assert kept.time / H == pytest.approx(round(kept.time / H / 300) * 300, abs=1e-6)
+    alone.step(900)
+    assert (batch.coordinates == alone.coordinates).all()
+    assert batch.time == pytest.approx(alone.time, rel=1e-12)
+
+
+def test_a_process_that_is_forked_off_steps_on():
+    batch = frs.Batch(frs.load('two_link'), 4, threads=2)
+    batch.effort[:] = 0.05
+    batch.step(10)
+    asked, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)                    # ends it, should it wait for threads that are not its
+        batch.step(10)
+        os.write(told, batch.coordinates.tobytes())
+        os._exit(0)
+    os.close(told)
+    with os.fdopen(asked, 'rb') as pipe:
+        seen = pipe.read()
+    os.waitpid(child, 0)
+    batch.step(10)
+    assert seen == batch.coordinates.tobytes()
 
 
 @pytest.mark.parametrize('make, message', [
