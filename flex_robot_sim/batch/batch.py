@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,6 +77,22 @@ class Batch(LiveArrays):
         self.reports: list[tuple[int, str]] = []    # row, and a line as of a Simulation
         self._members = Members(arms, self.settings)
         self._told = self._signs()
+
+    @as_a_whole
+    def __copy__(self) -> Batch:
+        """Return a batch of its own that goes on from here as this one does."""
+        other = Batch(self.arms, None, self.settings, self._workers.threads)
+        other.restore(self.snapshot())
+        other.reports += self.reports
+        return other
+
+    def __deepcopy__(self, _: object) -> Batch:
+        """Return the same, as nothing changes arms."""
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise SettingError('a batch cannot be pickled, nor can its arms: make one where it steps')
 
     @as_a_whole
     def energy(self) -> Energies:

@@ -21,7 +21,7 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.core.arguments import array_or_nan
+from flex_robot_sim.core.arguments import array_or_nan, is_known
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
@@ -41,6 +41,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
 LARGEST = 1e6               # that an agent sees: spaces of Gymnasium want an end
+ROUNDING = 1e-9            # of seconds that are a few whole steps, over them
 LOST = -1000.0              # reward of an arm that is lost: its episode ends
 UNLIMITED = 1.0             # action 1 is the effort of a servo so far away, without <limit>  [rad]
 
@@ -81,13 +82,20 @@ class Episodes:
         :param vary: laws of numbers that are drawn for every episode, see `Laws`; scale: likewise.
         :param threads: that step the arms; default: as many as there are processors.
         """
-        if isinstance(task, str) and task not in TASKS:
+        if not isinstance(task, Task) and not is_known(task, TASKS):
             raise UsageError(f'no task "{task}". Known: {", ".join(TASKS)}.')
         self.settings = settings or EpisodeSettings()
-        self.task = TASKS[task] if isinstance(task, str) else task
+        self.task = task if isinstance(task, Task) else TASKS[task]
+        for name, function in (('reward', reward), ('observation', observation)):
+            if function is not None and not callable(function):
+                raise UsageError(f'{name} = {function!r:.100} must be a function of a Look.')
         self.steps = round(self.settings.period / self.settings.time_step)
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
+        if abs(self.steps * self.settings.time_step - self.settings.period) > (
+                ROUNDING * self.settings.period):
+            raise UsageError(f'period = {self.settings.period!r} must be a whole number of '
+                             f'time_steps of {self.settings.time_step!r} s.')
         description = read_description(robot)
         self.arm = build_arm(description)
         if not self.arm.joint_names:
