@@ -27,7 +27,7 @@ from flex_robot_sim.batch.members import SERVO, Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
 from flex_robot_sim.batch.workers import Workers, as_a_whole
-from flex_robot_sim.core.arguments import is_known, settings_or_default, whole
+from flex_robot_sim.core.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.core.held_signals import pass_on_signals
 from flex_robot_sim.core.loads import Push, expect_link
 from flex_robot_sim.core.model import ArmModel
@@ -179,7 +179,8 @@ class Batch(LiveArrays):
         vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
         expect_link(self.arm, link)
-        self._members.set_pushes(rows, [Push(link, pull, turn, place, follows)
+        turns_along = truth('follows', follows)
+        self._members.set_pushes(rows, [Push(link, pull, turn, place, turns_along)
                                         for pull, turn, place in zip(*vectors)])
 
     @as_a_whole

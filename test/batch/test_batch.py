@@ -140,6 +140,21 @@ def test_what_is_asked_of_one_member_is_done_for_one(monkeypatch):
     assert touched == [1, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.parametrize('name', ['effort', 'target', 'servo_stiffness', 'gear_stiffness',
+                                  'viscous'])
+def test_live_arrays_may_be_assigned_and_stay_the_same_arrays(name):
+    batch = frs.Batch(frs.load('two_link'), 2)
+    live = getattr(batch, name)
+    setattr(batch, name, [1.0, 2.0, 3.0])
+    assert live.tolist() == [[1.0, 2.0, 3.0]] * 2
+    setattr(batch, name, [[2.0], [4.0]])
+    assert live.tolist() == [[2.0] * 3, [4.0] * 3]
+    batch.effort += 0.25
+    batch.gear_stiffness *= 0.5
+    assert (batch.effort % 0.5 == 0.25).all() and getattr(batch, name) is live
+    batch.step()
+
+
 def test_states_are_set_by_member():
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 3)
@@ -271,6 +286,7 @@ def test_a_process_that_is_forked_off_steps_on():
      'this machine holds: make several batches'),
     (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
     (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
+    (lambda arm: frs.Batch([arm], True), 'count = True must be a whole number > 0'),
     (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
     (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'the arm of member 1 is not like '
      'the first: their links, joints and elastic coordinates must be the same, and only numbers '
@@ -290,10 +306,24 @@ def test_what_makes_no_batch_is_one_line(make, message):
     assert str(caught.value) == message
 
 
+def test_a_set_of_arms_has_no_order_and_is_refused():
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 1)
+    for make in (frs.Batch, batch.set_arms):
+        with pytest.raises(SettingError, match=r'^\{ArmModel.* is no arm: load one by '):
+            make({arm})
+
+
 @pytest.mark.parametrize('ask, message', [
     (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
     (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
     (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
+    (lambda batch: batch.push('tool', [1, 0, 0], follows=[True, False]), 'follows = [True, False] '
+     'must be True or False'),
+    (lambda batch: setattr(batch, 'effort', [1.0, 2.0, 3.0]), 'effort must be one number, 1 of '
+     'them for all, or 2 x 1'),
+    (lambda batch: setattr(batch, 'effort', [[1.0], [np.nan]]), 'effort of member 1 must be '
+     'finite'),
     (lambda batch: batch.push('tool', [[1, 0, 0]] * 3), 'force must be one number, 3 of them for '
      'all, or 2 x 3'),
     (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
@@ -331,6 +361,7 @@ def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     assert all(np.array_equal(after.rows[name], table, equal_nan=True)
                for name, table in before.rows.items())
     assert after.payloads == before.payloads
+    assert not any(np.any(push.force) for one in after.pushes.values() for push in one)
 
 
 @pytest.mark.parametrize('table, unit', [
