@@ -2,11 +2,11 @@
 
 import os
 import signal
-from contextlib import contextmanager
 from threading import Thread
 
 import numpy as np
 import pytest
+from ctrl_c import pressing_ctrl_c
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch import members
@@ -193,23 +193,6 @@ def test_nothing_happens_to_no_members(none):
     assert (after.live['gear_stiffness'] == before.live['gear_stiffness']).all()
     assert after.arms == before.arms and after.payloads == before.payloads
     assert not batch._members.loads.force.any()
-
-
-@contextmanager
-def pressing_ctrl_c(after, again=0.0):
-    """Interrupt what is inside after some seconds, and again and again."""
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, after, again)
-            yield
-    finally:
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def expect_all_at_its_time(batch):
