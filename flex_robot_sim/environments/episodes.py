@@ -123,8 +123,7 @@ class Episodes:
         if self._laws.vary_arms:
             self._sensors, self._tips = (np.repeat(matrix[None], count, axis=0)
                                          for matrix in (self._sensors, self._tips))
-        self._reach = np.array([sum(self.arm.beams[body].length for body in rows)
-                                for rows in self.arm.segments.values()])
+        self._reach = np.array([_lengths(self.arm)] * count)
         self._numbers: int | None = None
         self._numbers = self.observe().shape[1]
         self._rewards()         # who returns something else is told now
@@ -149,6 +148,7 @@ class Episodes:
             self.batch.set_arms(arms, members=rows)
             self._sensors[rows] = [flex_sensors(arm).matrix for arm in arms]
             self._tips[rows] = [_tip_rows(arm) for arm in arms]
+            self._reach[rows] = [_lengths(arm) for arm in arms]
         if self._laws.vary_payload:
             self.batch.set_payload(self._tool, masses, members=rows)
         self.batch.set_state(coordinates=states, members=rows)
@@ -192,10 +192,11 @@ class Episodes:
         batch = self.batch
         q, qd = batch.coordinates, batch.rates
         target, rate = reference(self._drawn, self.task.within, self.age)
-        tips = (self._count, len(self._reach), 3)
+        tips = (*self._reach.shape, 3)
         return Look(self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
                     _product(self._sensors, q), _product(self._tips, q).reshape(tips),
-                    _product(self._tips, qd).reshape(tips), self._reach, self.action.copy())
+                    _product(self._tips, qd).reshape(tips), self._reach.copy(),
+                    self.action.copy())
 
     def _rewards(self):
         rewards = array_or_nan(self._reward(self.look()))
@@ -235,6 +236,11 @@ def _product(matrix, rows):
     """Product of one matrix (m, n) or one for each row (c, m, n) with rows (c, n): (c, m)."""
     # sums in a fixed order: a row comes to the same bits however many there are
     return np.einsum('cmn,cn->cm' if matrix.ndim == 3 else 'mn,cn->cm', matrix, rows)
+
+
+def _lengths(arm):
+    """Lengths (links,) of the flexible links of an arm [m]."""
+    return [sum(arm.beams[body].length for body in bodies) for bodies in arm.segments.values()]
 
 
 def _tip_rows(arm):

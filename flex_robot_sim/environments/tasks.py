@@ -30,7 +30,7 @@ class Look(NamedTuple):
     curvature: np.ndarray       # (c, sensors)  of the flex sensors                         [1/m]
     tip: np.ndarray             # (c, links, 3)  of flexible links, against straight ones   [m]
     tip_rate: np.ndarray        # (c, links, 3)                                             [m/s]
-    reach: np.ndarray           # (links,)      lengths of the flexible links               [m]
+    reach: np.ndarray           # (c, links)    lengths of the flexible links               [m]
     action: np.ndarray          # (c, joints)   from -1 to 1
 
 
@@ -76,7 +76,7 @@ def cost_of_tips(look: Look) -> np.ndarray:
 def cost_of_the_way(look: Look) -> np.ndarray:
     """Minus what it costs that tips are beside the way, joints and bending together."""
     beside = ((look.position - look.target) / WRONG)**2
-    bent = ((look.tip / look.reach[:, None])[..., 1:] / WRONG)**2
+    bent = ((look.tip / look.reach[..., None])[..., 1:] / WRONG)**2
     return -(beside.mean(axis=1) + _mean_of_links(bent))
 
 

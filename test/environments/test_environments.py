@@ -161,6 +161,21 @@ def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
     assert min(masses) == 0.0 and 0.1 < max(masses) < 1.0
 
 
+def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
+    env = ArmVectorEnv(3, robot='two_link', task='tracking',
+                       scale={'forearm.length': 'uniform:1,1.1'})
+    env.reset(seed=0)
+    look, arms = env.episodes.look(), env.episodes.batch.arms
+    for k, arm in enumerate(arms):
+        lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
+        assert look.reach[k] == pytest.approx(lengths, rel=1e-12)
+        # bending of a tip counts as the angle of a straight link that goes there
+        straight, bent = (TASKS['tracking'].reward(look._replace(
+            tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None]))[k] for angle in (0, 0.05))
+        assert bent - straight == pytest.approx(-1.0, rel=1e-9)
+    assert len({*look.reach[:, 1]}) == 3
+
+
 def test_reward_and_observation_may_be_ones_own():
     env = ArmEnv(reward=lambda look: -look.time, observation=lambda look: look.tip[:, 0, :2])
     assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
@@ -253,6 +268,7 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind):
     ({'reward': 'high'}, "reward = 'high' must be a function of a Look."),
     ({'observation': 3}, 'observation = 3 must be a function of a Look.'),
     ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
+    ({'vary': {3: '1,2'}}, 'no parameter "3". '),
     ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
     ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
