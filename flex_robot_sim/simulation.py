@@ -5,6 +5,7 @@ Python only keeps the state; the steps between two calls are one compiled call w
 """
 
 from dataclasses import replace
+from itertools import starmap
 from math import hypot, isfinite
 from numbers import Real
 
@@ -299,8 +300,13 @@ class Simulation(LedDrives):
             asked = min(at_once, steps - first)
             if self._motions:
                 self._lead(self.time, start + (first + 1) * h)
-            done = self._advance(h, asked)
-            self.time = start + (first + done) * h
+            taken: list[int] = []
+            try:
+                # all in C, which no Ctrl-C cuts in two: whoever has taken steps says so, too
+                taken.extend(starmap(*self._advancing(h, asked)))
+            finally:
+                for done in taken:
+                    self.time = start + (first + done) * h
             if self._motions and done:
                 self._put_on_motions()
             if self._signs_of(self._watch) != len(self._reported):
@@ -316,24 +322,24 @@ class Simulation(LedDrives):
                 raise lost_state(self.time, self._limits.remedy(
                     self.position, self._work.servo_stiffness, self._work.servo_damping) or REMEDY)
 
-    def _advance(self, h, steps):
-        """Take steps with what has been chosen; return how many."""
+    def _advancing(self, h, steps):
+        """Return what takes steps and returns how many, and a list of its arguments."""
         if self._by_midpoints is not None:      # the usual case, which is timed
-            return self._by_midpoints(
+            return self._by_midpoints, ((
                 self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
-                self._effort, h, steps, self._flow, self._watch, self._stage, self._work)
+                self._effort, h, steps, self._flow, self._watch, self._stage, self._work),)
         motion = (self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch)
         if self._drive is not None:
-            return advance_by(self._drive, self._arrays, self._loads, self.settings.scheme,
-                              self.settings.iterations, *motion, self._work)
+            return advance_by, ((self._drive, self._arrays, self._loads, self.settings.scheme,
+                                 self.settings.iterations, *motion, self._work),)
         if self.settings.scheme == 'reference':
-            return advance_adaptively(self._arrays, self._loads, *motion, self._work)
+            return advance_adaptively, ((self._arrays, self._loads, *motion, self._work),)
         if self.settings.scheme in EXPLICIT:
-            return advance_explicitly(self._arrays, self._loads, NUMBERS[self.settings.scheme],
-                                      *motion, self._stage, self._work)
+            return advance_explicitly, ((self._arrays, self._loads, NUMBERS[self.settings.scheme],
+                                         *motion, self._stage, self._work),)
         self._by_midpoints = bound(advance, self._arrays, self._loads, self.settings.iterations,
                                    *motion, self._stage, self._work)
-        return self._advance(h, steps)
+        return self._advancing(h, steps)
 
     def _made_drive(self):
         """Return the formulation with the present payloads, ready to go; None: the recursion."""

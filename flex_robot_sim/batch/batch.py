@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import NamedTuple
+from threading import RLock
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,9 @@ from flex_robot_sim.batch.live import LiveArrays
 from flex_robot_sim.batch.members import SERVO, Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
-from flex_robot_sim.core.arguments import is_known, settings_or_default, whole
+from flex_robot_sim.batch.workers import Workers, as_a_whole
+from flex_robot_sim.core.arguments import is_known, settings_or_default, truth, whole
+from flex_robot_sim.core.held_signals import pass_on_signals
 from flex_robot_sim.core.loads import Push, expect_link
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.validity import MANY, lines_of
@@ -68,14 +70,31 @@ class Batch(LiveArrays):
         if (self.settings.scheme, self.settings.formulation) != ('implicit_midpoint', 'recursion'):
             raise SettingError('a batch steps by the scheme implicit_midpoint and the formulation '
                                'recursion; take Simulation for others')
-        self._threads = whole('threads', len(os.sched_getaffinity(0)) if threads is None
-                              else threads)
-        self._pool = ThreadPoolExecutor(self._threads)
+        self._workers = Workers(whole('threads', len(os.sched_getaffinity(0)) if threads is None
+                                      else threads))
+        self._at_work = RLock()
         self.time = 0.0
         self.reports: list[tuple[int, str]] = []    # row, and a line as of a Simulation
         self._members = Members(arms, self.settings)
         self._told = self._signs()
 
+    @as_a_whole
+    def __copy__(self) -> Batch:
+        """Return a batch of its own that goes on from here as this one does."""
+        other = Batch(self.arms, None, self.settings, self._workers.threads)
+        other.restore(self.snapshot())
+        other.reports += self.reports
+        return other
+
+    def __deepcopy__(self, _: object) -> Batch:
+        """Return the same, as nothing changes arms."""
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise SettingError('a batch cannot be pickled, nor can its arms: make one where it steps')
+
+    @as_a_whole
     def energy(self) -> Energies:
         """Return the Energies of the members, see `Simulation.energy`."""
         members = self._members
@@ -85,6 +104,7 @@ class Batch(LiveArrays):
         balance = kinetic + strain + gravity + taken - done - members.start_energy
         return Energies(kinetic, strain, gravity, done, taken, balance)
 
+    @as_a_whole
     def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
                   coordinates: ArrayLike | None = None, rates: ArrayLike | None = None,
                   members: Rows = None) -> None:
@@ -110,6 +130,7 @@ class Batch(LiveArrays):
         self._members.note_live()
         self._members.start(rows, q, qd)
 
+    @as_a_whole
     def reset(self, members: Rows = None) -> None:
         """
         Put members back to rest in their zero position, without efforts, servo and pushes.
@@ -127,6 +148,7 @@ class Batch(LiveArrays):
         those.start(rows, *np.zeros((2, len(rows), self.arm.size)))
         self._told = self._signs()
 
+    @as_a_whole
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
              rate: ArrayLike = 0.0, members: Rows = None) -> None:
         """
@@ -144,6 +166,7 @@ class Batch(LiveArrays):
         for name, values in zip(SERVO, given):
             getattr(self._members.works, name)[rows] = values
 
+    @as_a_whole
     def push(self, link: str, force: ArrayLike = 0.0, moment: ArrayLike = 0.0,
              point: ArrayLike = 0.0, follows: bool = False, members: Rows = None) -> None:
         """
@@ -156,9 +179,11 @@ class Batch(LiveArrays):
         vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
         expect_link(self.arm, link)
-        self._members.set_pushes(rows, [Push(link, pull, turn, place, follows)
+        turns_along = truth('follows', follows)
+        self._members.set_pushes(rows, [Push(link, pull, turn, place, turns_along)
                                         for pull, turn, place in zip(*vectors)])
 
+    @as_a_whole
     def set_payload(self, link: str, mass: ArrayLike, centre: ArrayLike = 0.0,
                     inertia: ArrayLike | None = None, members: Rows = None) -> None:
         """
@@ -180,6 +205,7 @@ class Batch(LiveArrays):
             payload_of_member(k, self._members.arms[k], link, *one)
             for k, one in zip(rows, zip(*given))])
 
+    @as_a_whole
     def set_arms(self, arms: ArmModel | Sequence[ArmModel], members: Rows = None) -> None:
         """
         Give members other arms, alike but for numbers: those of another description, for instance.
@@ -194,11 +220,13 @@ class Batch(LiveArrays):
         self._members.note_live()
         self._members.set_arms(rows, others)
 
+    @as_a_whole
     def snapshot(self) -> Snapshot:
         """Return a Snapshot of all members: their states, and all that acts on them."""
         self._members.note_live()
         return snapshot_of(self._members, self.time)
 
+    @as_a_whole
     def restore(self, snapshot: Snapshot, members: Rows = None) -> None:
         """
         Put members back to a Snapshot of such a batch; they go on from there as they did.
@@ -218,6 +246,7 @@ class Batch(LiveArrays):
         if steps > 0:
             self.step(steps)
 
+    @as_a_whole
     def step(self, steps: int = 1) -> None:
         """Take steps of settings.time_step; a member that is lost keeps its last good state."""
         left, size = whole('steps', steps), len(self)
@@ -230,35 +259,24 @@ class Batch(LiveArrays):
             now = min(left, max(1, ROUND // size))
             self._take(start, done, now)
             done, left = done + now, left - now
+            pass_on_signals()       # all members have come to the same time
 
     def _take(self, start, done, steps):
         """Let all members take steps, after those done since a start [s]."""
         h = float(self.settings.time_step)
         asked, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
         arms, loads, state, watches, works = self._members.handles()
-        pieces = np.linspace(0, len(self), 1 + min(len(self), PIECES * self._threads), dtype=int)
-
-        def advance(ends):
-            advance_rows(arms, loads, self.settings.iterations, state, h, asked, watches, works,
-                         *ends, taken)
-
-        futures = [self._pool.submit(advance, ends) for ends in zip(pieces, pieces[1:])]
-        interruption = None
-        try:
-            wait(futures)
-        except KeyboardInterrupt as error:      # all members come to the same time before it ends
-            interruption = error
-            wait(futures)
-        for future in futures:
-            future.result()
+        most = 1 if self._workers.threads == 1 else PIECES * self._workers.threads
+        ends = np.linspace(0, len(self), 1 + min(len(self), most), dtype=int)
+        self._workers.do(lambda piece: advance_rows(
+            arms, loads, self.settings.iterations, state, h, asked, watches, works, *piece,
+            taken), [*zip(ends, ends[1:])])
         self.time = start + (done + steps) * h
         for k in np.flatnonzero(taken < asked):
             self._members.lost[k] = start + (done + taken[k]) * h
             self._members.forget_steps(k)
             self.reports.append((int(k), str(lost_state(float(self.lost[k])))))
         self._report(lambda step: start + (done + step + 1) * h)
-        if interruption is not None:
-            raise interruption
 
     def _report(self, time_of: Callable[[int], float]) -> None:
         signs, members = self._signs(), self._members
@@ -278,8 +296,16 @@ class Batch(LiveArrays):
 
     def _rows(self, members):
         """Rows of some members, or of all."""
+        every = np.arange(len(self))
+        if members is None:
+            return every
         try:
-            return np.arange(len(self))[... if members is None else np.atleast_1d(members)
-                                        if not isinstance(members, slice) else members]
+            given = members if isinstance(members, slice) else np.atleast_1d(members)
+            if isinstance(given, np.ndarray) and given.size == 0 and given.dtype == float:
+                given = given.astype(int)       # numpy takes an empty list for one of floats
+            rows = every[given]
         except (IndexError, TypeError, ValueError) as error:
             raise SettingError(f'members = {members!r} are no rows of {len(self)}') from error
+        if rows.ndim != 1:
+            raise SettingError(f'members = {members!r} must be one list of rows')
+        return rows

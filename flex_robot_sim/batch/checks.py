@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
+LISTS = (Sequence, np.ndarray)       # which have an order
 LEAST_BYTES = 4000      # of memory that an arm of a batch takes
 UNITS = {'target': 'rad, m', 'target_rate': 'rad/s, m/s', 'rate': 'rad/s, m/s',
          'rotor': 'kg m2, kg', **dict.fromkeys(('effort', 'coulomb'), 'N m, N'),
@@ -33,9 +34,9 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
             raise SettingError(f'count = {count!r} arms are more than the memory of this machine '
                                'holds: make several batches')
         arms = [arms] * whole('count', count)
-    elif isinstance(arms, str) or not isinstance(arms, Sized):
+    elif isinstance(arms, str) or not isinstance(arms, LISTS):
         expect_arm(arms)
-    elif count not in (None, len(arms)):
+    elif count is not None and whole('count', count) != len(arms):
         raise SettingError(f'count = {count!r} for {len(arms)} arms: leave one of them away')
     if not len(arms):
         raise SettingError('a batch needs an arm at least')
@@ -53,7 +54,7 @@ def other_arms(arms: ArmModel | Sequence[ArmModel], rows: np.ndarray,
     """Return a list of ArmModels, one for each of some rows of a batch, like its `first` one."""
     if isinstance(arms, ArmModel):
         arms = [arms] * len(rows)
-    elif isinstance(arms, str) or not isinstance(arms, Sized):
+    elif isinstance(arms, str) or not isinstance(arms, LISTS):
         expect_arm(arms)
     elif len(arms) != len(rows):
         raise SettingError(f'{len(arms)} arms for {len(rows)} members: give one for all, or one '

@@ -7,12 +7,27 @@ that is in no balance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.batch.checks import checked_rows
 from flex_robot_sim.batch.members import Members
 from flex_robot_sim.core.model import ArmModel
+
+
+def _live(name: str, table: Callable[[Members], np.ndarray], about: str) -> Any:
+    """Return a property that shows a table of Members, and writes into it what is assigned."""
+    def show(batch):
+        return table(batch._members)
+
+    def write(batch, values):
+        numbers = show(batch)
+        numbers[:] = checked_rows(name, values, numbers.shape, np.arange(len(batch)))
+    return property(show, write, doc=about)
 
 
 class LiveArrays:
@@ -33,59 +48,37 @@ class LiveArrays:
         """The ArmModel of the first member, whose names are those of all."""
         return self._members.arms[0]
 
-    @property
-    def effort(self) -> np.ndarray:
-        """Efforts of the motors, live, (count, joints) [N m, N]."""
-        return self._members.state.effort
-
-    @property
-    def target(self) -> np.ndarray:
-        """Where the servos of `hold` pull to, live, (count, joints) [rad, m]."""
-        return self._members.works.target
-
-    @property
-    def target_rate(self) -> np.ndarray:
-        """With what rate these targets move, live, (count, joints) [rad/s, m/s]."""
-        return self._members.works.target_rate
-
-    @property
-    def servo_stiffness(self) -> np.ndarray:
-        """Gains of these servos, live, (count, joints) [N m/rad, N/m]."""
-        return self._members.works.servo_stiffness
-
-    @property
-    def servo_damping(self) -> np.ndarray:
-        """Likewise [N m s/rad, N s/m]."""
-        return self._members.works.servo_damping
-
-    @property
-    def gear_stiffness(self) -> np.ndarray:
-        """Stiffness of gears that give, live, (count, joints) [N m/rad, N/m]."""
-        return self._members.live('gear_stiffness')
-
-    @property
-    def gear_damping(self) -> np.ndarray:
-        """Damping inside these gears, live, (count, joints) [N m s/rad, N s/m]."""
-        return self._members.live('gear_damping')
-
-    @property
-    def rotor(self) -> np.ndarray:
-        """Inertia of the rotors behind these gears, joint side, live, (count, joints) [kg m2]."""
-        return self._members.live('rotor')
-
-    @property
-    def viscous(self) -> np.ndarray:
-        """Viscous friction of the drives, live, (count, joints) [N m s/rad, N s/m]."""
-        return self._members.live('viscous')
-
-    @property
-    def coulomb(self) -> np.ndarray:
-        """
-        Dry friction of drives that turn, live, (count, joints) [N m, N].
-
-        What one that stands has beyond it stays beyond it.
-        """
-        return self._members.live('coulomb')
+    effort: np.ndarray = _live(
+        'effort', lambda those: those.state.effort,
+        'Efforts of the motors, live, (count, joints) [N m, N].')
+    target: np.ndarray = _live(
+        'target', lambda those: those.works.target,
+        'Where the servos of `hold` pull to, live, (count, joints) [rad, m].')
+    target_rate: np.ndarray = _live(
+        'target_rate', lambda those: those.works.target_rate,
+        'With what rate these targets move, live, (count, joints) [rad/s, m/s].')
+    servo_stiffness: np.ndarray = _live(
+        'servo_stiffness', lambda those: those.works.servo_stiffness,
+        'Gains of these servos, live, (count, joints) [N m/rad, N/m].')
+    servo_damping: np.ndarray = _live(
+        'servo_damping', lambda those: those.works.servo_damping,
+        'Likewise [N m s/rad, N s/m].')
+    gear_stiffness: np.ndarray = _live(
+        'gear_stiffness', lambda those: those.live('gear_stiffness'),
+        'Stiffness of gears that give, live, (count, joints) [N m/rad, N/m].')
+    gear_damping: np.ndarray = _live(
+        'gear_damping', lambda those: those.live('gear_damping'),
+        'Damping inside these gears, live, (count, joints) [N m s/rad, N s/m].')
+    rotor: np.ndarray = _live(
+        'rotor', lambda those: those.live('rotor'),
+        'Inertia of the rotors behind these gears, joint side, live, (count, joints) [kg m2].')
+    viscous: np.ndarray = _live(
+        'viscous', lambda those: those.live('viscous'),
+        'Viscous friction of the drives, live, (count, joints) [N m s/rad, N s/m].')
+    coulomb: np.ndarray = _live(
+        'coulomb', lambda those: those.live('coulomb'),
+        'Dry friction of drives that turn, live, (count, joints) [N m, N]; what one that stands '
+        'has beyond it stays beyond it.')
 
     @property
     def coordinates(self) -> np.ndarray:

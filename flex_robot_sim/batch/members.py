@@ -196,7 +196,8 @@ class Members:
         before = self.energies(rows).sum(axis=1)
         yield
         self.works.step[rows] = 0.0
-        self.start_energy[rows] += self.energies(rows).sum(axis=1) - before
+        with np.errstate(invalid='ignore'):     # of one that is lost, energies may be infinite
+            self.start_energy[rows] += self.energies(rows).sum(axis=1) - before
 
     def _write_payloads(self, rows):
         """Sum up the inertias of arms and of what they carry."""

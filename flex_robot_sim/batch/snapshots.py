@@ -57,6 +57,8 @@ def expect_snapshot(snapshot: object, members: Members) -> None:
 
 def put_back(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
     """Make some members what they were."""
+    if not len(rows):
+        return
     changed = np.array([k for k in rows if members.arms[k] is not snapshot.arms[k]
                         or members.payloads[k] is not snapshot.payloads[k]], int)
     members.write_arms(changed, [snapshot.arms[k] for k in changed],

@@ -37,6 +37,13 @@ def whole(name: str, value: object) -> int:
     return int(value)
 
 
+def truth(name: str, value: object) -> bool:
+    """Return whether something is so."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise SettingError(f'{name} = {bearable(repr(value), 60)} must be True or False')
+    return bool(value)
+
+
 def array_or_nan(values: ArrayLike) -> np.ndarray:
     """Return a new array of numbers, which the caller checks; what holds none is a single NaN."""
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.arguments import array_or_nan, expect_arm, is_known
+from flex_robot_sim.core.arguments import array_or_nan, expect_arm, is_known, truth
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.handle import by_address
 from flex_robot_sim.core.kinematics import set_poses
@@ -64,9 +64,10 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
                                'a point [m] of three finite numbers each')
         force, moment, point = vectors
         body, R, p = model.frames[push.link]
-        turn = R if push.follows else np.eye(3)
+        follows = truth('follows', push.follows)
+        turn = R if follows else np.eye(3)
         if body >= 0:
-            rows.append((body, push.follows, R @ point + p, turn @ force, turn @ moment))
+            rows.append((body, follows, R @ point + p, turn @ force, turn @ moment))
     return _load_arrays(*zip(*rows)) if rows else NO_LOADS
 
 

@@ -21,7 +21,7 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.core.arguments import array_or_nan
+from flex_robot_sim.core.arguments import array_or_nan, is_known
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
@@ -41,6 +41,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
 LARGEST = 1e6               # that an agent sees: spaces of Gymnasium want an end
+ROUNDING = 1e-9            # of seconds that are a few whole steps, over them
 LOST = -1000.0              # reward of an arm that is lost: its episode ends
 UNLIMITED = 1.0             # action 1 is the effort of a servo so far away, without <limit>  [rad]
 
@@ -81,13 +82,20 @@ class Episodes:
         :param vary: laws of numbers that are drawn for every episode, see `Laws`; scale: likewise.
         :param threads: that step the arms; default: as many as there are processors.
         """
-        if isinstance(task, str) and task not in TASKS:
+        if not isinstance(task, Task) and not is_known(task, TASKS):
             raise UsageError(f'no task "{task}". Known: {", ".join(TASKS)}.')
         self.settings = settings or EpisodeSettings()
-        self.task = TASKS[task] if isinstance(task, str) else task
+        self.task = task if isinstance(task, Task) else TASKS[task]
+        for name, function in (('reward', reward), ('observation', observation)):
+            if function is not None and not callable(function):
+                raise UsageError(f'{name} = {function!r:.100} must be a function of a Look.')
         self.steps = round(self.settings.period / self.settings.time_step)
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
+        if abs(self.steps * self.settings.time_step - self.settings.period) > (
+                ROUNDING * self.settings.period):
+            raise UsageError(f'period = {self.settings.period!r} must be a whole number of '
+                             f'time_steps of {self.settings.time_step!r} s.')
         description = read_description(robot)
         self.arm = build_arm(description)
         if not self.arm.joint_names:
@@ -115,8 +123,7 @@ class Episodes:
         if self._laws.vary_arms:
             self._sensors, self._tips = (np.repeat(matrix[None], count, axis=0)
                                          for matrix in (self._sensors, self._tips))
-        self._reach = np.array([sum(self.arm.beams[body].length for body in rows)
-                                for rows in self.arm.segments.values()])
+        self._reach = np.array([_lengths(self.arm)] * count)
         self._numbers: int | None = None
         self._numbers = self.observe().shape[1]
         self._rewards()         # who returns something else is told now
@@ -141,6 +148,7 @@ class Episodes:
             self.batch.set_arms(arms, members=rows)
             self._sensors[rows] = [flex_sensors(arm).matrix for arm in arms]
             self._tips[rows] = [_tip_rows(arm) for arm in arms]
+            self._reach[rows] = [_lengths(arm) for arm in arms]
         if self._laws.vary_payload:
             self.batch.set_payload(self._tool, masses, members=rows)
         self.batch.set_state(coordinates=states, members=rows)
@@ -184,10 +192,11 @@ class Episodes:
         batch = self.batch
         q, qd = batch.coordinates, batch.rates
         target, rate = reference(self._drawn, self.task.within, self.age)
-        tips = (self._count, len(self._reach), 3)
+        tips = (*self._reach.shape, 3)
         return Look(self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
                     _product(self._sensors, q), _product(self._tips, q).reshape(tips),
-                    _product(self._tips, qd).reshape(tips), self._reach, self.action.copy())
+                    _product(self._tips, qd).reshape(tips), self._reach.copy(),
+                    self.action.copy())
 
     def _rewards(self):
         rewards = array_or_nan(self._reward(self.look()))
@@ -227,6 +236,11 @@ def _product(matrix, rows):
     """Product of one matrix (m, n) or one for each row (c, m, n) with rows (c, n): (c, m)."""
     # sums in a fixed order: a row comes to the same bits however many there are
     return np.einsum('cmn,cn->cm' if matrix.ndim == 3 else 'mn,cn->cm', matrix, rows)
+
+
+def _lengths(arm):
+    """Lengths (links,) of the flexible links of an arm [m]."""
+    return [sum(arm.beams[body].length for body in bodies) for bodies in arm.segments.values()]
 
 
 def _tip_rows(arm):

@@ -37,7 +37,7 @@ class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         self.episodes = Episodes(robot, task, 1, settings_of(settings), vary, scale, reward,
                                  observation, threads=1)
-        self.render_mode = render_mode
+        self.render_mode, self._has_begun = render_mode, False
         self.observation_space, self.action_space = _spaces(self.episodes)
 
     def reset(self, *, seed: int | None = None,
@@ -45,10 +45,12 @@ class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode."""
         super().reset(seed=seed)
         self.episodes.begin([self.np_random], [0])
+        self._has_begun = True
         return self.episodes.observe()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Take an action for a period."""
+        _expect_reset(self._has_begun)
         rewards, lost, through = self.episodes.step(array_or_nan(action)[None])
         return (self.episodes.observe()[0], float(rewards[0]), bool(lost[0]),
                 bool(through[0] and not lost[0]), {})
@@ -95,8 +97,7 @@ class ArmVectorEnv(VectorEnv):
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
                                                  dict[str, Any]]:
         """Take actions (num_envs, joints) for a period."""
-        if not self._rngs:
-            raise UsageError('a reset comes before the first step.')
+        _expect_reset(self._rngs)
         rewards, lost, through = self.episodes.step(actions)
         new = self._over
         self.episodes.begin(self._rngs, np.flatnonzero(new))
@@ -104,6 +105,11 @@ class ArmVectorEnv(VectorEnv):
         through = through & ~lost & ~new
         self._over = lost | through
         return self.episodes.observe(), rewards, lost, through, {}
+
+
+def _expect_reset(is_there):
+    if not is_there:
+        raise UsageError('a reset comes before the first step.')
 
 
 def _seeds(seed, count):

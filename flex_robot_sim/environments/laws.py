@@ -41,7 +41,8 @@ class Laws:
             if name in self._forms:
                 raise UsageError(f'{name} varies twice. Vary it or scale it.')
             if name not in self._known and (name != PAYLOAD or name in scale):
-                raise UsageError(f'no parameter "{name}". {near(name, [PAYLOAD, *self._known])}')
+                raise UsageError(f'no parameter "{name}". '
+                                 f'{near(str(name), [PAYLOAD, *self._known])}')
             form = form_of(name, words)
             self._forms[name] = self._scaled(name, form) if name in scale else form
             self._expect_possible(name)

@@ -30,7 +30,7 @@ class Look(NamedTuple):
     curvature: np.ndarray       # (c, sensors)  of the flex sensors                         [1/m]
     tip: np.ndarray             # (c, links, 3)  of flexible links, against straight ones   [m]
     tip_rate: np.ndarray        # (c, links, 3)                                             [m/s]
-    reach: np.ndarray           # (links,)      lengths of the flexible links               [m]
+    reach: np.ndarray           # (c, links)    lengths of the flexible links               [m]
     action: np.ndarray          # (c, joints)   from -1 to 1
 
 
@@ -70,14 +70,19 @@ def cost_of_tips(look: Look) -> np.ndarray:
     """Minus what it costs that joints are beside their targets and that tips move."""
     beside = ((look.position - look.target) / WRONG)**2
     swing = (np.minimum(np.abs(look.tip_rate), FASTEST) / CALM)**2
-    return -(beside.mean(axis=1) + swing.sum(axis=2).mean(axis=1))
+    return -(beside.mean(axis=1) + _mean_of_links(swing))
 
 
 def cost_of_the_way(look: Look) -> np.ndarray:
     """Minus what it costs that tips are beside the way, joints and bending together."""
     beside = ((look.position - look.target) / WRONG)**2
-    bent = ((look.tip / look.reach[:, None])[..., 1:] / WRONG)**2
-    return -(beside.mean(axis=1) + bent.sum(axis=2).mean(axis=1))
+    bent = ((look.tip / look.reach[..., None])[..., 1:] / WRONG)**2
+    return -(beside.mean(axis=1) + _mean_of_links(bent))
+
+
+def _mean_of_links(costs):
+    """Mean over flexible links of the sums of costs (c, links, ways); none cost nothing."""
+    return costs.sum(axis=(1, 2)) / max(costs.shape[1], 1)
 
 
 def _draw_move(rng, task, joints):

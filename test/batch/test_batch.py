@@ -1,9 +1,12 @@
 """Arms side by side: what each does is what it does alone, to the last bit."""
 
+import os
 import signal
+from threading import Thread
 
 import numpy as np
 import pytest
+from ctrl_c import pressing_ctrl_c
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch import members
@@ -137,6 +140,21 @@ def test_what_is_asked_of_one_member_is_done_for_one(monkeypatch):
     assert touched == [1, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.parametrize('name', ['effort', 'target', 'servo_stiffness', 'gear_stiffness',
+                                  'viscous'])
+def test_live_arrays_may_be_assigned_and_stay_the_same_arrays(name):
+    batch = frs.Batch(frs.load('two_link'), 2)
+    live = getattr(batch, name)
+    setattr(batch, name, [1.0, 2.0, 3.0])
+    assert live.tolist() == [[1.0, 2.0, 3.0]] * 2
+    setattr(batch, name, [[2.0], [4.0]])
+    assert live.tolist() == [[2.0] * 3, [4.0] * 3]
+    batch.effort += 0.25
+    batch.gear_stiffness *= 0.5
+    assert (batch.effort % 0.5 == 0.25).all() and getattr(batch, name) is live
+    batch.step()
+
+
 def test_states_are_set_by_member():
     arm = frs.load('two_link')
     batch = frs.Batch(arm, 3)
@@ -154,29 +172,95 @@ def test_states_are_set_by_member():
     assert (batch.motor_velocity[2] == sim.motor_velocity).all()
 
 
-def test_ctrl_c_leaves_all_members_at_the_same_time():
-    arm = frs.load('single_link')
-    batch = frs.Batch(arm, 8)
-    batch.effort[:, 0] = np.linspace(0.0, 0.1, 8)
-    batch.step()                            # machine code is there
+@pytest.mark.parametrize('none', [[], (), [False] * 3, slice(0, 0), np.array([], int)])
+def test_nothing_happens_to_no_members(none):
+    arm = frs.load('two_link')
+    batch = frs.Batch(arm, 3)
+    batch.set_state(position=[0.1, 0.2, 0.3])
+    kept = batch.snapshot()
+    batch.gear_stiffness[:] *= 0.9          # since the snapshot, there are numbers to put back
+    before = batch.snapshot()
+    batch.set_state(position=np.zeros((0, 3)), members=none)
+    batch.push('tool', [9.0, 0.0, 0.0], members=none)
+    batch.hold(1.0, 5.0, 1.0, members=none)
+    batch.set_payload('tool', 5.0, members=none)
+    batch.set_arms(with_stiffness(arm, 0.5), members=none)
+    batch.reset(members=none)
+    batch.restore(kept, members=none)
+    after = batch.snapshot()
+    assert all(np.array_equal(after.rows[name], table, equal_nan=True)
+               for name, table in before.rows.items())
+    assert (after.live['gear_stiffness'] == before.live['gear_stiffness']).all()
+    assert after.arms == before.arms and after.payloads == before.payloads
+    assert not batch._members.loads.force.any()
 
-    def interrupt(*_):
-        raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            batch.step(10**9)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    steps = round(batch.time / H)
-    assert 1 < steps < 10**9
-    sim = frs.Simulation(arm)
+def expect_all_at_its_time(batch):
+    """Whether members of an arm with its own constant effort are where each is at batch.time."""
+    sim = frs.Simulation(batch.arm)
     sim.effort = batch.effort[5]
-    sim.step(steps)
+    sim.step(round(batch.time / H))
     assert is_same(batch, 5, sim)
+    assert (batch.coordinates == batch.coordinates[5]).all()
+
+
+@pytest.mark.parametrize('again', [0.0, 0.01])
+def test_ctrl_c_leaves_all_members_at_the_same_time(again):
+    batch = frs.Batch(frs.load('single_link'), 8)
+    batch.effort[:] = 0.05
+    batch.step()                            # machine code is there
+    with pressing_ctrl_c(0.3, again):
+        batch.step(10**9)
+    assert 1 < batch.time / H < 10**9
+    expect_all_at_its_time(batch)
+
+
+@pytest.mark.parametrize('threads', [1, 3])
+def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
+    batch, rng = frs.Batch(frs.load('single_link'), 8, threads=threads), np.random.default_rng(0)
+    batch.effort[:] = 0.05
+    batch.step()
+    for _ in range(40):
+        with pressing_ctrl_c(rng.uniform(1e-3, 5e-3)):
+            while True:
+                batch.step(3)
+        expect_all_at_its_time(batch)
+
+
+def test_a_thread_may_ask_while_another_one_steps():
+    arm = frs.load('two_link')
+    batch, alone = (frs.Batch(arm, 4, threads=2) for _ in range(2))
+    for one in (batch, alone):
+        one.effort[:] = 0.05
+    stepping = [Thread(target=batch.step, args=(300,)) for _ in range(3)]
+    for thread in stepping:
+        thread.start()
+    while any(thread.is_alive() for thread in stepping):
+        kept = batch.snapshot()
+        assert np.abs(batch.energy().balance).max() < 1e-11     # to rounding (T44)
+        assert kept.time / H == pytest.approx(round(kept.time / H / 300) * 300, abs=1e-6)
+    alone.step(900)
+    assert (batch.coordinates == alone.coordinates).all()
+    assert batch.time == pytest.approx(alone.time, rel=1e-12)
+
+
+def test_a_process_that_is_forked_off_steps_on():
+    batch = frs.Batch(frs.load('two_link'), 4, threads=2)
+    batch.effort[:] = 0.05
+    batch.step(10)
+    asked, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)                    # ends it, should it wait for threads that are not its
+        batch.step(10)
+        os.write(told, batch.coordinates.tobytes())
+        os._exit(0)
+    os.close(told)
+    with os.fdopen(asked, 'rb') as pipe:
+        seen = pipe.read()
+    os.waitpid(child, 0)
+    batch.step(10)
+    assert seen == batch.coordinates.tobytes()
 
 
 @pytest.mark.parametrize('make, message', [
@@ -185,6 +269,7 @@ def test_ctrl_c_leaves_all_members_at_the_same_time():
      'this machine holds: make several batches'),
     (lambda arm: frs.Batch(arm, 0), 'count = 0 must be a whole number > 0'),
     (lambda arm: frs.Batch([]), 'a batch needs an arm at least'),
+    (lambda arm: frs.Batch([arm], True), 'count = True must be a whole number > 0'),
     (lambda arm: frs.Batch([arm], 2), 'count = 2 for 1 arms: leave one of them away'),
     (lambda arm: frs.Batch([arm, frs.load('two_link')]), 'the arm of member 1 is not like '
      'the first: their links, joints and elastic coordinates must be the same, and only numbers '
@@ -204,10 +289,24 @@ def test_what_makes_no_batch_is_one_line(make, message):
     assert str(caught.value) == message
 
 
+def test_a_set_of_arms_has_no_order_and_is_refused():
+    arm = frs.load('single_link')
+    batch = frs.Batch(arm, 1)
+    for make in (frs.Batch, batch.set_arms):
+        with pytest.raises(SettingError, match=r'^\{ArmModel.* is no arm: load one by '):
+            make({arm})
+
+
 @pytest.mark.parametrize('ask, message', [
     (lambda batch: batch.step(0), 'steps = 0 must be a whole number > 0'),
     (lambda batch: batch.advance_to(np.nan), 'time = nan must be finite [s]'),
     (lambda batch: batch.push('nose', [1, 0, 0]), 'no link "nose" to push at. Known: '),
+    (lambda batch: batch.push('tool', [1, 0, 0], follows=[True, False]), 'follows = [True, False] '
+     'must be True or False'),
+    (lambda batch: setattr(batch, 'effort', [1.0, 2.0, 3.0]), 'effort must be one number, 1 of '
+     'them for all, or 2 x 1'),
+    (lambda batch: setattr(batch, 'effort', [[1.0], [np.nan]]), 'effort of member 1 must be '
+     'finite'),
     (lambda batch: batch.push('tool', [[1, 0, 0]] * 3), 'force must be one number, 3 of them for '
      'all, or 2 x 3'),
     (lambda batch: batch.hold([[0.0], [np.inf]], 1.0, 1.0), 'target of member 1 must be finite'),
@@ -231,6 +330,9 @@ def test_what_makes_no_batch_is_one_line(make, message):
     (lambda batch: batch.set_state(position=0.0, coordinates=0.0), 'position and coordinates say '
      'the same: give one of them'),
     (lambda batch: batch.reset([2]), 'members = [2] are no rows of 2'),
+    (lambda batch: batch.push('tool', [1, 0, 0], members=[[0], [1]]), 'members = [[0], [1]] must '
+     'be one list of rows'),
+    (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
 ])
 def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
@@ -242,6 +344,7 @@ def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     assert all(np.array_equal(after.rows[name], table, equal_nan=True)
                for name, table in before.rows.items())
     assert after.payloads == before.payloads
+    assert not any(np.any(push.force) for one in after.pushes.values() for push in one)
 
 
 @pytest.mark.parametrize('table, unit', [

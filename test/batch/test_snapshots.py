@@ -1,5 +1,7 @@
 """Snapshots of a batch: whoever comes back to one goes on from there as it did."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -167,6 +169,38 @@ def test_a_snapshot_fits_another_batch_of_such_arms():
         batch.step(20)
     np.testing.assert_array_equal(second.coordinates, first.coordinates)
     assert second.time == first.time
+
+
+@pytest.mark.parametrize('copied', [copy.copy, copy.deepcopy])
+def test_a_copy_goes_on_as_the_original_and_apart_from_it(copied):
+    arm = frs.load('two_link')
+    batch = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)], threads=2)
+    batch.push('tool', [1.0, 0.0, 0.0], members=1)
+    batch.set_payload('tool', 0.2)
+    batch.hold(0.5, 20.0, 1.0)
+    batch.gear_stiffness[0] *= 0.9
+    batch.effort[1] = 1e200
+    batch.step(20)
+    assert batch.reports
+    other = copied(batch)
+    before = batch.coordinates
+    other.effort[:], other.gear_stiffness[:] = 3.0, 500.0
+    other.step(20)
+    assert (batch.coordinates == before).all() and (batch.gear_stiffness[1] != 500.0).all()
+    other = copied(batch)
+    assert other.reports == batch.reports and other.reports is not batch.reports
+    for one in (batch, other):
+        one.reset(members=[1])
+        one.step(20)
+    assert (other.coordinates == batch.coordinates).all() and other.time == batch.time
+    assert all((a == b).all() for a, b in zip(other.energy(), batch.energy()))
+
+
+def test_a_batch_that_shall_be_pickled_says_what_to_do():
+    with pytest.raises(SettingError) as caught:
+        pickle.dumps(frs.Batch(frs.load('single_link'), 2))
+    assert str(caught.value) == ('a batch cannot be pickled, nor can its arms: make one where it '
+                                 'steps')
 
 
 @pytest.mark.parametrize('make, message', [

@@ -10,7 +10,7 @@ import pytest
 from numba.core import event
 
 from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.held_signals import signals_held
+from flex_robot_sim.core.held_signals import pass_on_signals, signals_held
 from flex_robot_sim.interpreter import run_text
 
 
@@ -129,6 +129,21 @@ def test_of_two_signals_both_have_their_effect_even_if_the_first_raises():
     finally:
         for number, handler in zip(numbers, before):
             signal.signal(number, handler)
+
+
+def test_other_threads_leave_signals_to_the_main_one():
+    seen = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(threading.current_thread()))
+    try:
+        with signals_held():
+            signal.raise_signal(signal.SIGUSR1)
+            thread = threading.Thread(target=pass_on_signals)
+            thread.start()
+            thread.join()
+            assert not seen
+        assert seen == [threading.main_thread()]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 # an alarm whenever LLVM asks for machine code, by a callback that must not fail

@@ -50,6 +50,9 @@ def test_a_push_that_makes_no_sense_is_refused():
     with pytest.raises(SettingError) as error:
         make_loads(arm, [Push('bse', FORCE)])
     assert str(error.value) == 'no link "bse" to push at. Known: base'
+    with pytest.raises(SettingError) as error:
+        make_loads(arm, [Push('base', FORCE, follows=[True])])
+    assert str(error.value) == 'follows = [True] must be True or False'
     for vectors in ((FORCE[:2],), (FORCE, [np.nan, 0, 0]), (FORCE, MOMENT, [[0, 0, 0]])):
         with pytest.raises(SettingError) as error:
             make_loads(arm, [Push('base', *vectors)])

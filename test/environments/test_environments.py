@@ -1,5 +1,6 @@
 """Environments of Gymnasium: by its own checker, and beside a plain Simulation."""
 
+import copy
 import sys
 import warnings
 
@@ -160,6 +161,21 @@ def test_what_a_normal_law_draws_beyond_what_can_be_is_cut_off():
     assert min(masses) == 0.0 and 0.1 < max(masses) < 1.0
 
 
+def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
+    env = ArmVectorEnv(3, robot='two_link', task='tracking',
+                       scale={'forearm.length': 'uniform:1,1.1'})
+    env.reset(seed=0)
+    look, arms = env.episodes.look(), env.episodes.batch.arms
+    for k, arm in enumerate(arms):
+        lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
+        assert look.reach[k] == pytest.approx(lengths, rel=1e-12)
+        # bending of a tip counts as the angle of a straight link that goes there
+        straight, bent = (TASKS['tracking'].reward(look._replace(
+            tip=np.einsum('l,i->li', lengths, [0.0, angle, 0.0])[None]))[k] for angle in (0, 0.05))
+        assert bent - straight == pytest.approx(-1.0, rel=1e-9)
+    assert len({*look.reach[:, 1]}) == 3
+
+
 def test_reward_and_observation_may_be_ones_own():
     env = ArmEnv(reward=lambda look: -look.time, observation=lambda look: look.tip[:, 0, :2])
     assert env.observation_space.shape == (2,) == env.reset(seed=0)[0].shape
@@ -188,8 +204,71 @@ def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
     assert TASKS['rest_to_rest'].reward(look._replace(tip_rate=look.tip_rate + 0.1))[0] < -1.0
 
 
+@pytest.mark.filterwarnings('error')
+def test_an_arm_without_flexible_links_has_tips_that_cost_nothing():
+    episodes = Episodes('rcm', 'rest_to_rest', 2)
+    look = episodes.look()
+    assert look.tip.shape == (2, 0, 3)
+    for task in TASKS.values():
+        assert (task.reward(look) == 0.0).all()
+        assert task.reward(look._replace(position=look.position + 0.05)) == pytest.approx(-1.0)
+
+
+@pytest.mark.filterwarnings('error')
+def test_an_arm_that_is_lost_far_out_begins_anew_with_other_numbers():
+    env = ArmVectorEnv(2, scale={'arm.EIz': 'uniform:0.5,2'}, vary={'payload': 'uniform:0,0.1'})
+    env.reset(seed=0)
+    env.episodes.batch.set_state(coordinates=0.0, rates=1e200, members=[1])
+    env.step(np.zeros((2, 1)))
+    env.step(np.zeros((2, 1)))
+    env.step(np.zeros((2, 1)))
+    balance = env.episodes.batch.energy().balance
+    # a step puts its energy right to rounding (T44)
+    assert np.abs(balance).max() < 1e-11
+
+
+@pytest.mark.parametrize('period', [0.003, 0.01, 0.07])
+def test_an_action_lasts_as_long_as_the_arm_moves(period):
+    env = ArmEnv(period=period)
+    env.reset(seed=0)
+    for _ in range(3):
+        env.step(np.zeros(1))
+    # sums of the two are rounded in other places
+    assert env.episodes.age[0] == pytest.approx(3 * period, rel=1e-12)
+    assert env.episodes.batch.time == pytest.approx(3 * period, rel=1e-12)
+
+
+@pytest.mark.parametrize('kind', [ArmEnv, ArmVectorEnv])
+def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind):
+    many = {'num_envs': 3} if kind is ArmVectorEnv else {}
+    env = kind(task='disturbance', scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.2, **many,
+               vary={'payload': 'uniform:0,0.1'})
+    env.reset(seed=2)
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (60, *env.action_space.shape))
+    for action in actions[:15]:
+        env.step(action)
+
+    def rest(env):
+        """What comes, with two episodes of other numbers."""
+        out = []
+        for action in actions[15:]:
+            out.append(env.step(action)[:4])
+            if kind is ArmEnv and out[-1][3]:
+                env.reset()
+        return out
+
+    other = copy.deepcopy(env)
+    for one, two in zip(rest(env), rest(other)):
+        assert all(np.array_equal(a, b) for a, b in zip(one, two))
+
+
 @pytest.mark.parametrize('options, message', [
+    ({'task': 3}, 'no task "3". Known: rest_to_rest, tracking, disturbance.'),
+    ({'period': 1.5e-3}, 'period = 0.0015 must be a whole number of time_steps of 0.001 s.'),
+    ({'reward': 'high'}, "reward = 'high' must be a function of a Look."),
+    ({'observation': 3}, 'observation = 3 must be a function of a Look.'),
     ({'task': 'juggling'}, 'no task "juggling". Known: rest_to_rest, tracking, disturbance.'),
+    ({'vary': {3: '1,2'}}, 'no parameter "3". '),
     ({'vary': {'arm.EIx': '1,2'}}, 'no parameter "arm.EIx". Near: '),
     ({'vary': {'arm.EIz': 'uniform:0,1'}}, 'arm.EIz = 0 cannot be: it must be above 0.'),
     ({'scale': {'payload': 'uniform:0,1'}}, 'no parameter "payload". '),
@@ -250,6 +329,8 @@ def test_actions_that_cannot_be_are_one_line_and_move_nothing(action, message):
 
 def test_the_action_of_one_arm_has_a_number_for_each_joint():
     env = ArmEnv(robot='two_link')
+    with pytest.raises(UsageError, match=r'^a reset comes before the first step\.$'):
+        env.step(np.zeros(3))
     env.reset(seed=0)
     for action in (np.zeros((1, 3)), np.zeros(2), 0.0):
         with pytest.raises(UsageError, match=r'^actions are .*: they must be 1 x 3 numbers'):

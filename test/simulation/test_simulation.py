@@ -4,9 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from ctrl_c import pressing_ctrl_c
 from moving_arms import swinging_arm
 from scipy.spatial.transform import Rotation
 
+from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
 
@@ -32,6 +34,29 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
     np.testing.assert_array_equal(runs[0].coordinates, runs[1].coordinates)
     np.testing.assert_array_equal(runs[0].rates, runs[1].rates)
     assert runs[0].time == pytest.approx(runs[1].time, rel=1e-12)
+
+
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
+@pytest.mark.parametrize('steps', [3, 10**8])
+def test_an_interrupted_run_is_where_its_time_says(scheme, steps):
+    rng = np.random.default_rng(steps)
+
+    def started():
+        run = Simulation(swinging_arm(), SimulationSettings(scheme=scheme, time_step=1e-5))
+        run.effort = [0.5, 0.1]
+        run.step()
+        return run
+
+    for _ in range(5):
+        run, fresh = started(), started()
+        with pressing_ctrl_c(rng.uniform(5e-3, 2e-2)):
+            while True:
+                run.step(steps)
+        taken = round(run.time / 1e-5)
+        assert run.time == pytest.approx(taken * 1e-5, rel=1e-9) and taken > 1
+        fresh.step(taken - 1)
+        np.testing.assert_array_equal(run.coordinates, fresh.coordinates)
+        assert run.energy() == fresh.energy()
 
 
 def test_reset_goes_back_to_rest_and_time_runs_on(simulation):

@@ -63,6 +63,7 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: s.push(['tool']), """no link "['tool']" to push at. Known: base, arm, forearm, """
      'tool'),
     (lambda s: s.push('tool', 'abc'), PUSHED),
+    (lambda s: s.push('tool', follows='no'), "follows = 'no' must be True or False"),
     (lambda s: s.push('tool', (1.0, 0.0)), PUSHED),
     (lambda s: s.push('tool', (1.0, 0.0, float('nan'))), PUSHED),
     (lambda s: s.set_payload('hand', 1.0), 'no link "hand". Known: base, arm, forearm, tool'),
