@@ -81,7 +81,12 @@ class Demo:
 
 def is_quick(seconds):
     """Whether it took no longer than promised, if each process in line got its share."""
-    return seconds < QUICK * max(1.0, os.getloadavg()[0] / os.cpu_count())
+    return seconds < QUICK * crowd()
+
+
+def crowd():
+    """How many processes are in line for each processor, and at least one."""
+    return max(1.0, os.getloadavg()[0] / os.cpu_count())
 
 
 def wait_for(condition, what):
@@ -150,8 +155,9 @@ def test_json_is_one_object_with_the_figures_of_the_run(ended, place):
         'robot', 'sim_time', 'wall_time', 'realtime_factor', 'steps', 'deadline_misses',
         'time_dropped', 'lateness_ms_max', 'latency_ms_median', 'latency_ms_p99',
         'max_tip_deflection', 'commands', 'refused', 'recording', 'plot'}
-    # it ends by simulated time, which is told once a second; a slow machine drops some beside it
-    assert 3.0 < figures['sim_time'] < 5.0 and figures['time_dropped'] >= 0.0
+    # it ends by simulated time, which is told once a second, and heard late where others are in
+    # line; a slow machine drops some beside it
+    assert 3.0 < figures['sim_time'] < 4.0 + crowd() and figures['time_dropped'] >= 0.0
     assert figures['sim_time'] + figures['time_dropped'] > 3.5
     assert figures['steps'] == pytest.approx(figures['sim_time'] / 1e-3, abs=1.0)
     # all wall time is simulated or dropped, but for lags of up to 50 ms at both ends
