@@ -4,6 +4,7 @@ import os
 import signal
 from threading import Thread
 
+import numba
 import numpy as np
 import pytest
 from ctrl_c import interrupted
@@ -220,6 +221,7 @@ def expect_all_at_its_time(batch):
     assert (batch.coordinates == batch.coordinates[5]).all()
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='rounds take minutes in Python')
 @pytest.mark.parametrize('again', [0.0, 0.01])
 def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     batch = frs.Batch(frs.load('single_link'), 8)

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import numpy as np
 import pytest
 from ctrl_c import interrupted
@@ -36,6 +37,7 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
     assert runs[0].time == pytest.approx(runs[1].time, rel=1e-12)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='Ctrl-C stops plain Python anywhere')
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
 @pytest.mark.parametrize('steps', [3, 10**8])
 def test_an_interrupted_run_is_where_its_time_says(scheme, steps):
