@@ -15,6 +15,7 @@ from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
 H = frs.SimulationSettings().time_step
+in_machine_code = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='takes minutes in Python')
 
 
 def alone(arm, drive, settings=None):
@@ -221,7 +222,7 @@ def expect_all_at_its_time(batch):
     assert (batch.coordinates == batch.coordinates[5]).all()
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='rounds take minutes in Python')
+@in_machine_code
 @pytest.mark.parametrize('again', [0.0, 0.01])
 def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     batch = frs.Batch(frs.load('single_link'), 8)
@@ -232,6 +233,7 @@ def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     expect_all_at_its_time(batch)
 
 
+@in_machine_code
 @pytest.mark.parametrize('threads', [1, 3])
 def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
     batch, rng = frs.Batch(frs.load('single_link'), 8, threads=threads), np.random.default_rng(0)
@@ -247,6 +249,7 @@ def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
         expect_all_at_its_time(batch)
 
 
+@in_machine_code
 def test_a_thread_may_ask_while_another_one_steps():
     arm = frs.load('two_link')
     batch, alone = (frs.Batch(arm, 4, threads=2) for _ in range(2))
