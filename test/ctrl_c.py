@@ -1,23 +1,22 @@
 """Ctrl-C at a chosen moment."""
 
 import signal
-from contextlib import contextmanager
-
-import pytest
 
 
-@contextmanager
-def pressing_ctrl_c(after, again=0.0):
-    """Interrupt what is inside after some seconds, and again and again."""
+def interrupted(call, after, again=0.0):
+    """Call something that is interrupted after some seconds, and then again and again."""
+    at_work = True
+
     def interrupt(*_):
-        raise KeyboardInterrupt
+        if at_work:
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, after, again)
-            yield
-    finally:
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, after, again)
+        call()
+    except KeyboardInterrupt:
+        at_work = False
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+    assert not at_work

@@ -55,9 +55,11 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
     expect_arm(model)
     if isinstance(pushes, tuple) and not pushes:
         return NO_LOADS
-    rows = []
-    for push in _expected(pushes):
+    rows, found = [], _expected(pushes)
+    for push in found:
         expect_link(model, push.link)
+    # in one order, whoever was first: sums of more than two are rounded
+    for push in sorted(found, key=lambda push: [*model.frames].index(push.link)):
         vectors = [array_or_nan(vector) for vector in (push.force, push.moment, push.point)]
         if any(v.shape != (3,) or not np.isfinite(v).all() for v in vectors):
             raise SettingError(f'the push at "{push.link}" needs a force [N], a moment [N m] and '

@@ -4,9 +4,10 @@ import os
 import signal
 from threading import Thread
 
+import numba
 import numpy as np
 import pytest
-from ctrl_c import pressing_ctrl_c
+from ctrl_c import interrupted
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch import members
@@ -14,6 +15,7 @@ from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
 H = frs.SimulationSettings().time_step
+in_machine_code = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='takes minutes in Python')
 
 
 def alone(arm, drive, settings=None):
@@ -64,6 +66,22 @@ def test_members_do_what_each_does_alone(robot, threads):
         assert tuple(value[k] for value in energy) == tuple(sim.energy())
         assert (batch.pose(link)[k] == sim.pose(link)).all()
     assert batch.time == pytest.approx(100 * H, rel=1e-12)
+
+
+def test_pushes_add_up_to_the_same_bits_in_whatever_order_they_come():
+    arm, rng = frs.load('rcm'), np.random.default_rng(0)
+    links = ['body_5', 'remote_centre', 'instrument', 'tool']
+    assert len({arm.frames[link].body for link in links}) == 1      # sums of it are rounded
+    batch, alone = frs.Batch(arm, 6), [frs.Simulation(arm) for _ in range(6)]
+    for k, sim in enumerate(alone):
+        for link in rng.permutation(links).tolist():
+            force = rng.normal(size=3)
+            sim.push(link, force)
+            batch.push(link, force, members=[k])
+        sim.step(20)
+    batch.step(20)
+    for k, sim in enumerate(alone):
+        assert is_same(batch, k, sim), k
 
 
 def test_members_may_differ_in_their_numbers():
@@ -204,29 +222,34 @@ def expect_all_at_its_time(batch):
     assert (batch.coordinates == batch.coordinates[5]).all()
 
 
+@in_machine_code
 @pytest.mark.parametrize('again', [0.0, 0.01])
 def test_ctrl_c_leaves_all_members_at_the_same_time(again):
     batch = frs.Batch(frs.load('single_link'), 8)
     batch.effort[:] = 0.05
     batch.step()                            # machine code is there
-    with pressing_ctrl_c(0.3, again):
-        batch.step(10**9)
+    interrupted(lambda: batch.step(10**9), 0.3, again)
     assert 1 < batch.time / H < 10**9
     expect_all_at_its_time(batch)
 
 
+@in_machine_code
 @pytest.mark.parametrize('threads', [1, 3])
 def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
     batch, rng = frs.Batch(frs.load('single_link'), 8, threads=threads), np.random.default_rng(0)
     batch.effort[:] = 0.05
     batch.step()
+
+    def steps():
+        while True:
+            batch.step(3)
+
     for _ in range(40):
-        with pressing_ctrl_c(rng.uniform(1e-3, 5e-3)):
-            while True:
-                batch.step(3)
+        interrupted(steps, rng.uniform(1e-3, 5e-3))
         expect_all_at_its_time(batch)
 
 
+@in_machine_code
 def test_a_thread_may_ask_while_another_one_steps():
     arm = frs.load('two_link')
     batch, alone = (frs.Batch(arm, 4, threads=2) for _ in range(2))
