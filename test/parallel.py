@@ -1,5 +1,5 @@
 """
-Tests in three processes for every two processors, the longest first.
+Tests in two processes for every processor, the longest first.
 
 Many tests wait: for a board in real time, for other programs, for who compiles what they need.
 
@@ -17,23 +17,22 @@ MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them mak
 LONGEST = (
     # one installs with pip, the second compiles, the third waits for other programs
     'project/test_install.py', 'core/test_dynamics.py', 'nodes/test_strangers.py',
-    'project/test_run.py', 'nodes/test_demo.py',
-    'rig/conformance/test_conformance.py', 'nodes/test_controller_node.py',
-    'nodes/test_bridge_faults.py',
-    'analysis/test_jacobians.py', 'nodes/test_dynamics_faults.py', 'core/test_spin_up.py',
-    'nodes/test_joining_listeners.py', 'core/test_stops.py', 'rig/board/test_emulator.py',
-    'rig/bridge/test_bridge.py', 'control/test_planning.py', 'rig/host/test_link.py',
-    'nodes/test_bridge_node.py', 'nodes/test_drift_bench.py', 'rig/board/test_qemu.py',
-    'control/test_joint_controller.py', 'nodes/test_ros_page_topics.py',
-    'cli/test_rig_calibrate.py', 'nodes/test_shaper_node.py', 'rig/board/test_alike.py',
-    'reproduce/test_reproduce.py', 'control/test_vibration_feedback.py',
-    'description/test_description_mutants.py',
-    'cli/test_cli_simulate.py', 'control/test_servo.py', 'control/test_lqg.py',
-    'cli/test_wild_numbers.py', 'rig/board/test_firmware.py', 'core/test_hard_steps.py',
-    'nodes/test_view_node.py', 'viewer/test_view_in_browser.py', 'project/test_task_pages.py',
-    'project/test_site.py', 'reports/test_report.py', 'nodes/test_recorder.py',
-    'nodes/test_player.py', 'identification/test_identify.py', 'project/test_shown_blocks.py',
-    'sweeps/test_sweep.py', 'sweeps/test_cluster.py',
+    'reproduce/test_reproduce.py', 'nodes/test_view_node.py', 'nodes/test_demo.py',
+    'project/test_shown_blocks.py', 'control/test_strain_feedback.py',
+    'control/test_vibration_feedback.py', 'nodes/test_controller_feedback.py',
+    'control/test_control_benchmark.py', 'identification/test_imu.py',
+    'identification/test_calibrated.py', 'identification/test_identify.py', 'project/test_site.py',
+    'reports/test_report.py', 'rig/conformance/test_conformance.py', 'project/test_run.py',
+    'description/test_description_mutants.py', 'identification/test_excite.py',
+    'project/test_benchmarks.py', 'project/test_examples.py', 'nodes/test_controller_node.py',
+    'reports/test_report_page.py', 'project/test_task_pages.py', 'nodes/test_joining_listeners.py',
+    'sweeps/test_sweep.py', 'control/test_ringing.py', 'viewer/test_view_in_browser.py',
+    'sweeps/test_cluster.py', 'rig/calibration/test_session.py', 'nodes/test_drift_bench.py',
+    'nodes/test_player.py', 'core/test_stops.py', 'rig/board/test_emulator.py',
+    'control/test_recommendation.py', 'nodes/test_drift_node.py',
+    'nodes/test_controller_shaper.py', 'cli/test_shape_command.py',
+    'nodes/test_dynamics_faults.py', 'analysis/test_jacobians.py', 'core/test_spin_up.py',
+    'control/test_planning.py', 'rig/bridge/test_bridge.py', 'rig/board/test_firmware.py',
 )
 TESTS = Path(__file__).parent
 
@@ -44,8 +43,8 @@ def choose_processes(config):
     has_chosen = getattr(option, 'numprocesses', 0) is not None     # 0: no pytest-xdist
     alone = WORKER or option.usepdb or option.collectonly
     if option.parallel and not alone and not has_chosen:
-        processors = len(os.sched_getaffinity(0))
-        option.numprocesses = min(MOST, processors + processors // 2)
+        option.numprocesses = min(MOST, 2 * len(os.sched_getaffinity(0)))
+    if getattr(option, 'numprocesses', 0):
         # threads of a library for matrices that wait for each other would keep the processors
         os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
