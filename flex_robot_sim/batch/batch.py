@@ -38,7 +38,6 @@ from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import steps_until
 
 ROUND = 50_000              # steps of all arms between two looks for Ctrl-C
-PIECES = 4                  # of a round for each thread: some arms take longer than others
 
 Rows = ArrayLike | slice | None
 
@@ -266,11 +265,9 @@ class Batch(LiveArrays):
         h = float(self.settings.time_step)
         asked, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
         arms, loads, state, watches, works = self._members.handles()
-        most = 1 if self._workers.threads == 1 else PIECES * self._workers.threads
-        ends = np.linspace(0, len(self), 1 + min(len(self), most), dtype=int)
         self._workers.do(lambda piece: advance_rows(
             arms, loads, self.settings.iterations, state, h, asked, watches, works, *piece,
-            taken), [*zip(ends, ends[1:])])
+            taken), self._workers.pieces(len(self), steps))
         self.time = start + (done + steps) * h
         for k in np.flatnonzero(taken < asked):
             self._members.lost[k] = start + (done + taken[k]) * h

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import wraps
@@ -10,11 +11,18 @@ from typing import Any, TypeVar
 
 from flex_robot_sim.core.held_signals import signals_held
 
+WORTH = 50                  # steps that a piece has at least, where there are enough
+MOST = 4                    # pieces of single steps, for each thread
+
 Method = TypeVar('Method', bound=Callable[..., Any])
 
 
 class Workers:
-    """Threads that do pieces of work; a process that is forked off starts its own."""
+    """
+    Threads that do pieces of work, the caller's among them: it would sleep, and have to be woken.
+
+    A process that is forked off starts its own.
+    """
 
     def __init__(self, threads: int) -> None:
         """Start none before there is work for two."""
@@ -24,16 +32,42 @@ class Workers:
 
     def do(self, function: Callable[[Any], object], pieces: Sequence[Any]) -> None:
         """Call a function with each of some pieces; all are done when this ends."""
-        if self.threads == 1 or len(pieces) == 1:
-            for piece in pieces:
+        left = deque(pieces)
+
+        def work():
+            while left:
+                try:
+                    piece = left.popleft()
+                except IndexError:      # another thread was faster
+                    return
                 function(piece)
-            return
-        if self._pool is None or self._process != os.getpid():
-            self._pool, self._process = ThreadPoolExecutor(self.threads), os.getpid()
-        futures = [self._pool.submit(function, piece) for piece in pieces]
-        wait(futures)
-        for future in futures:
+        more = [self._threads().submit(work) for _ in range(min(self.threads, len(pieces)) - 1)]
+        try:
+            work()
+        finally:
+            wait(more)
+        for future in more:
             future.result()
+
+    def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
+        """
+        Return first rows and ends of pieces of a number of arms that take steps.
+
+        They get smaller: a thread may begin late, and some arms take longer than others.
+        """
+        if self.threads == 1:
+            return [(0, count)]
+        least = max(1, min(count // (MOST * self.threads), WORTH // steps))
+        ends = [0]
+        while ends[-1] < count:
+            left = count - ends[-1]
+            ends.append(ends[-1] + min(left, max(least, left // (2 * self.threads))))
+        return [*zip(ends, ends[1:])]
+
+    def _threads(self):
+        if self._pool is None or self._process != os.getpid():
+            self._pool, self._process = ThreadPoolExecutor(self.threads - 1), os.getpid()
+        return self._pool
 
 
 def as_a_whole(method: Method) -> Method:
