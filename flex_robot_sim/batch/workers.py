@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from flex_robot_sim.core.held_signals import signals_held
 
-WORTH = 50                  # steps that a piece has at least, where there are enough
-MOST = 4                    # pieces of single steps, for each thread
+MOST = 8                    # pieces for each thread: it may begin late, and some take longer
+WORTH = 50                  # steps that a piece has at least
 
 Method = TypeVar('Method', bound=Callable[..., Any])
 
@@ -50,18 +50,9 @@ class Workers:
             future.result()
 
     def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
-        """
-        Return first rows and ends of pieces of a number of arms that take steps.
-
-        They get smaller: a thread may begin late, and some arms take longer than others.
-        """
-        if self.threads == 1:
-            return [(0, count)]
-        least = max(1, min(count // (MOST * self.threads), WORTH // steps))
-        ends = [0]
-        while ends[-1] < count:
-            left = count - ends[-1]
-            ends.append(ends[-1] + min(left, max(least, left // (2 * self.threads))))
+        """Return first rows and ends of even pieces of a number of arms that take steps."""
+        most = 1 if self.threads == 1 else min(MOST * self.threads, count * steps // WORTH, count)
+        ends = [k * count // max(1, most) for k in range(max(1, most) + 1)]
         return [*zip(ends, ends[1:])]
 
     def _threads(self):
