@@ -36,4 +36,4 @@ class Recursion:
         """Accelerations (n,) of all coordinates; parameters as in the package's docstring."""
         bias = np.zeros(q.size)
         inverse_dynamics(self._arrays, q, qd, np.zeros(q.size), self._work, bias)
-        return np.linalg.solve(mass_matrix(self._arrays, q), force - bias)
+        return np.linalg.solve(mass_matrix(self._arrays, q, self._work), force - bias)
