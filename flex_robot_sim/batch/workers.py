@@ -31,8 +31,8 @@ class Workers:
         self._process = 0       # whose threads they are
 
     def do(self, function: Callable[[Any], object], pieces: Sequence[Any]) -> None:
-        """Call a function with each of some pieces; all are done when this ends."""
-        left = deque(pieces)
+        """Call a function with each of some pieces; all are done when this ends or raises."""
+        left, errors = deque(pieces), []
 
         def work():
             while left:
@@ -40,14 +40,15 @@ class Workers:
                     piece = left.popleft()
                 except IndexError:      # another thread was faster
                     return
-                function(piece)
+                try:
+                    function(piece)
+                except BaseException as error:
+                    errors.append(error)
         more = [self._threads().submit(work) for _ in range(min(self.threads, len(pieces)) - 1)]
-        try:
-            work()
-        finally:
-            wait(more)
-        for future in more:
-            future.result()
+        work()
+        wait(more)
+        if errors:
+            raise errors[0]
 
     def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
         """Return first rows and ends of even pieces of a number of arms that take steps."""
