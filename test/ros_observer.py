@@ -37,7 +37,9 @@ class Observer:
         """Return the next message of a topic that fits."""
         heard = []
         subscription = self.node.create_subscription(
-            kind, topic, lambda message: condition(message) and heard.append(message), qos)
+            kind, topic,
+            # the executor may have more of them in hand when the first is here
+            lambda message: not heard and condition(message) and heard.append(message), qos)
         self.spin_until(lambda: heard, what=f'such a message on {topic}')
         self.node.destroy_subscription(subscription)
         return heard[0]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -15,6 +16,8 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.xacro_arguments import xacro_arguments
+
+ASK_AGAIN = 0.5         # for a description of which nobody was told                        [s]
 
 
 def when_arm_is_known(node: Any, settings: RobotSettings,
@@ -47,7 +50,18 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
             first.append(message.data)
             node.get_logger().warning('robot_description changed: start the node again to use it')
 
-    node.create_subscription(String, 'robot_description', on_description, LATCHED)
+    def ask():
+        with subscription.handle:
+            found = None if first else subscription.handle.take_message(String, False)
+        if found is not None:
+            on_description(found[0])
+        if first:
+            timer.cancel()
+
+    subscription = node.create_subscription(String, 'robot_description', on_description, LATCHED)
+    # Fast DDS tells nobody of what comes in the instant in which an executor of events begins to
+    # listen, and no second description follows by which it would be found
+    timer = node.create_timer(ASK_AGAIN, ask, clock=Clock(clock_type=ClockType.STEADY_TIME))
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 
 
