@@ -49,7 +49,7 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, q, u):
     :param arm: Sampled; the two flags are those of `dual_screw.Variant`.
     """
     n, links = q.size, arm.parent.size
-    M, h = np.diag(arm.rotors), np.zeros(n)
+    M, h = np.zeros((n, n)), np.zeros(n)
     # a row for every speed: the columns of the projecting form, of all links and of one point
     P, local = np.zeros((links, n, 12)), np.empty((n, 12))
     twist, bias, fall = np.zeros((links, 12)), np.zeros((links, 12)), np.zeros((links, 6))
@@ -65,10 +65,13 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, q, u):
                 for c in range(3):
                     fall[i, 3 + a] -= A[i, b, a] * B[i, b, c] * fall[i, c]
     wrench, turned, d, scratch = np.empty(12), np.empty(12), np.empty(3), np.empty((4, 12))
-    for g in range(arm.rides.max() + 1, arm.link.size):
+    masses = 0
+    for i in range(links):
+        masses = max(masses, arm.rides[i] + 1)
+    for g in range(masses, arm.link.size):
         i = arm.link[g]
         first, mass, inertia = arm.first[i], arm.mass[g], arm.inertia[g]
-        local[:] = P[i]
+        _copy(P[i], local)
         _to_point(arm, g, q, local, d)
         _set_wrench(arm, g, held_sections, u, d, twist[i], bias[i], fall[i], scratch, wrench,
                     turned)
@@ -80,12 +83,14 @@ def mass_matrix_and_bias(arm, turning_ends, held_sections, q, u):
                 for c in range(3):
                     h[first + k] -= arm.Theta[g, c, k] * turned[c]
         for k in range(n):                                                      # (112)
-            if local[k].any():
+            if _is_any(local[k:k + 1]):
                 _set_momentum(mass, inertia, local[k], turned)
                 for j in range(k + 1):
                     M[k, j] += _dot(local[j], turned)
     for k in range(n):
-        M[:k, k] = M[k, :k]
+        M[k, k] += arm.rotors[k]
+        for j in range(k):
+            M[j, k] = M[k, j]
     return M, h
 
 
@@ -98,7 +103,9 @@ def _set_link(arm, i, turning_ends, q, P, A, B):
     for a in range(3):
         turned[a, a] = 1.0
     if parent >= 0:
-        turned[:], bent[:], here[:] = A[parent], B[parent], P[parent]
+        _copy(A[parent], turned)
+        _copy(B[parent], bent)
+        _copy(P[parent], here)
     if g >= 0:
         _to_point(arm, g, q, here, p)                                           # (59), (60), (89)
         for k in range(arm.modes[parent]):
@@ -167,7 +174,7 @@ def _set_motion(arm, P, u, twist, bias):
             twist[c] += screws[k, c]
     for k in range(n):
         screw = screws[k]
-        if not screw.any():
+        if not _is_any(screws[k:k + 1]):
             continue
         for c in range(12):             # of the link that carries this screw, less that of ours
             against[c] = -twist[c]
@@ -185,7 +192,7 @@ def _to_point(arm, g, q, P, d):
     """Bring P (n, 12) of a link to its point g, own modes included; set its displacement d."""
     i = arm.link[g]
     first = arm.first[i]
-    d[:] = 0.0
+    _clear(d)
     for k in range(arm.modes[i]):
         for c in range(3):
             d[c] += arm.Phi[g, c, k] * q[first + k]
@@ -214,7 +221,7 @@ def _set_wrench(arm, g, held_sections, u, d, twist, bias, fall, scratch, wrench,
     for moved in (point, rest):                                                 # (60)
         _move(arm.place[g], moved)
         _add_cross(-1.0, d, moved[0:3], moved[9:12])
-    section[:] = 0.0
+    _clear(section)
     for k in range(arm.modes[i]):
         for c in range(3):
             section[3 + c] += arm.Theta[g, c, k] * u[first + k]
@@ -227,13 +234,13 @@ def _set_wrench(arm, g, held_sections, u, d, twist, bias, fall, scratch, wrench,
         section[c] += point[c]
     _set_momentum(mass, I, rest, wrench)
     _set_momentum(mass, I, section, momentum)
-    turned[:] = 0.0
+    _clear(turned)
     if held_sections:
         _add_turned(point, momentum[:6], turned[:6])                            # (103)
     else:
         # D W1 P + W2 D P: W1 turns with the link, W2 with the section          (108)
-        if arm.Theta[g].any():
-            rest[:] = 0.0
+        if _is_any(arm.Theta[g]):
+            _clear(rest)
             _add_dual_cross(point[:6], section[:6], rest[:6])
             _set_momentum(mass, I, rest, turned)
         _add_turned(section, momentum[:6], turned[:6])
@@ -253,6 +260,30 @@ def _set_momentum(mass, I, t, out):
         out[c] = out[3 + c] + I[c, 0] * t[3] + I[c, 1] * t[4] + I[c, 2] * t[5]
         out[9 + c] = mass * t[6 + c]
         out[6 + c] = mass * (t[6 + c] + t[9 + c])
+
+
+@compiled
+def _copy(rows, out):
+    """Copy rows: Numba takes seconds for a slice, whose error it gets ready to word."""
+    for a in range(rows.shape[0]):
+        for b in range(rows.shape[1]):
+            out[a, b] = rows[a, b]
+
+
+@compiled
+def _clear(row):
+    for c in range(row.size):
+        row[c] = 0.0
+
+
+@compiled
+def _is_any(rows):
+    """Whether rows are not all zero."""
+    found = False
+    for a in range(rows.shape[0]):
+        for b in range(rows.shape[1]):
+            found |= rows[a, b] != 0.0
+    return found
 
 
 @compiled
