@@ -4,7 +4,6 @@ import gc
 import sys
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flex_robot_sim.core.assembly import build_arm
@@ -19,6 +18,7 @@ from flex_robot_sim.nodes.bridge_settings import (
     BridgeOutputSettings,
 )
 from flex_robot_sim.nodes.conversions import effort_command
+from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
@@ -71,7 +71,7 @@ class BridgeNode(Node):
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
-        self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
+        listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS)
         self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
                                  COMMANDS)
         gc.collect()

@@ -31,6 +31,7 @@ from flex_robot_sim.nodes.conversions import (
     stamp_of,
     trajectory_of,
 )
+from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
@@ -90,12 +91,12 @@ class ControllerNode(Node):
         self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
         self._pairs = StatePairs(arm, self.parameters[ControllerSettings].feedback == 'motor')
         self._heard = time.monotonic()
-        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
+        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
         if self._pairs.need_motors:
-            self.create_subscription(JointState, 'motor_states', self._on_motors, STATES)
+            listen_to_joint_states(self, 'motor_states', self._on_motors, STATES)
         if flex_sensors(arm).names:
             self._strain = StrainReader(arm)
-            self.create_subscription(JointState, 'strain', self._on_strain, STATES)
+            listen_to_joint_states(self, 'strain', self._on_strain, STATES)
         self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _prepare(self, arm, sampling=None):

@@ -15,13 +15,13 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
+from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.run import make_executor
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
@@ -67,8 +67,8 @@ class DemoObserver(Node):
         self._reset = self.create_client(Trigger, 'dynamics/reset')
         self._hold = self.create_client(Trigger, 'controller/hold')
         self._set = self.create_client(SetParameters, 'controller/set_parameters')
-        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
-        self.create_subscription(JointState, 'controller/target', self._on_target, STATES)
+        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
+        listen_to_joint_states(self, 'controller/target', self._on_target, STATES)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         for link, word in topic_words(arm.tips).items():
             self.create_subscription(

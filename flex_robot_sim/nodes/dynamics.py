@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
@@ -15,6 +14,7 @@ from flex_robot_sim.nodes.conversions import effort_command, vector_of
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
+from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
@@ -63,7 +63,7 @@ class DynamicsNode(Node):
         if self._attach_controller:
             self._attach_controller(loop)
         else:
-            self.create_subscription(JointState, 'joint_commands', self._on_command, COMMANDS)
+            listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS)
             self.create_subscription(Float64MultiArray, 'effort_controller/commands',
                                      self._on_array, COMMANDS)
         loop.start()

@@ -95,14 +95,18 @@ def _spin(nodes, stop):
     raise_ordinary_threads(settings.thread_priority)
     for node in nodes:
         executor.add_node(node)
-    # in some versions `spin` of the events executor runs no callback, and `spin_once` does
+    failing = [node for node in nodes if hasattr(node, 'failure')]
+    ending = [node for node in nodes if hasattr(node, 'has_ended')]
+    # in some versions `spin` of the events executor runs no callback, and `spin_once` does, which
+    # returns after each: what is asked here is asked thousands of times a second
     while rclpy.ok() and not stop.asked:
         executor.spin_once(timeout_sec=0.1)
-        for node in nodes:
-            if getattr(node, 'failure', None) is not None:
+        for node in failing:
+            if node.failure is not None:
                 raise node.failure
-        if any(getattr(node, 'has_ended', False) for node in nodes):
-            return
+        for node in ending:
+            if node.has_ended:
+                return
 
 
 def make_executor(choice: str = 'auto', context: Context | None = None) -> Executor:

@@ -4,7 +4,6 @@ import sys
 import time
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.set_point_stream import SetPointStream
@@ -20,6 +19,7 @@ from flex_robot_sim.nodes.conversions import (
     stamp_of,
     trajectory_of,
 )
+from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import Reporter, log, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
@@ -60,7 +60,7 @@ class ShaperNode(Node):
                                         settings.start_tolerance)
         self._origin = self.get_clock().now().nanoseconds
         self._publisher = self.create_publisher(JointTrajectory, 'joint_trajectory', COMMANDS)
-        self.create_subscription(JointState, 'joint_states', self._on_joints, STATES)
+        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
         heard = self.create_subscription(JointTrajectory, '~/joint_trajectory',
                                          self._on_trajectory, COMMANDS)
         if heard.topic_name == self._publisher.topic_name:

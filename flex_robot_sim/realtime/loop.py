@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
@@ -102,7 +103,7 @@ class SimulationLoop:
         self._began: float | None = None
         self._carried_out = 0.0
         self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future]] = queue.SimpleQueue()
-        self._wake = threading.Event()
+        self._bell = Bell()
         self._pending, self._sent_at = 0, -float('inf')
         self._handled_stamp: int | None = None
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
@@ -144,14 +145,14 @@ class SimulationLoop:
         if stamp is not None:
             self.echo.answered(stamp, now)
         if self._waits:
-            self._wake.set()
+            self._bell.ring()
         if self.is_lockstep:
             if stamp is not None:
                 if self._handled_stamp is not None and stamp <= self._handled_stamp:
                     return
                 self._handled_stamp = stamp
             self._pending += 1
-            self._wake.set()
+            self._bell.ring()
 
     def note_sent(self, stamp: int) -> None:
         """Note that the state with this stamp goes out, so that answers to it are timed."""
@@ -167,7 +168,7 @@ class SimulationLoop:
             return function()
         future: Future[AnyAnswer] = Future()
         self._requests.put((function, future))
-        self._wake.set()
+        self._bell.ring()
         try:
             return future.result(timeout)
         except FutureTimeout:
@@ -237,7 +238,7 @@ class SimulationLoop:
     def stop(self) -> None:
         """Stop the thread and wait for it."""
         self._stopping = True
-        self._wake.set()
+        self._bell.ring()
         if self._thread is not None:
             self._thread.join(2.0)
 
@@ -255,10 +256,9 @@ class SimulationLoop:
             self.events.put(('info', complaint))
         self.pacer.restart(self._clock())
         while not self._stopping:
-            self._wake.clear()
             wait = self.turn()
             if wait > 0.0:
-                self._wake.wait(wait)
+                self._bell.wait(wait)
 
     def turn(self) -> float:
         """Do what is due now; return for how long nothing more is [s]."""
