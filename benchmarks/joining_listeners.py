@@ -27,7 +27,7 @@ from flex_robot_sim.share import share_folder
 
 PATIENCE = 60.0             # for the start of the nodes, and for a listener                  [s]
 ORDINARY = '-p', 'thread_priority:=0', '-p', 'realtime_priority:=0'
-SETTLE = 3.0                # after the start, whose lateness is not that of listeners        [s]
+SETTLE = 1.2                # longer than diagnostics tell of: the start is not the listeners'  [s]
 
 
 class System(NamedTuple):
@@ -73,11 +73,12 @@ def control(stop, worst, is_ordinary):
         pacer.count()
 
 
-def come_and_go(count, together, begin, heard):
+def come_and_go(count, together, ready, begin, heard):
     """Let listeners come and go, some together; note how many have heard a joint state."""
     import rclpy  # noqa: F401  once for all of them: it takes longer than to join
     from sensor_msgs.msg import JointState  # noqa: F401
     context = multiprocessing.get_context('fork')
+    ready.set()
     begin.wait()
     for first in range(0, count, together):
         listeners = [context.Process(target=listen, args=(number % 2 == 0, heard))
@@ -116,6 +117,7 @@ class Watcher:
 
         rclpy.init()
         self.worst, self.figures, self._system = 0.0, {}, system
+        self.told_at = 0.0          # when the figures were sent                              [s]
         self._node, self._spin_once = rclpy.create_node('watcher'), rclpy.spin_once
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_figures, 10)
 
@@ -129,6 +131,8 @@ class Watcher:
     def _on_figures(self, message):
         for status in message.status:
             if status.name == self._system.status:
+                stamp = message.header.stamp
+                self.told_at = stamp.sec + 1e-9 * stamp.nanosec
                 self.figures = {item.key: item.value for item in status.values}
                 self.worst = max(self.worst, float(self.figures[self._system.worst]))
 
@@ -152,7 +156,7 @@ class Watcher:
             future = client.call_async(request)
             if not self.spin(PATIENCE, future.done) or not future.result().success:
                 sys.exit(f'{name}: {future.result()}')
-            self.spin(2.0)          # the controller looks where the bench is now
+            self.spin(0.5)          # the controller looks where the bench is now
 
 
 def environment_of_nodes(is_plain):
@@ -172,11 +176,11 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     choose_domain()
     spawn = multiprocessing.get_context('spawn')
-    stop, begin = spawn.Event(), spawn.Event()
+    stop, ready, begin, over = (spawn.Event() for _ in range(4))
     heard, worst = spawn.Value('i', 0), spawn.Value('d', 0.0)
-    nursery = spawn.Process(target=come_and_go, args=(count, together, begin, heard))
+    nursery = spawn.Process(target=come_and_go, args=(count, together, ready, begin, heard))
     others = [spawn.Process(target=control, args=(stop, worst, is_ordinary))]
-    others += [spawn.Process(target=busy, args=(begin, stop))
+    others += [spawn.Process(target=busy, args=(begin, over))
                for _ in range(0 if is_idle else os.cpu_count())]
     nodes = []
     try:
@@ -192,13 +196,15 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
             watcher.arm()
         for process in (nursery, *others):
             process.start()
+        watcher.spin(PATIENCE, ready.is_set)
         watcher.spin(SETTLE)
         before, watcher.worst, worst.value = watcher.now(), 0.0, 0.0
         began = time.monotonic()
         begin.set()
         watcher.spin(PATIENCE + count, lambda: not nursery.is_alive())
-        seconds = time.monotonic() - began
-        watcher.spin(1.5)               # until the last diagnostics have come
+        seconds, end = time.monotonic() - began, time.time()
+        over.set()
+        watcher.spin(PATIENCE, lambda: watcher.told_at > end)       # by the last diagnostics
         return {'listeners': count, 'that heard the arm': heard.value,
                 'seconds': round(seconds, 1), system.worst: round(watcher.worst, 2),
                 'control [ms]': round(1e3 * worst.value, 2),
@@ -207,6 +213,7 @@ def run(count, together=4, what='simulation', is_plain=False, is_ordinary=False,
                    if what == 'bench' else {})}
     finally:
         stop.set()
+        over.set()
         for process in others:
             if process.pid is not None:
                 process.join(5.0)
