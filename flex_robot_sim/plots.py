@@ -77,8 +77,10 @@ def check_figure_path(path: str | Path) -> None:
 def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     """Draw Panels into a file of one of KINDS; SettingError if it cannot be written."""
     check_figure_path(path)
+    figure = draw_figure(title, panels)
+    _lay_out(figure)
     try:
-        draw_figure(title, panels).savefig(path, dpi=DPI)
+        figure.savefig(path, dpi=DPI)
     except OSError as error:
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
@@ -100,15 +102,19 @@ def _write_charts(paths, title, charts, columns):
     for path in paths:
         check_figure_path(path)
     figure = draw_charts(title, charts, columns)
-    if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
-        # found once, without a drawing that nobody sees: it is half the work
-        figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine(None)
+    _lay_out(figure)
     for path in paths:
         try:
             figure.savefig(path, dpi=CHART_DPI)
         except OSError as error:
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def _lay_out(figure):
+    """Find all places once, without a drawing that nobody sees: it is half the work."""
+    if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine(None)
 
 
 def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[float, float]]:
@@ -119,6 +125,7 @@ def chart_svg(chart: Chart, key: str) -> tuple[str, tuple[float, float], tuple[f
     :returns: the SVG; where the axes begin and end, as shares of its width; what these are.
     """
     figure = draw_charts('', [chart], 1, PAGE_SCALE)
+    _lay_out(figure)
     text = io.StringIO()
     with rc_context({'svg.fonttype': 'none', 'svg.hashsalt': key}):
         figure.savefig(text, format='svg', transparent=True, metadata={'Date': None})
@@ -187,7 +194,8 @@ def _slimness(chart: Chart) -> float:
 
 def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     """Return the matplotlib Figure of Panels."""
-    figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), layout='constrained')
+    figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
+                    layout='constrained')
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
