@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import warm_programs
 from bridge_bench import CALM
 from node_processes import Process
 
@@ -39,8 +40,7 @@ def test_a_signal_ends_a_node_that_still_imports(module, number):
     (['hip'], f'no node "hip". Known: {", ".join(EXECUTABLES)}'),
 ])
 def test_the_package_of_nodes_says_which_there_are(words, line):
-    answer = subprocess.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words],
-                            capture_output=True, text=True)
+    answer = warm_programs.run([sys.executable, '-m', 'flex_robot_sim.nodes', *words])
     assert (answer.returncode, answer.stderr) == (2, f'flex_robot_sim.nodes: {line}\n')
 
 

@@ -116,6 +116,45 @@ def arm_and_bench(machine, **environment):
             process.close()
 
 
+# open doors come first, while nobody keeps closed ones beside them
+PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles">
+<profiles><participant profile_name="mine" is_default_profile="true"><rtps><name>mine</name></rtps>
+</participant></profiles></dds>"""
+
+
+@pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
+def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
+        machines, choice, tmp_path):
+    us, them = machines
+    own = tmp_path / 'mine.xml'
+    own.write_text(PROFILE_OF_A_USER)
+    asked = choice == 'SUBNET'
+    # what ran in a domain a moment ago may still be remembered there
+    elsewhere = str(1 + (int(os.environ['ROS_DOMAIN_ID']) + (0 if asked else 1)) % 100)
+    with arm_and_bench(us, ROS_DOMAIN_ID=elsewhere, **(
+            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'} if asked else
+            {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)})) as processes:
+        assert '0.0.0.0' in listening(us)
+        told = 'other machines may listen and command, by '
+        for process in processes:
+            if asked:
+                assert process.count(told) == 0
+            else:
+                process.wait_for_line(told)
+        seen = json.loads(ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS,
+                              ROS_DOMAIN_ID=elsewhere))
+        assert seen['nodes'] and seen['heard']
+        # asked again where the answer was slow
+        assert set(seen['armed']) == {False} and set(seen['said']) == {
+            'the bench is not armed from another machine. Call enable on its own, or start the '
+            'bridge with enable_from_network'}
+        processes[0].wait_for_line('refused: no joint "of_a_stranger"')
+        line = processes[1].wait_for_line('refused: enable is called by ')
+        assert line.endswith('), not on this machine')
+        # the judge of closed doors sees open ones
+        assert json.loads(ran(them, 'look', OURS))['udp']
+
+
 @pytest.fixture(scope='module')
 def closed(machines):
     """Processes that nobody has told anything about the network."""
@@ -143,11 +182,14 @@ def test_nothing_listens_beyond_this_machine(machines, closed):
 def test_a_port_scan_finds_nobody_at_home(machines, closed, tmp_path):
     us, them = machines
     alone = {name: value for name, value in without_ours().items() if name != 'ROS_DOMAIN_ID'}
-    processes = [Process(at(us, sys.executable, '-m', 'flex_robot_sim', *words), alone)
-                 for words in (('demo', '--json'), ('rig', 'emulate', '--link', tmp_path / 'rig'))]
+    processes = []
     try:
-        for process, line in zip(processes, ('moves in ROS_DOMAIN_ID', 'The rig listens at')):
-            process.wait_for_line(line)
+        with asleep(us):        # those of before
+            for line, *words in (('moves in ROS_DOMAIN_ID', 'demo', '--json'), (
+                    'The rig listens at', 'rig', 'emulate', '--link', tmp_path / 'rig')):
+                processes.append(Process(
+                    at(us, sys.executable, '-m', 'flex_robot_sim', *words), alone))
+                processes[-1].wait_for_line(line)
         assert listening(us) == {'127.0.0.1'}
         with asleep(us):        # it takes a while
             assert json.loads(ran(them, 'scan', OURS)) == {'tcp': [], 'udp': []}
@@ -186,41 +228,3 @@ def test_packets_of_this_machine_that_a_stranger_sends_again_reach_nobody(machin
         process.forget_lines()
     time.sleep(1.5)             # a refusal is logged once a second
     assert not complaints(closed)
-
-
-PROFILE_OF_A_USER = """<dds xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles">
-<profiles><participant profile_name="mine" is_default_profile="true"><rtps><name>mine</name></rtps>
-</participant></profiles></dds>"""
-
-
-@pytest.mark.parametrize('choice', ['SUBNET', 'a profile of the user'])
-def test_who_asks_for_the_network_lets_strangers_in_and_the_bench_is_not_armed(
-        machines, choice, tmp_path):
-    us, them = machines
-    own = tmp_path / 'mine.xml'
-    own.write_text(PROFILE_OF_A_USER)
-    asked = choice == 'SUBNET'
-    # those of before still run
-    elsewhere = str(1 + (int(os.environ['ROS_DOMAIN_ID']) + (0 if asked else 1)) % 100)
-    with arm_and_bench(us, ROS_DOMAIN_ID=elsewhere, **(
-            {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'} if asked else
-            {'FASTRTPS_DEFAULT_PROFILES_FILE': str(own)})) as processes:
-        assert '0.0.0.0' in listening(us)
-        told = 'other machines may listen and command, by '
-        for process in processes:
-            if asked:
-                assert process.count(told) == 0
-            else:
-                process.wait_for_line(told)
-        seen = json.loads(ran(them, 'take_part', '20', ROS_STATIC_PEERS=OURS,
-                              ROS_DOMAIN_ID=elsewhere))
-        assert seen['nodes'] and seen['heard']
-        # asked again where the answer was slow
-        assert set(seen['armed']) == {False} and set(seen['said']) == {
-            'the bench is not armed from another machine. Call enable on its own, or start the '
-            'bridge with enable_from_network'}
-        processes[0].wait_for_line('refused: no joint "of_a_stranger"')
-        line = processes[1].wait_for_line('refused: enable is called by ')
-        assert line.endswith('), not on this machine')
-        # the judge of closed doors sees open ones
-        assert json.loads(ran(them, 'look', OURS))['udp']
