@@ -1,15 +1,24 @@
-"""A real browser without a screen: the system's Chromium, which asks nobody but the page."""
+"""
+A real browser without a screen: the system's Chromium, which asks nobody but the page.
 
+One serves all tests of a file, each by windows of its own: to start one takes as long as to load
+a page. A module that asks for `browsers` imports `one_chromium`, too.
+"""
+
+import json
 import shutil
 import time
 
 import pytest
 from node_processes import PATIENCE
 
-# none of the requests that a fresh Chromium makes by itself
+# None of the requests that a fresh Chromium makes by itself. WebGL by software; what it draws goes
+# onto the page directly, and not by the same software once more. A window of an application has no
+# line for addresses, which is a page by itself.
 WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader',
-         '--enable-unsafe-swiftshader', '--disable-background-networking', '--disable-sync',
-         '--disable-component-update', '--no-first-run', '--disable-dev-shm-usage')
+         '--enable-unsafe-swiftshader', '--disable-gpu-compositing',
+         '--disable-background-networking', '--disable-sync', '--disable-component-update',
+         '--no-first-run', '--disable-dev-shm-usage', '--app=data:,')
 # WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
 # for a processor: beside many busy programs the page stood still for minutes. Where nobody looks
 # at a picture, WebGL takes all commands and draws nothing.
@@ -35,25 +44,79 @@ OPTION = """return [...document.querySelectorAll('[role=option]')].find(
 
 
 class Chromium:
-    """A browser on a page."""
+    """A browser; its first window stays empty, so that it outlives all others."""
 
-    def __init__(self, address, folder, width=900, height=600, draws=True):
-        """Open `address`; the profile goes to `folder`. Only who `draws` has a `picture`."""
+    def __init__(self, folder):
+        """Start it; the profile goes to `folder`."""
         from selenium import webdriver
 
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which('chromium')
-        for word in (*WORDS, f'--window-size={width},{height}', f'--user-data-dir={folder}'):
+        for word in (*WORDS, f'--user-data-dir={folder}'):
             options.add_argument(word)
         options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
         # named by path, or selenium would look for one elsewhere
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(
             shutil.which('chromedriver')))
         self.driver.set_script_timeout(PATIENCE)       # it draws by software, beside other tests
+        self._first = self._at = self.driver.current_window_handle
+
+    def at(self, window):
+        """Return the driver, turned to a window."""
+        if self._at != window:
+            self.driver.switch_to.window(window)
+            self._at = window
+        return self.driver
+
+    def open_window(self, width, height):
+        """Return a new window, which knows nothing of the others."""
+        known = {*self.driver.window_handles}
+        self.at(self._first).execute_script(
+            "window.open('about:blank', '_blank', 'popup,noopener')")
+        end = time.monotonic() + PATIENCE
+        while not (found := {*self.driver.window_handles} - known):
+            assert time.monotonic() < end, 'there is no new window'
+            time.sleep(0.01)
+        window, = found
+        self.at(window).set_window_rect(width=width, height=height)
+        return window
+
+    def close_window(self, window):
+        """Close one, and forget what its pages have stored."""
+        for command, what in (('Network.clearBrowserCache', {}), (
+                'Storage.clearDataForOrigin', {'origin': '*', 'storageTypes': 'all'})):
+            self.at(window).execute_cdp_cmd(command, what)
+        self.driver.close()
+
+    def requests(self):
+        """Return what pages have asked for since the last call."""
+        found = set()
+        for entry in self.driver.get_log('performance'):
+            message = json.loads(entry['message'])['message']
+            if message['method'] == 'Network.requestWillBeSent':
+                found.add(message['params']['request']['url'])
+        return {url for url in found if not url.startswith(('chrome:', 'data:', 'chrome-'))}
+
+    def close(self):
+        """End it."""
+        self.driver.quit()
+
+
+class Window:
+    """A window of a browser on a page."""
+
+    def __init__(self, browser, address, width=900, height=600, draws=True):
+        """Open `address`. Only who `draws` has a `picture`."""
+        self._browser, self._window = browser, browser.open_window(width, height)
         for source in (SPARED, UNDRAWN)[:1 if draws else 2]:
             self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
                                         {'source': source})
         self.driver.get(address)
+
+    @property
+    def driver(self):
+        """The driver of the browser, turned to this window."""
+        return self._browser.at(self._window)
 
     def wait_for(self, condition, what):
         """Return what `condition` gives as soon as it is true."""
@@ -126,38 +189,35 @@ class Chromium:
         return image.imread(io.BytesIO(self.driver.get_screenshot_as_png()), format='png')
 
     def requests(self):
-        """Return what the pages that were opened have asked for."""
-        import json
-
-        found = set()
-        for entry in self.driver.get_log('performance'):
-            message = json.loads(entry['message'])['message']
-            if message['method'] == 'Network.requestWillBeSent':
-                found.add(message['params']['request']['url'])
-        return {url for url in found if not url.startswith(('chrome:', 'data:', 'chrome-'))}
+        """Return what the pages of a test have asked for."""
+        return self._browser.requests()
 
     def close(self):
-        """End it."""
-        self.driver.quit()
+        """Close it."""
+        self._browser.close_window(self._window)
 
 
-def need_chromium():
-    """Skip where there is no browser, and say what to install."""
-    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+@pytest.fixture(scope='module')
+def one_chromium(tmp_path_factory):
+    """A browser without a page; skip where there is none, and say what to install."""
     pytest.importorskip('selenium', reason='pip install selenium')
     if not (shutil.which('chromium') and shutil.which('chromedriver')):
         pytest.skip('no browser: apt install chromium chromium-driver')
+    browser = Chromium(tmp_path_factory.mktemp('profile'))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture
-def browsers(tmp_path):
-    """Return a function that opens a Chromium on an address; all end with the test."""
-    need_chromium()
+def browsers(one_chromium):
+    """Return a function that opens an address in a window of its own; all close with the test."""
     opened = []
+    for kind in 'performance', 'browser':
+        one_chromium.driver.get_log(kind)       # of other tests
 
     def open_one(address, **size):
-        opened.append(Chromium(address, tmp_path / f'profile_{len(opened)}', **size))
+        opened.append(Window(one_chromium, address, **size))
         return opened[-1]
     yield open_one
-    for browser in opened:
-        browser.close()
+    for window in opened:
+        window.close()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bridge_bench import CALM
-from chromium import browsers, need_chromium  # noqa: F401
+from chromium import browsers, one_chromium  # noqa: F401
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from node_processes import NodeProcess
@@ -42,7 +42,6 @@ def state_of(message):
 
 def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
                                                          browsers):     # noqa: F811
-    need_chromium()
     simulated(start, '/seen', gravity='[0.0, 0.0, 0.0]', wait_for_command='false')
     process, address = view('/seen', gravity='[0.0, 0.0, 0.0]')
     pushes = observer.listen(WrenchStamped, '/seen/push')
@@ -102,7 +101,6 @@ def parameter(observer, node, name):
 
 def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
         start, view, browsers):     # noqa: F811
-    need_chromium()
     arm = simulated(start, '/three')
     _, address = view('/three')
     three = [browsers(address, **UNDRAWN) for _ in range(3)]
@@ -123,7 +121,6 @@ def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
 
 def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer,
                                                       browsers):      # noqa: F811
-    need_chromium()
     simulated(start, '/shaped', robot='single_link')
     start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
     _, address = view('/shaped', robot='single_link')
@@ -137,7 +134,6 @@ def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer,
 
 def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
                                                                 browsers):     # noqa: F811
-    need_chromium()
     bench = start('bridge', '-r', '__ns:=/bench', **CALM)
     bench.wait_for_line('disarmed')
     _, address = view('/bench', robot='rig')
@@ -149,7 +145,6 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
 
 
 def test_states_of_another_robot_are_told(start, view, browsers):      # noqa: F811
-    need_chromium()
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')
     browser = browsers(address, **UNDRAWN)

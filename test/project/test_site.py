@@ -1,7 +1,6 @@
 """The site of the pages: it builds without a warning, links lead somewhere, browsers show it."""
 
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
-from chromium import Chromium
+from chromium import browsers, one_chromium  # noqa: F401
 from project_files import ROOT
 
 import flex_robot_sim as frs
@@ -156,24 +155,16 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
 
 
 @pytest.fixture
-def browser(tmp_path):
-    """Return a function that opens a Chromium on an address, in a light or a dark mood."""
-    pytest.importorskip('selenium', reason='pip install selenium')
-    if not (shutil.which('chromium') and shutil.which('chromedriver')):
-        pytest.skip('no browser: apt install chromium chromium-driver')
-    opened = []
-
+def browser(browsers):      # noqa: F811
+    """Return a function that opens an address in a browser, in a light or a dark mood."""
     def open_one(address, size, mood):
-        found = Chromium('about:blank', tmp_path / f'profile_{len(opened)}', *size,
-                         draws=False)
-        opened.append(found)
+        width, height = size
+        found = browsers('about:blank', width=width, height=height, draws=False)
         found.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
             'features': [{'name': 'prefers-color-scheme', 'value': mood}]})
         found.driver.get(address)
         return found
-    yield open_one
-    for found in opened:
-        found.close()
+    return open_one
 
 
 @pytest.mark.parametrize('size, mood', [(WIDE, 'light'), (NARROW, 'dark')])

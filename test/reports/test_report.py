@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from chromium import browsers, need_chromium  # noqa: F401
+from chromium import browsers, one_chromium  # noqa: F401
 from written_runs import write_run
 
 from flex_robot_sim.cli import main
@@ -125,7 +125,6 @@ def test_figures_are_files_of_both_kinds(tmp_path, capsys):
 
 def test_a_browser_shows_the_page_from_disk_and_asks_nobody(
         report, tmp_path, browsers):      # noqa: F811
-    need_chromium()
     page = tmp_path / 'run.html'
     page.write_text(report.page(), 'utf-8')
     browser = browsers(page.as_uri())
@@ -154,7 +153,6 @@ def test_a_browser_shows_the_page_from_disk_and_asks_nobody(
 
 
 def test_names_of_strangers_are_text_and_nothing_else(tmp_path, browsers):      # noqa: F811
-    need_chromium()
     name = '</script><script>document.title="mine"</script><img src=x onerror=alert(1)>'
     path = write_run(tmp_path / 'run.mcap', joint=name, seconds=1.0)
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 0

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from chromium import browsers, need_chromium  # noqa: F401
+from chromium import browsers, one_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
 
@@ -29,7 +29,7 @@ def view():
 
 
 def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # noqa: F811
-    need_chromium()
+    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
     process, address = view('two_link')
     browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
