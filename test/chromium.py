@@ -20,12 +20,18 @@ WORDS = ('--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swifts
          '--disable-background-networking', '--disable-sync', '--disable-component-update',
          '--no-first-run', '--disable-dev-shm-usage', '--app=data:,')
 # WebGL by software. Its threads hand each other one picture hundreds of times, and each time wait
-# for a processor: beside many busy programs the page stood still for minutes. Where nobody looks
-# at a picture, WebGL takes all commands and draws nothing.
-UNDRAWN = """for (const kind of [WebGLRenderingContext, WebGL2RenderingContext])
+# for a processor: beside many busy programs the page stood still for minutes. While nobody looks
+# at a picture, WebGL takes all commands and draws nothing. So bodies do not mirror what is around
+# them, which is prepared when a page opens: by five seconds of a processor.
+UNSEEN = """window.isSeen = false;
+for (const kind of [WebGLRenderingContext, WebGL2RenderingContext])
     for (const name of ['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements',
-                        'drawElementsInstanced', 'drawRangeElements', 'generateMipmap'])
-        kind.prototype[name] = () => {};"""
+                        'drawElementsInstanced', 'drawRangeElements', 'generateMipmap']) {
+        const draw = kind.prototype[name];
+        kind.prototype[name] = function(...words) { if (isSeen) draw.apply(this, words); };
+    }"""
+LOOK = """isSeen = true;
+requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"""
 # five pictures a second instead of sixty, each of which keeps a processor busy; and where one
 # takes long, beside many other programs, some time is left for who asks the page
 SPARED = """let spent = 0;
@@ -105,10 +111,10 @@ class Chromium:
 class Window:
     """A window of a browser on a page."""
 
-    def __init__(self, browser, address, width=900, height=600, draws=True):
-        """Open `address`. Only who `draws` has a `picture`."""
+    def __init__(self, browser, address, width=900, height=600):
+        """Open `address`."""
         self._browser, self._window = browser, browser.open_window(width, height)
-        for source in (SPARED, UNDRAWN)[:1 if draws else 2]:
+        for source in SPARED, UNSEEN:
             self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
                                         {'source': source})
         self.driver.get(address)
@@ -181,12 +187,15 @@ class Window:
         return found and found[-1]
 
     def picture(self):
-        """Return the page as an array (height, width, 4)."""
+        """Return the page as an array (height, width, 4), drawn after this was asked."""
         import io
 
         from matplotlib import image
 
-        return image.imread(io.BytesIO(self.driver.get_screenshot_as_png()), format='png')
+        self.driver.execute_async_script(LOOK)
+        seen = self.driver.get_screenshot_as_png()
+        self.driver.execute_script('isSeen = false')
+        return image.imread(io.BytesIO(seen), format='png')
 
     def requests(self):
         """Return what the pages of a test have asked for."""

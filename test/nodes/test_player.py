@@ -97,8 +97,7 @@ def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, brows
                  '--output', str(path)]) == 0
     process = replay(path, '--view')
     line = process.wait_for_line('http://')
-    browser = browsers(next(word for word in line.split() if word.startswith('http://')),
-                       draws=False)
+    browser = browsers(next(word for word in line.split() if word.startswith('http://')))
     browser.wait_for(lambda: 'live' in browser.text and 'tip deflection' in browser.text,
                      'the arm of the recording')
     # in the second round, too

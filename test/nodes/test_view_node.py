@@ -14,7 +14,6 @@ pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
 
 # browsers draw by software here, beside the tests of others
 FEW = {'view_rate': 2.0, 'view_browser': 'false', 'view_span': 3.0}
-UNDRAWN = {'width': 760, 'height': 520, 'draws': False}
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
     process, address = view('/seen', gravity='[0.0, 0.0, 0.0]')
     pushes = observer.listen(WrenchStamped, '/seen/push')
     led = observer.listen(JointState, '/seen/controller/reference')
-    browser = browsers(address, **UNDRAWN)
+    browser = browsers(address)
     browser.wait_for(lambda: 'state\tlive' in browser.text, 'the state of the arm')
 
     browser.press('pause')
@@ -103,7 +102,7 @@ def test_three_browsers_stay_live_and_a_robot_that_dies_is_told_and_found_again(
         start, view, browsers):     # noqa: F811
     arm = simulated(start, '/three')
     _, address = view('/three')
-    three = [browsers(address, **UNDRAWN) for _ in range(3)]
+    three = [browsers(address) for _ in range(3)]
     for browser in three:
         browser.wait_for(lambda browser=browser: 'state\tpaused' in browser.text, 'the state')
     arm.close()
@@ -124,7 +123,7 @@ def test_a_shaper_is_chosen_and_the_controller_has_it(start, view, observer,
     simulated(start, '/shaped', robot='single_link')
     start('controller', '-r', '__ns:=/shaped', robot='single_link', state_timeout=5.0)
     _, address = view('/shaped', robot='single_link')
-    browser = browsers(address, **UNDRAWN)
+    browser = browsers(address)
     browser.choose('shaper', 'zvd')
     browser.wait_for(lambda: parameter(observer, '/shaped/controller', 'shaper') == 'zvd',
                      'the shaper')
@@ -137,7 +136,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
     bench = start('bridge', '-r', '__ns:=/bench', **CALM)
     bench.wait_for_line('disarmed')
     _, address = view('/bench', robot='rig')
-    browser = browsers(address, **UNDRAWN)
+    browser = browsers(address)
     browser.wait_for(lambda: 'commands do not move it' in browser.text, 'the bench')
     browser.wait_for(lambda: 'disarm the bench' in browser.text, 'the button to disarm')
     assert browser.is_grey('pause') and browser.is_grey('push')
@@ -147,7 +146,7 @@ def test_a_bench_can_be_looked_at_and_disarmed_and_nothing_else(start, view,
 def test_states_of_another_robot_are_told(start, view, browsers):      # noqa: F811
     simulated(start, '/other', robot='single_link')
     _, address = view('/other')
-    browser = browsers(address, **UNDRAWN)
+    browser = browsers(address)
     browser.wait_for(lambda: 'is it another robot' in browser.text, 'the reason')
 
 

@@ -159,7 +159,7 @@ def browser(browsers):      # noqa: F811
     """Return a function that opens an address in a browser, in a light or a dark mood."""
     def open_one(address, size, mood):
         width, height = size
-        found = browsers('about:blank', width=width, height=height, draws=False)
+        found = browsers('about:blank', width=width, height=height)
         found.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {
             'features': [{'name': 'prefers-color-scheme', 'value': mood}]})
         found.driver.get(address)

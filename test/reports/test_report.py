@@ -156,7 +156,7 @@ def test_names_of_strangers_are_text_and_nothing_else(tmp_path, browsers):      
     name = '</script><script>document.title="mine"</script><img src=x onerror=alert(1)>'
     path = write_run(tmp_path / 'run.mcap', joint=name, seconds=1.0)
     assert main(['report', str(path), '--output', str(tmp_path / 'x.html')]) == 0
-    browser = browsers((tmp_path / 'x.html').as_uri(), draws=False)
+    browser = browsers((tmp_path / 'x.html').as_uri())
     assert browser.driver.title == 'an unknown robot: run.mcap'
     assert browser.requests() == {(tmp_path / 'x.html').as_uri()}
 
