@@ -33,8 +33,8 @@ def wait(observer, seconds):
     observer.spin_until(lambda: time.monotonic() > end)
 
 
-def push(observer, pushes, seconds):
-    """Push the tool for a moment; go on looking for some time of the arm."""
+def push(observer, pushes):
+    """Push the tool for a moment."""
     message = WrenchStamped()
     message.header.frame_id = 'tool'
     message.wrench.force.y = PUSH
@@ -42,13 +42,17 @@ def push(observer, pushes, seconds):
     wait(observer, PUSHED)
     message.wrench.force.y = 0.0
     pushes.publish(message)
-    wait(observer, seconds)
 
 
-def swing(tips, begin, end):
+def swing(observer, tips, begin, end):
     """How far the tip swings, from the time of its largest deflection on [m]."""
-    times, places = stamped(tips, lambda message: message.pose.position.y)
-    times = times - times[np.argmax(np.abs(places))]
+    def seen():
+        times, places = stamped(tips, lambda message: message.pose.position.y)
+        return times - times[np.argmax(np.abs(places))], places
+
+    wait(observer, end)         # or longer: an arm on a busy machine is late
+    observer.spin_until(lambda: seen()[0][-1] > end)
+    times, places = seen()
     return np.ptp(places[(times > begin) & (times < end)])
 
 
@@ -68,10 +72,10 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
         assert set_feedback(observer, kind).successful
         if kind != 'none':
             node.wait_for_line(f'feedback {kind}: in force')
-        wait(observer, 2.0)
+        wait(observer, 0.5)     # what is left of the first push dies away
         tips.clear()
-        push(observer, pushes, 4.5)
-        swings[kind] = swing(tips, 2.5, 4.0)
+        push(observer, pushes)
+        swings[kind] = swing(observer, tips, 1.5, 3.0)
     assert swings['ppf'] < 0.4 * swings['none']
     # in motion, the effort of one state is near that of the state before, with and without
     states = observer.listen(JointState, 'joint_states', 5000)
@@ -80,7 +84,8 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     for _ in range(5):          # on a busy machine the push may come when this is over
         if usual < 1e-2:
             states.clear()
-            push(observer, pushes, 0.3)
+            push(observer, pushes)
+            wait(observer, 0.3)
             usual = steepest(states)
     states.clear()
     assert set_feedback(observer, 'none').successful
@@ -90,8 +95,11 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
 
 
 def steepest(states):
-    """Largest change of the effort from one state to the next, over the time between [N m/s]."""
+    """Largest change from one effort to the next, over the time between their states [N m/s]."""
     times, efforts = stamped(states, lambda message: message.effort[0])
+    # where a controller on a busy machine was late, its last effort had held until then
+    is_new = np.append(True, np.diff(efforts) != 0.0)
+    times, efforts = times[is_new], efforts[is_new]
     return np.abs(np.diff(efforts) / np.maximum(np.diff(times), 2e-3)).max()
 
 
