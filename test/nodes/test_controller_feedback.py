@@ -118,15 +118,15 @@ def test_a_payload_that_the_controller_is_told_of_is_lifted(start, observer):
     targets = observer.listen(JointState, 'controller/target', 400)
 
     def sag():
-        """Largest distance of a joint from its target, on the mean over two seconds."""
+        """Largest distance of a joint from its target, on the mean over a second."""
         states.clear()
-        wait(observer, 2.0)
+        wait(observer, 1.0)
         observer.spin_until(lambda: len(states) > 20)
         return np.abs(np.mean([state.position for state in states], axis=0)
                       - targets[-1].position).max()
 
     observer.spin_until(lambda: targets)
-    wait(observer, 4.0)
+    wait(observer, 2.0)         # it rings no more by a tenth of what it sags
     states = observer.listen(JointState, 'joint_states', 4000)
     before = sag()
     values = {'payload_link': ParameterValue(type=ParameterType.PARAMETER_STRING,
