@@ -3,24 +3,35 @@ Messages to bytes and back, as DDS sends them: CDR, the plain one of XCDR versio
 
 Four bytes say the order of the others. Every number lies at a multiple of its own size, counted
 from behind these four; texts and sequences begin with their length, and a text ends with a 0.
+
+What is to be done for a type is found once, as functions for its fields in turn: a recording
+has many messages of few types. Numbers that follow each other are one step.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from flex_robot_sim.recording.definitions import PRIMITIVES, TEXT, MessageType
+from flex_robot_sim.recording.definitions import PRIMITIVES, TEXT, Field, MessageType
 
 LITTLE = b'\x00\x01\x00\x00'
 HEADER = 4
+WIDEST = 8              # of all numbers [bytes]: of a place, only the rest by this tells
 # of struct, whose codes are not those of NumPy
 _CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
                  'i8': 'q', 'u8': 'Q', 'f4': 'f', 'f8': 'd'}[word]
           for kind, word in PRIMITIVES.items()}
+
+_Putters = WeakKeyDictionary[MessageType, Callable[[bytearray, Mapping[str, Any]], None]]
+_Getters = WeakKeyDictionary[MessageType, Callable[[memoryview, int], tuple[Any, int]]]
+_PUTTERS: _Putters = WeakKeyDictionary()
+_GETTERS: dict[str, _Getters] = {'<': WeakKeyDictionary(), '>': WeakKeyDictionary()}
 
 
 class MessageError(ValueError):
@@ -30,7 +41,7 @@ class MessageError(ValueError):
 def encode(kind: MessageType, values: Mapping[str, Any]) -> bytes:
     """Return the bytes of a message; fields that are not named are zero or empty."""
     body = bytearray()
-    _put_message(body, kind, kind.name, values)
+    _putter(kind)(body, values)
     return LITTLE + bytes(body)
 
 
@@ -43,7 +54,7 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
     if len(data) < HEADER or data[0] or data[1] > 1:
         raise MessageError('these bytes are no CDR')
     try:
-        return _Reader(data, '<' if data[1] else '>').message(kind, kind.name)
+        return _getter(kind, '<' if data[1] else '>')(memoryview(data)[HEADER:], 0)[0]
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise MessageError('the message is cut off') from error
 
@@ -89,91 +100,211 @@ def _end_of(kind, name, body, word, place):
     return place
 
 
-def _align(body, size):
-    body.extend(bytes(-len(body) % size))
+def _putter(kind):
+    """Return what adds the values of a message to bytes."""
+    put = _PUTTERS.get(kind)
+    if put is None:
+        put = _PUTTERS[kind] = _putter_of(kind, kind.name)
+    return put
 
 
-def _put_message(body, kind, name, values):
-    for field in kind.types[name]:
-        value = values.get(field.name)
-        if field.size is None:
-            _put_one(body, kind, field.kind, value)
+def _putter_of(kind, name):
+    steps = []
+    for is_run, fields in _parts(kind, name):
+        if is_run:
+            steps.append(_numbers_put(fields))
             continue
-        value = [None] * max(field.size, 0) if value is None else value
-        if field.size < 0:
-            _align(body, 4)
-            body.extend(struct.pack('<I', len(value)))
+        field, = fields
         if field.kind in PRIMITIVES:
-            if len(value):
-                dtype = np.dtype(f'<{PRIMITIVES[field.kind]}')
-                _align(body, dtype.itemsize)
-                body.extend(np.array([0 if item is None else item for item in value],
-                                     dtype).tobytes())
+            steps.append(_array_put(field))
         else:
-            for item in value:
-                _put_one(body, kind, field.kind, item)
+            put = _put_text if field.kind == TEXT else _putter_of(kind, field.kind)
+            steps.append((_one_put if field.size is None else _list_put)(field, put))
+
+    def put_message(body, values):
+        values = values or {}
+        for step in steps:
+            step(body, values)
+    return put_message
 
 
-def _put_one(body, kind, name, value):
-    if name == TEXT:
-        text = (value or '').encode()
-        _align(body, 4)
-        body.extend(struct.pack('<I', len(text) + 1) + text + b'\0')
-    elif name in PRIMITIVES:
-        code = _CODES[name]
-        _align(body, struct.calcsize(f'<{code}'))
-        body.extend(struct.pack(f'<{code}', value or 0))
-    else:
-        _put_message(body, kind, name, value or {})
+def _numbers_put(fields):
+    names, layouts = [field.name for field in fields], _layouts(fields, '<')
+
+    def put(body, values):
+        body += layouts[len(body) % WIDEST].pack(*[values.get(name) or 0 for name in names])
+    return put
 
 
-class _Reader:
-    """Takes values off the bytes of a message, one after the other."""
+def _one_put(field, put_value):
+    def put(body, values):
+        put_value(body, values.get(field.name))
+    return put
 
-    def __init__(self, data, order):
-        self._data, self._order, self._place = memoryview(data)[HEADER:], order, 0
 
-    def message(self, kind, name):
-        return {field.name: self._field(kind, field) for field in kind.types[name]}
+def _list_put(field, put_value):
+    def put(body, values):
+        items = _items(field, values)
+        if field.size < 0:
+            _put_count(body, len(items))
+        for item in items:
+            put_value(body, item)
+    return put
 
-    def _field(self, kind, field):
-        if field.size is None:
-            return self._one(kind, field.kind)
-        count = self._number('I', 4) if field.size < 0 else field.size
+
+def _array_put(field):
+    dtype = np.dtype(f'<{PRIMITIVES[field.kind]}')
+
+    def put(body, values):
+        items = _items(field, values)
+        if field.size < 0:
+            _put_count(body, len(items))
+        if not len(items):
+            return
+        if not (isinstance(items, np.ndarray) and items.dtype == dtype):
+            items = np.array([0 if item is None else item for item in items], dtype)
+        body += bytes(-len(body) % dtype.itemsize) + items.tobytes()
+    return put
+
+
+def _items(field, values):
+    items = values.get(field.name)
+    return [None] * max(field.size, 0) if items is None else items
+
+
+def _put_text(body, value):
+    text = (value or '').encode()
+    _put_count(body, len(text) + 1)
+    body += text + b'\0'
+
+
+def _put_count(body, count):
+    body += _COUNTS['<'][len(body) % WIDEST].pack(count)
+
+
+def _getter(kind, order):
+    """Return what takes a message off bytes at a place: its values, and the place behind them."""
+    get = _GETTERS[order].get(kind)
+    if get is None:
+        get = _GETTERS[order][kind] = _getter_of(kind, kind.name, order)
+    return get
+
+
+def _getter_of(kind, name, order):
+    steps = []
+    for is_run, fields in _parts(kind, name):
+        if is_run:
+            steps.append(_numbers_got(fields, order))
+            continue
+        field, = fields
         if field.kind in PRIMITIVES:
-            return self._array(PRIMITIVES[field.kind], count)
+            steps.append(_one_got(field.name, _array_getter(field, order)))
+        else:
+            get = _text_getter(order) if field.kind == TEXT else _getter_of(kind, field.kind,
+                                                                            order)
+            steps.append(_one_got(field.name, get if field.size is None else
+                                  _list_getter(field, get, order)))
+
+    def get_message(data, place):
+        values = {}
+        for step in steps:
+            place = step(data, place, values)
+        return values, place
+    return get_message
+
+
+def _numbers_got(fields, order):
+    names, layouts = [field.name for field in fields], _layouts(fields, order)
+
+    def get(data, place, values):
+        layout = layouts[place % WIDEST]
+        values.update(zip(names, layout.unpack_from(data, place)))
+        return place + layout.size
+    return get
+
+
+def _one_got(name, get_value):
+    def get(data, place, values):
+        values[name], place = get_value(data, place)
+        return place
+    return get
+
+
+def _list_getter(field, get_value, order):
+    counts = _COUNTS[order]
+
+    def get(data, place):
+        count, place = _count(field, counts, data, place)
         # each takes a byte at least, so that a wild count ends soon
-        if count > len(self._data) - self._place:
+        if count > len(data) - place:
             raise MessageError('the message is cut off')
-        return [self._one(kind, field.kind) for _ in range(count)]
+        items = []
+        for _ in range(count):
+            item, place = get_value(data, place)
+            items.append(item)
+        return items, place
+    return get
 
-    def _one(self, kind, name):
-        if name == TEXT:
-            return self._text()
-        if name in PRIMITIVES:
-            code = _CODES[name]
-            return self._number(code, struct.calcsize(f'<{code}'))
-        return self.message(kind, name)
 
-    def _number(self, code, size):
-        place = self._place + -self._place % size
-        self._place = place + size
-        return struct.unpack_from(f'{self._order}{code}', self._data, place)[0]
+def _array_getter(field, order):
+    dtype, counts = np.dtype(f'{order}{PRIMITIVES[field.kind]}'), _COUNTS[order]
+    ours = dtype.newbyteorder('=')
 
-    def _text(self):
-        size = self._number('I', 4)
-        text = bytes(self._data[self._place:self._place + size])
-        if len(text) < size:
-            raise MessageError('the message is cut off')
-        self._place += size
-        return text[:-1].decode(errors='replace')
-
-    def _array(self, word, count):
-        dtype = np.dtype(f'{self._order}{word}')
+    def get(data, place):
+        count, place = _count(field, counts, data, place)
         if not count:
-            return np.empty(0, dtype.newbyteorder('='))
-        place = self._place + -self._place % dtype.itemsize
-        self._place = place + count * dtype.itemsize
-        if self._place > len(self._data):
+            return np.empty(0, ours), place
+        place += -place % dtype.itemsize
+        end = place + count * dtype.itemsize
+        if end > len(data):
             raise MessageError('the message is cut off')
-        return np.frombuffer(self._data, dtype, count, place).astype(dtype.newbyteorder('='))
+        return np.frombuffer(data, dtype, count, place).astype(ours), end
+    return get
+
+
+def _text_getter(order):
+    counts = _COUNTS[order]
+
+    def get(data, place):
+        layout = counts[place % WIDEST]
+        place += layout.size
+        end = place + layout.unpack_from(data, place - layout.size)[0]
+        if end > len(data):
+            raise MessageError('the message is cut off')
+        return str(data[place:max(place, end - 1)], errors='replace'), end
+    return get
+
+
+def _count(field, counts, data, place):
+    """How many a field has, and the place behind what tells so."""
+    if field.size >= 0:
+        return field.size, place
+    layout = counts[place % WIDEST]
+    return layout.unpack_from(data, place)[0], place + layout.size
+
+
+def _parts(kind, name):
+    """Fields of a type in turn: (whether they are numbers, fields), other fields one by one."""
+    for is_run, fields in groupby(kind.types[name], lambda field: (
+            field.size is None and field.kind in PRIMITIVES)):
+        if is_run:
+            yield True, list(fields)
+        else:
+            yield from ((False, [field]) for field in fields)
+
+
+def _layouts(fields, order):
+    """Numbers after each other as struct has them, for each place that the first may begin at."""
+    layouts = []
+    for begin in range(WIDEST):
+        codes, place = [], begin
+        for field in fields:
+            code = _CODES[field.kind]
+            size = struct.calcsize(f'<{code}')
+            codes.append(f'{-place % size}x{code}')
+            place += -place % size + size
+        layouts.append(struct.Struct(order + ''.join(codes)))
+    return layouts
+
+
+_COUNTS = {order: _layouts([Field('', 'uint32', None)], order) for order in '<>'}

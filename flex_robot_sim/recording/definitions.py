@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 SEPARATOR = '=' * 80
@@ -31,7 +32,8 @@ class Field(NamedTuple):
     size: int | None        # None: one; -1: as many as there are; else so many
 
 
-class MessageType(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MessageType:
     """A type of messages and those that it is made of."""
 
     name: str                                   # package/Type

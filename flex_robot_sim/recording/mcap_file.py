@@ -7,7 +7,9 @@ A file that was cut off, or of which a chunk is damaged, keeps all else.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import struct
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import IO, Any, NamedTuple
 from flex_robot_sim import __version__
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.files import why_unwritable
+from flex_robot_sim.recording.mcap_records import Kind, message, records, records_in
 
 ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK = 2**18               # of messages, before they are packed                         [bytes]
@@ -197,30 +200,23 @@ class RecordingReader:
     def __iter__(self) -> Iterator[Recorded]:
         """Yield the messages as they lie in the file."""
         from mcap.exceptions import McapError
-        from mcap.stream_reader import StreamReader
 
         self.notes, damaged, known = [], 0, _Known(self.about, self.facts)
         with self._open() as file:
-            source: Any = _Whole(file)
-            records = StreamReader(source, emit_chunks=True).records
+            size = os.fstat(file.fileno()).st_size
+            found = records(file, size)
             while True:
                 try:
-                    record = next(records, None)
-                except (McapError, EOFError, ValueError, ArithmeticError):
+                    kind, data = next(found, (Kind.DATA_END, b''))
+                    parts = [_parsed(kind, data)] if kind != Kind.CHUNK else _parts(data)
+                except (McapError, EOFError, ValueError, ArithmeticError, struct.error):
                     self.notes.append(f'{self.path} is cut off or damaged at {file.tell()} of '
-                                      f'{os.fstat(file.fileno()).st_size} bytes; what stands '
-                                      'before is read')
+                                      f'{size} bytes; what stands before is read')
                     break
-                except Exception as error:      # of struct, whose error has no parent of its own
-                    if type(error).__module__ != 'struct':
-                        raise
-                    self.notes.append(f'{self.path} is damaged at {file.tell()} bytes')
+                if kind == Kind.DATA_END:
                     break
-                if record is None or type(record).__name__ == 'DataEnd':
-                    break
-                parts, is_whole = _parts(record)
-                damaged += not is_whole
-                yield from known.messages(parts)
+                damaged += parts is None
+                yield from known.messages(parts or [])
         if damaged:
             self.notes.append(f'{damaged} chunks of {self.path} are damaged and left out')
         if known.strangers:
@@ -268,32 +264,40 @@ class _Known:
                      not ('reliability: 2' in qos or 'reliability: best_effort' in qos))
 
 
-class _Whole:
-    """A stream that gives as many bytes as are asked for, or none."""
+def _parts(data: bytes) -> list[Any] | None:
+    """Return the records of a chunk; None if it is damaged."""
+    from mcap.stream_reader import get_chunk_data_stream
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._left = file, os.fstat(file.fileno()).st_size
-
-    def read(self, size: int) -> bytes:
-        if size > self._left:
-            raise EOFError
-        data = self._file.read(size)
-        if len(data) < size:
-            raise EOFError
-        self._left -= size
-        return data
-
-
-def _parts(record: Any) -> tuple[list[Any], bool]:
-    """Return what a record consists of, and whether it was whole."""
-    from mcap.stream_reader import breakup_chunk
-
-    if type(record).__name__ != 'Chunk':
-        return [record], True
+    chunk = _parsed(Kind.CHUNK, data)
     try:
-        return breakup_chunk(record, validate_crc=True), True
+        stream, size = get_chunk_data_stream(chunk, validate_crc=True)
+        return [_parsed(kind, part) for kind, part in records_in(stream.read(size))]
     except Exception:       # each way to pack has errors of its own for bytes that are none of it
-        return [], False
+        return None
+
+
+def _parsed(kind: int, data: bytes) -> Any:
+    """Return a record of its bytes; None if nobody here asks for its kind."""
+    if kind == Kind.MESSAGE:
+        return message(data)
+    if kind not in (Kind.SCHEMA, Kind.CHANNEL, Kind.CHUNK, Kind.METADATA):
+        return None
+    from mcap import records as of
+    from mcap.data_stream import ReadDataStream
+
+    read: dict[int, Any] = {Kind.SCHEMA: of.Schema.read, Kind.CHANNEL: of.Channel.read,
+                            Kind.CHUNK: of.Chunk.read, Kind.METADATA: of.Metadata.read}
+    return read[kind](ReadDataStream(_Bytes(data)))
+
+
+class _Bytes(io.BytesIO):
+    """Bytes that are read as many at a time as are asked for, or none."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size)
+        if size is not None and len(data) < size:
+            raise EOFError
+        return data
 
 
 def _file_of(path):

@@ -100,6 +100,15 @@ def test_a_damaged_chunk_costs_only_itself(path):
     assert reader.notes == [f'1 chunks of {path} are damaged and left out']
 
 
+@pytest.mark.parametrize('end', [15, 2])        # of the data, of the file
+def test_an_end_where_none_can_be_is_told(path, end):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:len(whole) // 2] + bytes([end]) * len(whole))
+    reader = RecordingReader(path)
+    assert len(list(reader)) < 1001
+    assert 'cut off or damaged' in reader.notes[0]
+
+
 @pytest.mark.parametrize('seed', range(60))
 def test_a_file_with_wrong_bytes_is_read_without_a_crash(path, seed):
     random = np.random.default_rng(seed)
