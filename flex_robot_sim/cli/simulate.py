@@ -275,7 +275,6 @@ def _simulate(simulation, arguments, driver, recording):
     efforts = MeanEfforts(simulation, driver, block) if arguments.output else None
     if recording:
         recording.add(simulation, driver.target)
-    largest = dict.fromkeys(simulation.arm.tips, 0.0)
     while done < total:
         steps = min(block, total - done)
         started = time.perf_counter()
@@ -287,8 +286,6 @@ def _simulate(simulation, arguments, driver, recording):
         rows.append(_row(simulation))
         if recording:
             recording.add(simulation, driver.target)
-        for link, tip in simulation.deflection.items():
-            largest[link] = max(largest[link], float(np.linalg.norm(tip[:3])))
         if sys.stderr.isatty() and time.monotonic() - shown > 0.2:
             shown = time.monotonic()
             print(f'\r{done / total:4.0%}  {simulation.time:.2f} s', end='', file=sys.stderr)
@@ -296,13 +293,19 @@ def _simulate(simulation, arguments, driver, recording):
         _settle(rows, simulation.arm, recording, efforts.at_end())
     if sys.stderr.isatty():
         print('\r' + ' ' * 30 + '\r', end='', file=sys.stderr)
-    return rows, wall, largest
+    return rows, wall, _largest(simulation.arm, rows[1:])
 
 
 def _row(simulation):
     tips = simulation.deflection.values()
     return np.concatenate([[simulation.time], simulation.position, simulation.velocity,
                            simulation.motor_position, simulation.applied_effort, *tips])
+
+
+def _largest(arm, rows):
+    """Largest tip deflections of rows of the table, {link: [m]}."""
+    tips = np.array(rows)[:, 1 + 4 * len(arm.joint_names):].reshape(len(rows), len(arm.tips), 6)
+    return dict(zip(arm.tips, np.linalg.norm(tips[..., :3], axis=2).max(axis=0).tolist()))
 
 
 def _settle(rows, arm, recording, efforts):

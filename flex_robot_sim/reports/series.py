@@ -88,15 +88,16 @@ def thinned(time: np.ndarray, values: np.ndarray, most: int = 1200
     if len(time) <= most:
         return time, values
     edges = np.linspace(0, len(time), most // 2 + 1).astype(int)
-    rows = []
-    for begin, end in zip(edges, edges[1:]):
-        part = values[begin:end]
-        if np.isfinite(part).any():
-            rows += sorted({begin + int(np.nanargmin(part)), begin + int(np.nanargmax(part))})
-        else:
-            rows.append(begin)
-    rows = sorted({0, *rows, len(time) - 1})
-    return time[rows], values[rows]
+    begin, end = edges[:-1, None], edges[1:, None]
+    rows = begin + np.arange((end - begin).max())       # a line for each stretch, all as long
+    parts = values[np.minimum(rows, len(time) - 1)]
+    is_number = (rows < end) & ~np.isnan(parts)
+    is_known = (is_number & np.isfinite(parts)).any(axis=1)
+    ends = [np.where(is_number, parts, np.inf).argmin(axis=1),
+            np.where(is_number, parts, -np.inf).argmax(axis=1)]
+    kept = np.unique([begin[:, 0] + np.where(is_known, place, 0) for place in ends])
+    kept = np.union1d(kept, [0, len(time) - 1])
+    return time[kept], values[kept]
 
 
 def rms(values: np.ndarray) -> float:

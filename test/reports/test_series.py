@@ -1,5 +1,7 @@
 """Curves with fewer points, and series between their samples."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,21 @@ def test_a_thinned_curve_keeps_its_ends_and_its_peaks():
     assert len(fewer) <= 1002 and fewer[0] == 0.0 and fewer[-1] == 10.0
     assert kept.max() == 9.0 and kept.min() == -7.0
     assert set(zip(fewer, kept)) <= set(zip(time, values))
+
+
+@pytest.mark.parametrize('hole', [np.nan, np.inf, -np.inf])
+def test_a_thinned_curve_has_the_peaks_of_each_stretch_beside_its_holes(hole):
+    random = np.random.default_rng(4)
+    time, values = np.arange(1009.0), random.normal(size=1009).round(1)      # some are equal
+    stretches = [*itertools.pairwise(np.linspace(0, 1009, 51).astype(int).tolist())]
+    values[random.random(1009) < 0.3], values[slice(*stretches[7])] = np.nan, hole
+    rows = {0, 1008}
+    for begin, end in stretches:
+        known = [row for row in range(begin, end) if np.isfinite(values[row])]
+        rows |= {pick(known, key=values.__getitem__) for pick in (min, max)} if known else {begin}
+    fewer, kept = thinned(time, values, 100)
+    assert fewer.tolist() == sorted(rows)
+    np.testing.assert_array_equal(kept, values[sorted(rows)])
 
 
 def test_a_steady_swing_has_a_peak_of_its_amplitude_at_its_frequency():
