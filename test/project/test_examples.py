@@ -87,13 +87,13 @@ def test_spin_up(output):
 
 def test_learn_damping(output):
     pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
-    [[reward, bends], [learned, still_bends]] = output('learn_damping', plain=True)
+    [[reward, bends], [learned, still_bends]] = output('learn_damping')
     # in episodes that it has not seen while it learned
     assert learned > 0.9 * reward and still_bends < 0.7 * bends
 
 
 def test_read_bench(output):
-    [[count, seconds, *noise, _]] = output('read_bench', plain=True)
+    [[count, seconds, *noise, _]] = output('read_bench')
     # 500 a second are sent; a busy computer, which is the board as well, is late
     assert 0.1 * 500 < count / seconds < 520
     assert all(0.0 < value < 0.05 for value in noise)
