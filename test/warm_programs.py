@@ -31,11 +31,14 @@ ROOM = 1 << 12          # bytes for the command line that others see of a progra
 PR_SET_CHILD_SUBREAPER = 36
 NAME = b'warm'          # of the process that forks, and of all it forks, beside their command line
 PACKAGE, NODES = 'flex_robot_sim', 'flex_robot_sim.nodes'
-EMULATOR, LISTENERS = 'flex_robot_sim.rig.board.emulator_process', 'benchmarks.joining_listeners'
-MODULES = PACKAGE, NODES, EMULATOR, LISTENERS   # what Python runs
+EMULATOR = 'flex_robot_sim.rig.board.emulator_process'
+LISTENERS, BRIDGE_LOAD, VIEW_LOAD = BENCHMARKS = tuple(
+    f'benchmarks.{name}' for name in ('joining_listeners', 'bridge_load', 'view_load'))
+MODULES = PACKAGE, NODES, EMULATOR, *BENCHMARKS     # what Python runs
 ARM, BRIDGE, BENCH = ((NODES, 'dynamics'), (NODES, 'controller')), (NODES, 'bridge'), (EMULATOR,)
 STARTERS = {(PACKAGE, 'demo'): (*ARM, (NODES, 'simulation')), (PACKAGE, 'excite'): (BENCH,),
-            BRIDGE: (BENCH,), (LISTENERS,): (*ARM, BRIDGE, BENCH)}
+            BRIDGE: (BENCH,), (LISTENERS,): (*ARM, BRIDGE, BENCH),
+            (BRIDGE_LOAD,): (BRIDGE, BENCH), (VIEW_LOAD,): (*ARM, (NODES, 'view'))}
 # what may stand before Python; a name or a number follows
 NETWORK = ['ip', 'netns', 'exec']
 GUARD = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve())]

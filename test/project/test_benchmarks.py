@@ -3,11 +3,12 @@
 import importlib
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+import warm_programs
+from node_processes import PATIENCE
 from project_files import ROOT
 
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
@@ -212,9 +213,8 @@ def test_exudyn_moves_like_the_beam(benchmark):
 
 @pytest.mark.ros
 def test_bridge_load():
-    done = subprocess.run([sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
-                          cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False,
-                          timeout=300)
+    done = warm_programs.run([sys.executable, '-m', 'benchmarks.bridge_load', '--seconds', '0.5'],
+                             2 * PATIENCE, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert '"joint_states_hz"' in done.stdout
 
@@ -222,10 +222,9 @@ def test_bridge_load():
 @pytest.mark.ros
 def test_view_load():
     pytest.importorskip('viser')
-    done = subprocess.run(
+    done = warm_programs.run(
         [sys.executable, '-m', 'benchmarks.view_load', '--seconds', '0.5', '--robots',
-         'single_link', '--browsers', '1', '--json'],
-        cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False, timeout=300)
+         'single_link', '--browsers', '1', '--json'], 2 * PATIENCE, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)['single_link']['1']
     assert 0.0 < figures['core_percent'] < 1000.0 and figures['missed'] >= 0
