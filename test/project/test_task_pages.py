@@ -3,15 +3,15 @@
 import math
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import warm_programs
 import yaml
-from node_processes import PATIENCE, Process
+from node_processes import Process
 from project_files import ROOT
 
 from flex_robot_sim.cli import main
@@ -171,8 +171,8 @@ def test_commands_of_the_rig_work_on_the_emulator_of_the_page(folder, capsys):
 def test_other_commands_of_the_rig_have_these_options(verb):
     """A person or a bench is behind them; test/rig/ has tests of both."""
     [words] = [words for words, _ in commands('use_rig', 'flexsim') if words[2] == verb]
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'],
-                          capture_output=True, text=True, check=True, timeout=PATIENCE)
+    done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:], '--help'])
+    assert done.returncode == 0, done.stderr
     for word in words[3:]:
         assert not word.startswith('--') or word in done.stdout, word
 
@@ -216,7 +216,6 @@ def test_services_and_topics_of_the_bench_are_those_of_its_page():
 def test_the_demo_of_ones_own_arm_ends_with_a_picture(folder):
     """That of a shipped robot is in test/nodes/test_demo.py."""
     [words] = [words for words, _ in commands('simulate_my_arm', 'flexsim') if words[1] == 'demo']
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words[1:]], cwd=folder,
-                          capture_output=True, text=True, timeout=PATIENCE)
+    done = warm_programs.run([sys.executable, '-m', 'flex_robot_sim', *words[1:]], cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / 'demo_ur5.png').read_bytes().startswith(b'\x89PNG')
