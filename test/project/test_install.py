@@ -62,8 +62,13 @@ def install_with_pip(folder, *options):
     tree, venv, environment = copy_of_tree(folder), folder / 'venv', clean_environment()
     python = venv / 'bin' / 'python'
     output_of(sys.executable, '-m', 'venv', '--without-pip', venv, env=environment)
-    if not is_done_by_uv(python, 'pip', '-r', tree / 'setup.py'):
+    # what a build needs is otherwise installed for each, which takes longer than all the rest of
+    # it: that this is enough is seen where pip does it, for one of the two
+    tools = ['setuptools'] if options else []
+    if not is_done_by_uv(python, 'pip', *tools, '-r', tree / 'setup.py'):
         output_of(python, '-m', 'ensurepip', env=environment)
+    elif tools:
+        options = '--no-build-isolation', *options
     output_of(python, '-m', 'pip', 'install', '--retries', '1', '--no-compile', *options,
               tree, env=environment)
     code = tree if options else next(venv.glob('lib/python*/site-packages'))
@@ -79,7 +84,8 @@ def colcon(verb, *options):
 def install_with_colcon(folder):
     pytest.importorskip('colcon_ros')
     copy_of_tree(folder)
-    output_of(*colcon('build'), cwd=folder)
+    # byte code of all modules takes a third of it, and nothing here looks at it
+    output_of(*colcon('build'), cwd=folder, env={**os.environ, 'PYTHONDONTWRITEBYTECODE': '1'})
     program = 'import json, os; print(json.dumps(dict(os.environ)))'
     text = output_of('sh', '-c', '. install/setup.sh && exec "$0" "$@"', sys.executable, '-c',
                      program, cwd=folder)
