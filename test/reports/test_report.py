@@ -58,17 +58,17 @@ def test_errors_and_efforts_are_those_that_were_written(tmp_path, capsys):
 
 
 @pytest.mark.parametrize('frequency, ratio', [(2.5, 0.02), (1.7, 0.005), (6.0, 0.05)])
-def test_a_tip_that_rings_much_or_little_damped_is_told(tmp_path, capsys, frequency, ratio):
+def test_a_tip_that_rings_much_or_little_damped_is_told(tmp_path, frequency, ratio):
     path = write_run(tmp_path / 'run.mcap', seconds=9.5, frequency=frequency, ratio=ratio)
-    first = reported(capsys, path, '--output', tmp_path / 'x.html')['modes']['found'][0]
+    first = report_of(path).numbers['modes']['found'][0]
     # written without noise: what is left is where the record ends
     assert first['frequency'] == pytest.approx(frequency, rel=1e-6)
     assert first['damping_ratio'] == pytest.approx(ratio, rel=1e-4)
 
 
-def test_what_a_tip_rings_with_after_a_motion_is_found(tmp_path, capsys):
+def test_what_a_tip_rings_with_after_a_motion_is_found(tmp_path):
     path = write_run(tmp_path / 'run.mcap', seconds=14.0, frequency=2.5, ratio=0.02)
-    facts = reported(capsys, path, '--output', tmp_path / 'x.html')
+    facts = report_of(path).numbers
     modes = facts['modes']
     assert modes['is_rest'] and modes['from'] == pytest.approx(1.5, abs=0.03)
     # 30 periods without noise: a fit finds what they were made of
