@@ -17,6 +17,8 @@ included, damps the modes as wanted and leaves no other mode with less damping t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,13 +67,17 @@ class Channel:
 
     def sampled(self, period: float) -> tuple[np.ndarray, np.ndarray]:
         """Return P, Q of x[k] = P x[k-1] + Q s[k], with x = (mean, v, v')."""
-        from scipy.linalg import expm  # late: a fifth of a start
+        return _filter(self.filter_rate, self.filter_ratio, MEAN * self.rate, period)
 
-        r, z, mean = self.filter_rate, self.filter_ratio, MEAN * self.rate
-        both = np.array([[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r],
-                         [0, 0, 0, 0]])
-        both = expm(both * period)
-        return both[:3, :3], both[:3, 3]
+
+@lru_cache(maxsize=64)      # while one channel is sought, the others stay as they are
+def _filter(r, z, mean, period):
+    from scipy.linalg import expm  # late: a fifth of a start
+
+    both = np.array([[-mean, 0, 0, mean], [0, 0, 1, 0], [-r * r, -r * r, -2 * z * r, r * r],
+                     [0, 0, 0, 0]])
+    both = expm(both * period)
+    return both[:3, :3], both[:3, 3]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +207,16 @@ class _Search:
         count = min(len(model.gauges), self.picked[-1] + SEEN)
         self.looks = np.linalg.pinv(model.gauges @ shapes[:, :count], rcond=1e-3)
         motion = model.seen @ shapes                        # of the drives, (joints, p)
-        self.pushes = stiffness[:, None] * motion
+        pushes = stiffness[:, None] * motion
         self.shapes = shapes
+        # what does not change from one try to the next, by mode
+        self.pushes = {k: pushes[:, k] / (model.push.T @ shapes[:, k] @ pushes[:, k])
+                       for k in self.picked}
+        self.near = {k: np.setdiff1d(np.arange(min(k + SEEN, len(self.looks))), self.picked)
+                     for k in self.picked}
+        self.counts = {k: round(PERIODS * 2 * np.pi / self.mode_rates[k] / loop.period)
+                       for k in self.picked}
+        self.seen_of = {k: model.M @ shapes[:, k] for k in self.picked}
 
     def step(self, channels):
         law = _law(self.model, self.loop, *self.servo, channels, self.late)
@@ -216,16 +230,13 @@ class _Search:
         rate, shape, p = self.mode_rates[k], self.shapes[:, k], len(self.model.M)
         state = np.zeros(len(step))
         state[p:2 * p] = rate * shape
-        count = round(PERIODS * 2 * np.pi / rate / self.loop.period)
-        state = np.linalg.matrix_power(step, count) @ state
-        seen = self.model.M @ shape
+        state = _after(step, self.counts[k], state)
+        seen = self.seen_of[k]
         return np.hypot(seen @ state[:p], seen @ state[p:2 * p] / rate)
 
     def channel(self, k, numbers):
         """Channel of mode k with numbers in its own units."""
         rate, ratio = self.mode_rates[k], -2.0 * self.wanted
-        push = self.pushes[:, k]
-        push = push / (self.model.push.T @ self.shapes[:, k] @ push)
         if self.kind == 'strain':
             filter_rate, z, g, h = numbers[:4]
             gains = g * rate**2, ratio * h * rate
@@ -233,22 +244,19 @@ class _Search:
             filter_rate, z, g = numbers[:3]
             gains = g * rate**2, 0.0
         # a little of the modes next to it, with a sign that does them good
-        near = self._near(k)
+        near = self.near[k]
         look = self.looks[k] + numbers[-near.size:] @ self.looks[near] if near.size else \
             self.looks[k]
         slowest = SLOWEST[self.kind]
-        return Channel(look, push, rate, rate * min(max(filter_rate, slowest), 20.0),
+        return Channel(look, self.pushes[k], rate, rate * min(max(filter_rate, slowest), 20.0),
                        min(max(z, 0.1), 2.0), gains)
-
-    def _near(self, k):
-        return np.setdiff1d(np.arange(min(k + SEEN, len(self.looks))), self.picked)
 
     def found(self, like=()):
         """Channels, rates with them, least ratio, loss, what is wrong, and their numbers."""
         numbers, wanted = [], []
         for i, k in enumerate(self.picked):
             wanted.append(k)
-            best, near = None, self._near(k).size
+            best, near = None, self.near[k].size
             starts = [np.array([*start, *np.zeros(near)]) for start in STARTS[self.kind]]
             if i < len(like) and like[i].size == starts[0].size:
                 starts = [like[i]]
@@ -258,12 +266,12 @@ class _Search:
                 if best[0] < 0.02:
                     break
             numbers = best[1]
-        channels = self.channels(numbers, wanted)
-        if self.judged(self.rates(channels), wanted)[2].any():      # all at once, and stricter
+        channels, others = self.channels(numbers, wanted), self._others(wanted)
+        if self.judged(self.rates(channels), wanted, others)[2].any():  # all at once, and stricter
             numbers = self.searched(numbers, wanted, 0, STRICT * LOSS)[1]
             channels = self.channels(numbers, wanted)
         after = self.rates(channels)
-        ratio, _, losses = self.judged(after, wanted)
+        ratio, _, losses = self.judged(after, wanted, others)
         lost, complaint = losses.max(initial=0.0), ''
         if ratio < REACHED * self.wanted:
             complaint = (f'the modes come to {max(ratio, 0.0):.2g} of critical damping, not to '
@@ -282,33 +290,42 @@ class _Search:
         from scipy.optimize import minimize  # a tenth of a start, and rarely needed
 
         fixed, sought = numbers[:first], numbers[first:]
-        ends = np.cumsum([own.size for own in sought])[:-1]
+        ends = [0, *accumulate(own.size for own in sought)]
         start = np.concatenate(sought)
         simplex = np.vstack([start, start + STEP * np.diag(1.0 + np.abs(start))])
+        stand, others = self.channels(fixed, picked), self._others(picked)
+
+        def parts(x):
+            return [x[begin:end] for begin, end in zip(ends, ends[1:])]
+
         answer = minimize(
-            lambda x: self.cost(self.channels([*fixed, *np.split(x, ends)], picked), picked, loss),
+            lambda x: self.cost([*stand, *self.channels(parts(x), picked[first:])], picked, loss,
+                                others),
             start, method='Nelder-Mead', options={
                 'maxfev': TRIES * len(sought), 'fatol': 1e-4, 'initial_simplex': simplex})
-        return answer.fun, [*fixed, *np.split(answer.x, ends)]
+        return answer.fun, [*fixed, *parts(answer.x)]
 
-    def cost(self, channels, picked, weight):
+    def cost(self, channels, picked, weight, others):
         step = self.step(channels)
         after = rates_of(step, self.loop.period)
-        ratio, decay, losses = self.judged(after, picked)
+        ratio, decay, losses = self.judged(after, picked, others)
         allowed = max(LEFT, 1.2 * np.exp(-2 * np.pi * PERIODS * self.wanted))
         slow = sum(max(0.0, self.left(step, k) - allowed) for k in picked)
         small = sum(abs(g) / c.rate**2 + abs(h) / c.rate for c in channels for g, h in [c.gains])
         return (max(0.0, self.wanted - ratio) / self.wanted + max(0.0, self.wanted - decay)
                 + weight * losses.sum() + 5 * slow + 1e-3 * small)
 
-    def judged(self, after, picked):
+    def _others(self, picked):
+        """Rates, without channels, of the modes that are not damped."""
+        before = self.before[_ratios(self.before) < OSCILLATING]
+        own = {int(np.abs(np.abs(before) - self.mode_rates[k]).argmin()) for k in picked}
+        return np.array([s for i, s in enumerate(before) if i not in own])
+
+    def judged(self, after, picked, others):
         """Least ratio and decay of what became of the modes, and what each other loses."""
         from scipy.optimize import linear_sum_assignment  # as above
 
         first = self.mode_rates[picked[0]]
-        before = self.before[_ratios(self.before) < OSCILLATING]
-        own = {int(np.abs(np.abs(before) - self.mode_rates[k]).argmin()) for k in picked}
-        others = np.array([s for i, s in enumerate(before) if i not in own])
         # the slow means of the channels are no modes
         after = after[(np.abs(after) > 0.1 * first) | (after.real > 0)]
         losses, left = np.zeros(0), np.ones(after.size, bool)
@@ -321,6 +338,17 @@ class _Search:
         kept = after[left]
         decay = (-kept.real / first).min(initial=1.0)
         return _ratios(kept).min(initial=1.0), decay, losses
+
+
+def _after(step, count, state):
+    """State after `count` > 0 steps, whose matrix is squared again and again."""
+    while True:
+        if count % 2:
+            state = step @ state
+        count //= 2
+        if not count:
+            return state
+        step = step @ step
 
 
 def _ratios(rates):
