@@ -8,6 +8,7 @@ every shape starts into the positive direction.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ from flex_robot_sim.eigenproblem import eigh
 Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
 
 ROUNDING = 1e-12        # of a place on the beam, over its length
+KEPT = 16               # bases of polynomials and free modes, which beams of a length share
+KEPT_PLACES = 32        # of each, at which its values are kept
+MOST_VALUES = 4096      # of a basis at some stations, that are kept
 
 
 class Direction(NamedTuple):
@@ -124,6 +128,7 @@ def _squares(rows, weights):
     return rows.T @ (weights[:, None] * rows)
 
 
+@lru_cache(maxsize=KEPT)
 def _static_basis(strain_order, length, count):
     """Polynomials, then natural modes of the free end; and the highest lambda of these."""
     powers = (2, 3) if strain_order == 2 else (1,)
@@ -134,7 +139,27 @@ def _static_basis(strain_order, length, count):
         columns = [_power(xi, power, order)[:, None] for power in powers]
         return np.hstack([*columns, modes(xi, order)]) / length**order
 
-    return basis, highest
+    return _that_remembers(basis, len(powers) + max(count - len(powers), 0)), highest
+
+
+def _that_remembers(basis, count):
+    """
+    Return a basis of `count` shapes that keeps its values at the stations of late.
+
+    It knows nothing of stiffness and mass: a fit, which changes these, asks the same each time.
+    """
+    @lru_cache(maxsize=KEPT_PLACES)
+    def kept(places, order):
+        values = basis(np.frombuffer(places), order)
+        values.flags.writeable = False
+        return values
+
+    def remembering(x, order):
+        x = np.asarray(x, float)
+        few = x.size * count <= MOST_VALUES
+        return kept(x.tobytes(), order) if few else basis(x, order)
+
+    return remembering
 
 
 def _natural_basis(direction, length, count, boundary):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.beams import SETBACK_POINTS, Load, Section, cut_beam
+from flex_robot_sim.beams.discretise import KEPT
 from flex_robot_sim.core.arguments import array_or_nan
 from flex_robot_sim.core.carried_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.core.damping import damping_matrices, elastic_inertia
-from flex_robot_sim.core.mass_points import MassPoints, fewest
+from flex_robot_sim.core.mass_points import MOST_POINTS, MassPoints, fewest
 from flex_robot_sim.core.model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.core.screws import set_body_inertia
 from flex_robot_sim.description import read_description
@@ -179,8 +181,9 @@ class _Assembly:
             shared_T=None,
             rising=np.concatenate([np.zeros(3), -self.gravity]))
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
-        local, shared = damping_matrices(arrays, *damping.reshape(-1, 2).T)
-        felt = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(elastic_inertia(arrays))]
+        inertia = elastic_inertia(arrays)
+        local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
+        felt = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
         arrays = arrays._replace(damping=local, shared=shared, felt=np.concatenate(felt),
                                  shared_T=np.ascontiguousarray(shared.T))
         return ArmModel(
@@ -211,22 +214,13 @@ class _Assembly:
                 rows['stiffness'][i, :m, :m] = beam.stiffness
                 rows['modal_mass'][i, :m, :m] = beam.modal_mass
                 rows['rotary'][i, :, :m] = beam.rotary
-                # every coordinate moves a point along one axis only
-                points.append(fewest(MassPoints(
-                    beam.section.mass_per_length * beam.weights, beam.stations,
-                    _padded(beam.Phi.sum(axis=1), n), self._shortening(beam, n, width))))
+                make = _kept_points if len(beam.stations) <= MOST_POINTS else _points
+                points.append(make(beam, n, width, self.coupling))
             start.append(sum(len(own.mass) for own in points))
         none = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
         return {**rows, 'point_start': np.array(start),
                 **{f'point_{name}': np.concatenate(parts)
                    for name, *parts in zip(MassPoints._fields, none, *points)}}
-
-    def _shortening(self, beam, n, width):
-        padded = np.zeros((beam.stations.size, n, width))
-        if self.coupling == 'shortening':
-            band = beam.shortening_band(beam.stations)
-            padded[:, :band.shape[1], :band.shape[2]] = band
-        return padded
 
     def _station_rows(self, beams, n, width):
         cut = any(beam is not None and beam.is_segment for beam in beams)
@@ -288,6 +282,20 @@ def _screw(joint):
     nothing = np.zeros(3)
     return np.concatenate([nothing, joint.axis] if joint.kind == 'prismatic'
                           else [joint.axis, nothing])
+
+
+def _points(beam, n, width, coupling):
+    """Fewest MassPoints of a beam, padded to n coordinates."""
+    H = np.zeros((beam.stations.size, n, width))
+    if coupling == 'shortening':
+        band = beam.shortening_band(beam.stations)
+        H[:, :band.shape[1], :band.shape[2]] = band
+    # every coordinate moves a point along one axis only
+    return fewest(MassPoints(beam.section.mass_per_length * beam.weights, beam.stations,
+                             _padded(beam.Phi.sum(axis=1), n), H))
+
+
+_kept_points = lru_cache(maxsize=KEPT)(_points)     # of beams that are kept, too
 
 
 def _padded(values, n):

@@ -31,12 +31,12 @@ MOST_MODES = 40         # that have the ratio; those above them have more
 DENSE = 400             # coordinates up to which all modes are computed
 
 
-def damping_matrices(arrays: ArmArrays, ratio: np.ndarray,
+def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
                      time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     Damping inside every body, (i, n, n), and S (e, r) of (T5) for all e elastic coordinates.
 
-    :param arrays: ArmArrays, complete but for the damping.
+    :param arrays: ArmArrays, complete but for the damping; M: their `elastic_inertia`, (e, e).
     :param ratio: fraction of critical damping by body, (i,); time: damping / stiffness, (i,) [s].
     """
     local = time[:, None, None] * arrays.stiffness
@@ -44,7 +44,6 @@ def damping_matrices(arrays: ArmArrays, ratio: np.ndarray,
     share = np.repeat(np.sqrt(ratio), sizes)
     if not share.any():
         return local, np.zeros((share.size, 0))
-    M = elastic_inertia(arrays)
     bodies = np.flatnonzero(sizes)
     most = MOST_MODES if bodies.size > 1 else len(M)
     inverse_rates, forces = _modes(M, [arrays.stiffness[i, :sizes[i], :sizes[i]] for i in bodies],
