@@ -11,18 +11,21 @@ where A is the screw of the joint and K that of the station which the body rides
 behind gears move no link, so that their columns are zero.
 """
 
+from collections.abc import Callable
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
 from flex_robot_sim.core.arguments import checked, expect_arm, is_known
-from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.core.compiled import bound, compiled
 from flex_robot_sim.core.dynamics import set_bodies, set_carried_acceleration
 from flex_robot_sim.core.kinematics import set_base_poses, set_station
-from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace, station_row
+from flex_robot_sim.core.model import ArmModel, Workspace, station_row
 from flex_robot_sim.core.screws import add_scaled, set_composed, set_copy, set_in_child
 from flex_robot_sim.exceptions import SettingError
 
@@ -38,11 +41,12 @@ def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = N
     :param arm: ArmModel with n coordinates; q: coordinates, (n,) [rad, m].
     :param station: None: the frame of the link. A distance from the root along a flexible link
         [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
-    :param work: Workspace to use instead of a new one.
+    :param work: Workspace to use instead of one that is kept for such questions.
     """
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
-    return _moved(arm, q, np.zeros(arm.size), link, station, work).pose
+    with _room(arm, work) as room:
+        return _moved(arm, q, np.zeros(arm.size), link, station, room).pose
 
 
 def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body',
@@ -55,13 +59,14 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     """
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
-    seat = _moved(arm, q, np.zeros(arm.size), link, station, work)
     columns = np.zeros((arm.size, 6))
-    if seat.section is not None:
-        first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
-        columns[first:first + n] = (_seen_from(seat) @ seat.section.K[0, :, :n]).T
-    if seat.body >= 0:
-        set_columns(arm.arrays, seat.body, seat.R.copy(), seat.p.copy(), seat.work, columns)
+    with _room(arm, work) as room:
+        seat = _moved(arm, q, np.zeros(arm.size), link, station, room)
+        if seat.section is not None:
+            first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
+            columns[first:first + n] = (_seen_from(seat) @ seat.section.K[0, :, :n]).T
+        if seat.body >= 0:
+            set_columns(arm.arrays, seat.body, seat.R.copy(), seat.p.copy(), seat.work, columns)
     return from_body(seat.pose, representation) @ columns.T
 
 
@@ -75,8 +80,9 @@ def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation:
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     qd = checked('rates', qd, arm.coordinate_names)
-    seat = _moved(arm, q, qd, link, station, work)
-    return from_body(seat.pose, representation) @ _body_twist(seat)
+    with _room(arm, work) as room:
+        seat = _moved(arm, q, qd, link, station, room)
+        return from_body(seat.pose, representation) @ _body_twist(seat)
 
 
 def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str,
@@ -94,16 +100,18 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
     q = checked('coordinates', q, arm.coordinate_names)
     qd = checked('rates', qd, arm.coordinate_names)
     qdd = checked('accelerations', qdd, arm.coordinate_names)
-    seat = _moved(arm, q, qd, link, station, work)
     rate = np.zeros(6)
-    if seat.body >= 0:
-        set_rates(arm.arrays._replace(rising=np.zeros(6)), qdd, seat.work)
-        rate = seat.work.dV[seat.body].copy()
-    if seat.section is not None:
-        first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
-        rate += seat.section.K[0, :, :n] @ qdd[first:first + n] + seat.section.beta[0]    # (T13)
-    return convert_rate(_seen_from(seat) @ rate, _body_twist(seat), seat.pose, 'body',
-                        representation)
+    with _room(arm, work) as room:
+        seat = _moved(arm, q, qd, link, station, room)
+        if seat.body >= 0:
+            set_rates(arm.arrays._replace(rising=np.zeros(6)), qdd, seat.work)
+            rate = seat.work.dV[seat.body].copy()
+        if seat.section is not None:
+            first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
+            rate += (seat.section.K[0, :, :n] @ qdd[first:first + n]
+                     + seat.section.beta[0])                                            # (T13)
+        return convert_rate(_seen_from(seat) @ rate, _body_twist(seat), seat.pose, 'body',
+                            representation)
 
 
 class _Seat(NamedTuple):
@@ -117,18 +125,38 @@ class _Seat(NamedTuple):
     work: Workspace
 
 
+@contextmanager
+def _room(arm, work):
+    """Give a Workspace while it is asked: that of the caller, or a borrowed one."""
+    if work is not None:
+        yield work
+        return
+    with borrowed(arm) as scratch:
+        yield scratch.work
+
+
+def _call(function, arrays, *arguments):
+    """Call a compiled function of an arm and a Workspace: nobody looks at types of their kinds."""
+    key = function, id(arrays._numba_type_), id(arguments[-1]._numba_type_)     # kept for ever
+    if key not in _known:
+        _known[key] = bound(function, arrays, *arguments)
+    return _known[key](arrays, *arguments)
+
+
+_known: dict[tuple, Callable] = {}
+
+
 def _moved(arm, q, qd, link, station, work):
     """Seat of a link or of one of its sections, with all bodies in `work` in motion."""
     if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]
-    work, section = work or make_workspace(arm.arrays), None
-    base_R, base_p = np.eye(3), np.zeros(3)
+    section, base_R, base_p = None, np.eye(3), np.zeros(3)
     if station is not None:
         body, row = _section(arm, link, station)
     if body >= 0:
-        set_bodies(arm.arrays, q, qd, work)
-        set_base_poses(arm.arrays, work)
+        _call(set_bodies, arm.arrays, q, qd, work)
+        _call(set_base_poses, arm.arrays, work)
         base_R, base_p = work.base_R[body], work.base_p[body]
     if station is not None:
         alone = arm.arrays._replace(**{name: np.array([value]) for name, value in row.items()})
