@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.stability import longest_step, rounded_down
+from flex_robot_sim.core.stability import longest_step, longest_steps, rounded_down
 from flex_robot_sim.exceptions import SettingError
 
 if TYPE_CHECKING:
@@ -46,14 +46,17 @@ class StepLimits:
         """
         if self._scheme not in EXPLICIT:
             return []
-        longest = longest_step(self._arrays, self._scheme, stiffness, damping)
+        # less damping of stops is easier to follow, and they throw back more
+        steps = longest_steps(self._arrays, self._scheme, stiffness, damping, (
+            share * self._full for share in STOP_SHARES))
+        longest = next(steps)
         if self._step > longest:
             remedy = (f'with straight links, in the poses looked at, the longest step that works '
                       f'is {rounded_down(longest):.3g} s' if longest
                       else 'no step works, because some mode is undamped')
             raise SettingError(f'time_step = {self._step:g} s is too long for {self._scheme}: '
                                f'{remedy}')
-        return self._soften_stops(stiffness, damping)
+        return self._soften_stops(steps)
 
     def remedy(self, position: np.ndarray, stiffness: np.ndarray, damping: np.ndarray) -> str:
         """Return what helps against a state that was lost at a position (joints,), or ''."""
@@ -65,11 +68,10 @@ class StepLimits:
                         f'{rounded_down(longest):.3g} s at most')
         return ''
 
-    def _soften_stops(self, stiffness, damping):
-        """Give stops no more damping than the scheme can follow: they throw back more."""
-        for share in STOP_SHARES:
+    def _soften_stops(self, steps):
+        """Give stops as much damping as the scheme can follow; `steps` it takes with each."""
+        for share, longest in zip(STOP_SHARES, steps):
             self._arrays.stop_damping[:] = share * self._full
-            longest = longest_step(self._arrays, self._scheme, stiffness, damping, in_stops=True)
             if self._step <= longest:
                 return []
         if self._is_told:

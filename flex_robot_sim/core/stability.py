@@ -7,6 +7,7 @@ that bend, some mode may be faster, and grow: explicit_schemes.py sees that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,30 +33,51 @@ def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
     :param in_stops: whether it is also to do while all joints with stops lean on them.
     :param stiffness: of a servo, (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
     """
+    stops = [arrays.stop_damping] if in_stops else []
+    return [*longest_steps(arrays, scheme, stiffness, damping, stops)][-1]
+
+
+def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping: ArrayLike,
+                  stops: Iterable[np.ndarray]) -> Iterator[float]:
+    """
+    Yield what `longest_step` returns out of stops, then in stops with one damping after the other.
+
+    :param stops: dampings of them, (joints,) each [N m s/rad, N s/m]; the others are as above.
+    """
     if scheme in ('implicit_midpoint', 'reference'):
-        return np.inf
-    random, joints = np.random.default_rng(0), arrays.motor.size
+        yield from [np.inf, *(np.inf for _ in stops)]
+        return
     K, D = spring_matrices(arrays, stiffness, damping)
-    pairs = [(D, K)]
+    dampings = [D]
     if (arrays.coulomb + arrays.stiction).any():
         # a joint that stands feels its friction as a strong damper
         held = (arrays.coulomb + arrays.stiction) / arrays.coulomb_rate
-        pairs.append((spring_matrices(arrays, stiffness, damping + held)[1], K))
-    if in_stops:
-        rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
-        D, K = (matrix.copy() for matrix in pairs[-1])
-        D[rows, rows] += arrays.stop_damping[rows]
-        K[rows, rows] += arrays.stop_stiffness[rows]
-        pairs.append((D, K))
-    longest = np.inf
+        dampings.append(spring_matrices(arrays, stiffness, damping + held)[1])
+    masses = _masses(arrays, len(K))
+    free = min(_longest(scheme, *modes, D) for modes in (eigh(K, M) for M in masses)
+               for D in dampings)
+    yield free
+    rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
+    K[rows, rows] += arrays.stop_stiffness[rows]
+    leaning = None
+    for damper in stops:
+        if leaning is None:
+            leaning = [eigh(K, M) for M in masses]
+        D = dampings[-1].copy()
+        D[rows, rows] += damper[rows]
+        yield min(free, *(_longest(scheme, *modes, D) for modes in leaning))
+
+
+def _masses(arrays, size):
+    """Inertia (n, n) in the zero pose and in a few others."""
+    random, joints, masses = np.random.default_rng(0), arrays.motor.size, []
     for number in range(POSES + 1):
-        q = np.zeros(len(K))
+        q = np.zeros(size)
         if number > 0:
             q[:joints] = random.uniform(np.maximum(arrays.lower, -np.pi),
                                         np.minimum(arrays.upper, np.pi))
-        M = mass_matrix(arrays, q)
-        longest = min(longest, *(_longest(scheme, M, D, K) for D, K in pairs))
-    return longest
+        masses.append(mass_matrix(arrays, q))
+    return masses
 
 
 def rounded_down(step: float) -> float:
@@ -96,9 +118,8 @@ def spring_matrices(arrays: ArmArrays, stiffness: ArrayLike = 0.0,
     return K, D
 
 
-def _longest(scheme, M, D, K):
-    """Longest step for M x'' + D x' + K x = 0."""
-    squares, shapes = eigh(K, M)
+def _longest(scheme, squares, shapes, D):
+    """Longest step for M x'' + D x' + K x = 0, by the eigenvalues of K and M."""
     stiff = squares > 1e-9 * squares.max(initial=0.0)
     # with z = (omega x, x') in modes: z' = [0 W; -W^T -D] z; free motion has no x in it
     W = np.diag(np.sqrt(np.maximum(squares, 0.0)))[stiff]
