@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.signal import cont2discrete, lfilter
+from scipy.signal import butter, cont2discrete, lfilter, sosfiltfilt
 
-from flex_robot_sim.control.ringing import read_samples, resonances
+from flex_robot_sim.control.ringing import _Band, _quartile, read_samples, resonances
 from flex_robot_sim.exceptions import UsageError
 
 RATE = 200.0
@@ -96,6 +96,17 @@ def test_noise_and_drift_do_not_ring(columns):
         noise = np.random.default_rng(seed).normal(size=(4000, columns))
         assert resonances(RATE, noise)[0] == []
         assert resonances(RATE, np.cumsum(noise, axis=0))[0] == []
+
+
+@pytest.mark.parametrize('count', [60, 61, 700])
+def test_what_is_ready_for_many_calls_is_what_a_library_says_in_one(count):
+    samples = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
+    sections = butter(2, [3.0, 8.0], 'bandpass', fs=RATE, output='sos')
+    np.testing.assert_allclose(_Band(RATE, 3.0, 8.0).passed(samples),
+                               sosfiltfilt(sections, samples, axis=0), rtol=1e-12, atol=1e-12)
+    for few in range(2, 12):        # the quarter falls on one of them, or between two
+        assert _quartile(samples[:few, 0]) == pytest.approx(
+            np.percentile(samples[:few, 0], 25), rel=1e-14)
 
 
 def test_sensor_that_shows_nothing_does_not_ring():
