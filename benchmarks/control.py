@@ -25,6 +25,7 @@ lines of them.
 import argparse
 import itertools
 import json
+import math
 import sys
 from time import perf_counter
 
@@ -148,21 +149,26 @@ def _move(duration, forward):
 
 def _ring_after(base, parts=4):
     """Amplitude at the end of an oscillator on a moving base, by small steps of Runge-Kutta."""
-    x = np.array([base[0], 0.0])
-    h = PERIOD / parts
+    base = base.tolist()            # of two numbers, plain ones are the fastest
+    x, v, h = base[0], 0.0, PERIOD / parts
 
-    def slope(place, x):
-        rate = 2 * np.pi * (2 + 2 * place)
-        return np.array([x[1], rate**2 * (place - x[0]) - 0.02 * rate * x[1]])
+    def pull(place, x, v):
+        rate = 2 * math.pi * (2 + 2 * place)
+        return rate**2 * (place - x) - 0.02 * rate * v
 
     for start, end in zip(base, base[1:]):
         for k in range(parts):
             a, b, c = (start + (end - start) * (k + share) / parts for share in (0.0, 0.5, 1.0))
-            k1 = slope(a, x)
-            k2 = slope(b, x + h / 2 * k1)
-            k3 = slope(b, x + h / 2 * k2)
-            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(c, x + h * k3))
-    return float(np.hypot(x[0] - base[-1], x[1] / (2 * np.pi * (2 + 2 * base[-1]))))
+            a1 = pull(a, x, v)
+            v2 = v + h / 2 * a1
+            a2 = pull(b, x + h / 2 * v, v2)
+            v3 = v + h / 2 * a2
+            a3 = pull(b, x + h / 2 * v2, v3)
+            v4 = v + h * a3
+            a4 = pull(c, x + h * v3, v4)
+            x, v = (x + h / 6 * (v + 2 * v2 + 2 * v3 + v4),
+                    v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4))
+    return math.hypot(x - base[-1], v / (2 * math.pi * (2 + 2 * base[-1])))
 
 
 def shaper_tick_us(quick):

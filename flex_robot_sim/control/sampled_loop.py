@@ -55,6 +55,7 @@ class SampledLoop:
         self.simulation, self.law = simulation, law
         self.seen = Seen(simulation.arm, feedback)
         self.limits = effort_limits(simulation.arm)
+        self._lowest = -self.limits
         self._under_way: deque[tuple[int, np.ndarray]] = deque()     # (step, efforts)
         self._step = 0
 
@@ -65,7 +66,7 @@ class SampledLoop:
         while self._step < end:
             if self._step % self._every == 0:
                 self.seen.look(self.simulation)
-                effort = np.clip(self.law(self.seen), -self.limits, self.limits)
+                effort = np.minimum(np.maximum(self.law(self.seen), self._lowest), self.limits)
                 self._under_way.append((self._step + self._late, effort))
                 if watch is not None:
                     watch(self.simulation)

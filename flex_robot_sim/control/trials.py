@@ -1,5 +1,6 @@
 """Trials of a move in the simulation: drives with a servo, and what the tip misses."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 import numpy as np
@@ -32,7 +33,8 @@ class Trials:
         times = np.arange(0.0, duration, every * loop.period)
         rests = [equilibrium(arm, motion.sample(t)[0]) for t in times]
         self.target = np.array([pose(arm, rest.coordinates, link)[:3, 3] for rest in rests])
-        self._times, self._carrying = times, np.array([rest.effort for rest in rests])
+        self._times, self._carrying = times.tolist(), np.array([rest.effort for rest in rests])
+        self._rising = np.diff(self._carrying, axis=0) / np.diff(times)[:, None]
         self._start = motion.sample(0.0)[0]
 
     def run(self, arm: ArmModel, reference: Callable[[float], np.ndarray],
@@ -46,14 +48,12 @@ class Trials:
         simulation = Simulation(arm)
         simulation.set_state(coordinates=equilibrium(arm, self._start).coordinates)
         stiffness, slowing = self.servo
-        carrying = [self._carrying[:, j] for j in range(len(stiffness))]
         missed: list[np.ndarray] = []
         looks = 0
 
         def law(seen):
             place, speed = reference(seen.time)[:2]
-            feed = np.array([np.interp(seen.time, self._times, row) for row in carrying])
-            effort = (feed + stiffness * (place - seen.position)
+            effort = (self._feed(seen.time) + stiffness * (place - seen.position)
                       + slowing * (speed - seen.velocity))
             if damping is not None:
                 effort += damping.update(seen.position, seen.velocity, seen.curvature)
@@ -67,3 +67,10 @@ class Trials:
 
         SampledLoop(simulation, law, self.loop).advance_to(self.duration, watch)
         return np.array(missed)
+
+    def _feed(self, time):
+        """Efforts (joints,) that carry the arm, on even lines between those of its rests."""
+        row = bisect_right(self._times, time) - 1
+        if row >= len(self._rising):
+            return self._carrying[-1]
+        return self._rising[row] * (time - self._times[row]) + self._carrying[row]
