@@ -78,9 +78,9 @@ def _designs(name, by_servo=False, is_varied=False):
         made[kind] = _following(joints, full, stages_of(full, kind))
     choice = recommended(name, is_varied, by_servo)
     if choice.follows:
-        made['recommended'] = _following(joints, *following(
-            *((bare(name), choice.design, loads(name)) if is_varied else (arm, choice.design)),
-            gains=gains))
+        made['recommended'] = _following(joints, *(
+            following(bare(name), choice.design, loads(name), gains) if is_varied
+            else (full, stages_of(full, *choice.design))))
     else:
         made['recommended'] = lambda samples: shaped_samples(choice.shaper, samples, PERIOD)
     return made

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.statics import rest_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, driven, lacking_force
 from flex_robot_sim.core.arguments import checked, positive
-from flex_robot_sim.core.mass import mass_matrix, refuse_massless
+from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.exceptions import SettingError
 
 if TYPE_CHECKING:
@@ -69,6 +70,6 @@ def accelerations(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndar
         force[motors] -= effort
     free = np.setdiff1d(np.arange(model.size), locked)
     refuse_massless(model)
-    M, qdd = mass_matrix(model.arrays, q), np.zeros(model.size)
+    M, qdd = mass_matrix(model, q), np.zeros(model.size)
     qdd[free] = np.linalg.solve(M[np.ix_(free, free)], -force[free])
     return qdd, (M @ qdd + force)[motors] if effort is None else effort

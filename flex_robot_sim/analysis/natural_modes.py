@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
+from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
 from flex_robot_sim.core.loads import Push, make_loads
-from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
@@ -81,7 +81,7 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
         matrix[motors, motors] += values
     free = np.setdiff1d(np.arange(model.size), locked)
     part = np.ix_(free, free)
-    M = mass_matrix(model.arrays, q)
+    M = mass_matrix(model, q)
     noise = _noise(model, M, q, qd, lacking_force(model, loads, q, qd, qdd))
     rates, vectors = _eigen(M[part], D[part], K[part], *(scale[free] for scale in noise))
     shapes = np.zeros((model.size, rates.size), vectors.dtype)

@@ -17,7 +17,7 @@ from flex_robot_sim.analysis.tangent import (
 )
 from flex_robot_sim.core.arguments import checked, positive
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
 LONGEST_TURN = 0.5          # of one correction in the search                               [rad]
@@ -100,6 +100,8 @@ def _find_rest(model, loads, q, qd, unknown, servo):
 
 
 def _weakened(model, loads, qd, share):
+    if share == 1.0:        # the usual case, in which workspaces are lent that are there
+        return model, loads, qd
     arrays = model.arrays._replace(rising=share * model.arrays.rising)
     weakened = loads._replace(force=share * loads.force, moment=share * loads.moment)
     return replace(model, arrays=arrays), weakened, np.sqrt(share) * qd
@@ -115,7 +117,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
     in their springs, and the slope of their weight is dear.
     """
     scale, rest, part = scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown)
-    held, work = np.diag(servo), make_workspace(model.arrays)
+    held = np.diag(servo)
 
     def corrector(K):
         """Give the function from coordinates to their correction by K, or None."""
@@ -127,7 +129,7 @@ def _newton(model, loads, qd, q, unknown, servo, target):
         factor = lu_factor(K)
 
         def correction(at):
-            lacking = lacking_force(model, loads, at, qd, rest, work) + servo * (at - target)
+            lacking = lacking_force(model, loads, at, qd, rest) + servo * (at - target)
             return -lu_solve(factor, lacking[unknown] * scale, check_finite=False)
         return correction
 

@@ -24,7 +24,7 @@ from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.dynamics import inverse_dynamics
 from flex_robot_sim.core.forces import add_joint_slopes, set_forces
 from flex_robot_sim.core.loads import LoadArrays, set_loads
-from flex_robot_sim.core.model import ArmModel, Workspace, make_workspace
+from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.screws import dot
 
 Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]    # D and K (n, n) of (T50)
@@ -47,8 +47,10 @@ def tangent(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
     D, K = np.zeros((2, n, n))
 
     def set_part(columns):
-        _set_slopes(model.arrays, loads, q.copy(), qd.copy(), qdd, scale,
-                    make_workspace(model.arrays), np.zeros(n), columns[0], columns[-1] + 1, D, K)
+        with borrowed(model) as scratch:
+            scratch.call(_set_slopes, model.arrays, loads, q.copy(), qd.copy(),
+                         np.ascontiguousarray(qdd), scale, scratch.work, np.zeros(n),
+                         int(columns[0]), int(columns[-1]) + 1, D, K)
 
     # every column is found by itself, so that the threads change no digit
     parts = np.array_split(np.arange(n), min(max(n // COLUMNS, 1), THREADS, os.cpu_count() or 1))
@@ -69,17 +71,12 @@ def spring_stiffness(model: ArmModel, q: np.ndarray) -> np.ndarray:
 
 
 def lacking_force(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
-                  qdd: np.ndarray, work: Workspace | None = None) -> np.ndarray:
-    """
-    Force that every coordinate lacks for the acceleration qdd, (n,) [N m, N].
-
-    :param work: Workspace to use instead of one that is borrowed for each call.
-    """
-    if work is None:
-        with borrowed(model) as scratch:
-            return lacking_force(model, loads, q, qd, qdd, scratch.work)
+                  qdd: np.ndarray) -> np.ndarray:
+    """Force that every coordinate lacks for the acceleration qdd, (n,) [N m, N]."""
     force = np.zeros(model.size)
-    set_lacking(model.arrays, loads, q, qd, qdd, np.zeros(len(model.joint_names)), work, force)
+    with borrowed(model) as scratch:
+        scratch.call(set_lacking, model.arrays, loads, *map(np.ascontiguousarray, (q, qd, qdd)),
+                     np.zeros(len(model.joint_names)), scratch.work, force)
     return force
 
 

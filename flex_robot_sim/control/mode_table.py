@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.felt_inertia import SLIDE, TURN, poses_within, rigid_moves
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.natural_modes import modes
@@ -22,7 +23,6 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.impulses import Shaper, of_kind
 from flex_robot_sim.control.insensitive import specified_insensitivity
-from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
@@ -107,7 +107,7 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
     motors, q = driven(arm), equilibrium(arm, position).coordinates
     found = modes(arm, q, gains=gains)
     rings = (found.damping_ratios < RINGS) & (found.frequencies > 0.0)
-    M = mass_matrix(arm.arrays, q)
+    M = mass_matrix(arm, q)
     J = jacobian(arm, q, tool or tool_of(arm), 'mixed')[3:]
     rates, shapes = 2 * np.pi * found.frequencies[rings], found.shapes[:, rings]
     # the phase of a damped mode is free: as much of it as can be is real
