@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 import yaml
+from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -182,10 +183,10 @@ def test_a_pose_at_the_end_of_the_range_is_refused():
         within_limits(arm, course('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
 
 
-def played(tmp_path, *words):
-    """A process of `flexsim excite` on an emulated bench, and its terminal."""
+def played(start, tmp_path, *words):
+    """A process of `flexsim excite` on an emulated bench, started by a Popen, and its terminal."""
     main_end, other = pty.openpty()
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
          '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping,delay', '--play',
          'emulator', '--log', str(tmp_path / 'bench.csv'), *words], stderr=other,
@@ -209,7 +210,7 @@ def read_until(end, pattern, seconds=120.0):
 
 
 def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys):
-    process, end = played(tmp_path, '--seconds', '5', '--json')
+    process, end = played(Program, tmp_path, '--seconds', '5', '--json')
     told = json.loads(process.communicate(timeout=180)[0])
     os.close(end)
     assert process.returncode == 0 and told['run']['states'] > 1000
@@ -225,7 +226,7 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     from flex_robot_sim.rig.bridge.experiment_log import read_experiment
     from flex_robot_sim.rig.wire.vocabulary import MOVING
 
-    process, end = played(tmp_path, '--seconds', '60')
+    process, end = played(subprocess.Popen, tmp_path, '--seconds', '60')
     read_until(end, r'the bench moves: [1-9]')
     process.send_signal(signal.SIGINT)
     said = read_until(end, 'stopped; the motors are off')
