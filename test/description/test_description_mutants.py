@@ -1,5 +1,6 @@
 """No traceback and no hang for any input: thousands of broken copies of the shipped robots."""
 
+import functools
 import json
 import random
 import re
@@ -19,7 +20,8 @@ JUNK = ['', '0', '-1', '1e999', '-1e-400', 'nan', 'inf', '1e29', '1_0', '0x10', 
         '9' * 400, 'all', 'mimic', 'true', '../../..', '${x}', '$(find a)', '%s%n', '{0}']
 WORDS = re.compile(r'[A-Za-z_]{2,}')
 VALUES = re.compile(r'"[^"]*"')
-ELEMENTS = re.compile(r'<(\w+)(?:[^<>]*/>|[^<>]*>(?:(?!<\1\b).)*?</\1>)', re.DOTALL)
+# an element that holds none of its own name; a step goes from one `<` to the next
+ELEMENTS = re.compile(r'<(\w+)(?:[^<>]*/>|[^<>]*>[^<]*(?:<(?!\1\b|/\1>)[^<]*)*</\1>)')
 
 
 def replace_value(text, rng):
@@ -36,8 +38,8 @@ def negate_value(text, rng):
 
 
 def replace_word(text, rng):
-    words = WORDS.findall(text)
-    return replace_one(WORDS, text, None, rng, lambda old: rng.choice(words))
+    matches = find(WORDS, text)
+    return replace_one(WORDS, text, None, rng, lambda old: rng.choice(matches)[0])
 
 
 def misspell(text, rng):
@@ -54,8 +56,8 @@ def double_element(text, rng):
 
 
 def move_element(text, rng):
-    pieces = [match[0] for match in ELEMENTS.finditer(text)]
-    return replace_one(ELEMENTS, text, None, rng, lambda old: old + rng.choice(pieces))
+    matches = find(ELEMENTS, text)
+    return replace_one(ELEMENTS, text, None, rng, lambda old: old + rng.choice(matches)[0])
 
 
 def truncate(text, rng):
@@ -72,9 +74,14 @@ def insert_junk(text, rng):
     return text[:at] + rng.choice(JUNK) + text[at:]
 
 
+@functools.lru_cache(200)       # most mutations are the first of one of the few robots
+def find(pattern, text):
+    return list(pattern.finditer(text))
+
+
 def replace_one(pattern, text, new, rng, change=None):
     """Replace one random match of `pattern` by `new`, or by what `change` makes of it."""
-    matches = list(pattern.finditer(text))
+    matches = find(pattern, text)
     if not matches:
         return text
     match = rng.choice(matches)
