@@ -7,7 +7,7 @@ A layout is a NamedTuple whose annotations say all that Python, C and the docume
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import IntFlag
 from functools import lru_cache
 from typing import (
@@ -132,11 +132,27 @@ class Layout:
         self._struct = struct.Struct('<' + ''.join(wire.code for wire in self.fields.values()))
         self.size = self._struct.size
         # most fields are integers without scale, which need no call
+        self._scaled = [(k, wire.per_unit) for k, wire in enumerate(self.fields.values())
+                        if wire.kind in CODES and wire.per_unit != 1]
+        self._of_bytes = [(k, wire.to_wire) for k, wire in enumerate(self.fields.values())
+                          if wire.kind not in CODES]
         self._read = [(k, wire.from_wire) for k, wire in enumerate(self.fields.values())
                       if wire.record or wire.choices is not None or wire.per_unit != 1]
 
-    def pack(self, values: Iterable[Any]) -> bytes:
+    def pack(self, values: Sequence[Any]) -> bytes:
         """Return the bytes of a tuple; UsageError if one of its values does not fit."""
+        numbers = list(values)
+        try:
+            for k, per_unit in self._scaled:
+                numbers[k] = round(numbers[k] * per_unit)
+            for k, to_wire in self._of_bytes:
+                numbers[k] = to_wire(numbers[k])
+            return self._struct.pack(*numbers)
+        except (struct.error, TypeError, ValueError, OverflowError):
+            return self._struct.pack(*self._checked(values))
+
+    def _checked(self, values):
+        """Return what `struct` packs of values, looked at one by one."""
         numbers = []
         for (name, wire), value in zip(self.fields.items(), values):
             try:
@@ -144,7 +160,7 @@ class Layout:
             except ValueError as error:
                 raise UsageError(f'{self.tuple_class.__name__}: {name} = {value!r} '
                                  f'{error}: {wire.meaning}.') from error
-        return self._struct.pack(*numbers)
+        return numbers
 
     def unpack(self, data: bytes) -> Message:
         """Return the tuple that was packed into `data`, which has the right length."""
