@@ -74,12 +74,17 @@ def _become(words, folder, environment, out, err):
     code = 1
     try:
         if words[0] == '-c':
-            sys.argv, sys.path[0] = ['-c'], ''
+            sys.argv, sys.path[0] = ['-c', *words[2:]], ''
             exec(compile(words[1], '<string>', 'exec'), {'__name__': '__main__'})
         else:
             sys.argv, sys.path[0] = words, os.path.dirname(words[0])
             runpy.run_path(words[0], run_name='__main__')
         code = 0
+    except SystemExit as end:
+        code = end.code or 0
+        if not isinstance(code, int):
+            print(code, file=sys.stderr)
+            code = 1
     except BaseException:
         sys.excepthook(*sys.exc_info())
     threading._shutdown()

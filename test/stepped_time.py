@@ -25,7 +25,7 @@ class _Waiting(NamedTuple):
 
     is_over: Callable[[], object]
     until: float            # however that is                                             [s]
-    turn: threading.Semaphore
+    turn: threading.Lock    # taken until it is its turn
 
 
 class SteppedTime:
@@ -123,7 +123,8 @@ class SteppedTime:
         return is_over()
 
     def _queue(self, is_over, timeout=None):
-        turn = threading.Semaphore(0)
+        turn = threading.Lock()
+        turn.acquire()
         until = float('inf') if timeout is None else self.monotonic() + timeout - STEP_TIME / 2
         self._waiting.append(_Waiting(is_over, until, turn))
         return turn

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from flex_robot_sim.exceptions import UsageError
 
@@ -35,6 +34,7 @@ class Form(NamedTuple):
             place = np.minimum((share * len(self.numbers)).astype(int), len(self.numbers) - 1)
             return np.array(self.numbers)[place]
         if self.kind == 'normal':
+            from scipy.special import ndtri     # a fifth of a start, and rarely needed
             return first + second * ndtri(share)
         if self.kind == 'log':
             return np.exp(np.log(first) + share * (np.log(second) - np.log(first)))

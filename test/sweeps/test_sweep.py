@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 import own_runs
 import pytest
+from forks import Forks
 from tables import is_same, whole_lines
 from waiting import eventually
+from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -211,39 +213,42 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
-def test_a_disk_that_fills_is_one_line_and_it_goes_on(tmp_path):
+@pytest.fixture(scope='module')
+def on_a_full_disk(tmp_path_factory):
+    """Return what runs a command that can write so many bytes into a file."""
+    folder = tmp_path_factory.mktemp('full')
+    with Forks(folder, 'import flex_robot_sim.cli.sweep', os.environ) as forks:
+        yield lambda most, words: forks.run(['-c', FULL, most, *words], folder, {**os.environ})
+
+
+def test_a_disk_that_fills_is_one_line_and_it_goes_on(on_a_full_disk, tmp_path, capsys):
     words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=even:0,0.5,40', '--seconds',
-             '0.05', '--output', str(tmp_path / 'runs'), '--json']
-    done = subprocess.run([sys.executable, '-c', FULL, '3000', *words], capture_output=True,
-                          text=True, check=False, timeout=300)
+             '0.05', '--processes', '1', '--output', str(tmp_path / 'runs'), '--json']
+    done = on_a_full_disk(3000, words)
     kept = len(whole_lines(tmp_path / 'runs/runs.jsonl'))
     assert 0 < kept < 40
     assert (done.returncode, done.stderr, done.stdout) == (
         2, f'flexsim sweep: {tmp_path / "runs"}: cannot be written: File too large. {kept} of 40 '
         'runs are kept; make room, and the same call goes on.\n', '')
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words], capture_output=True,
-                          text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    assert main(words) == 0
+    summary = json.loads(capsys.readouterr().out)
     assert (summary['runs'], summary['made_now']) == (40, 40 - kept)
     assert summary['figures']['arm.bent']['largest'] >= summary['figures']['arm.bent']['median']
 
 
-def test_a_disk_that_fills_with_parquet_is_the_same_line(tmp_path):
+def test_a_disk_that_fills_with_parquet_is_the_same_line(on_a_full_disk, tmp_path, capsys):
     pytest.importorskip('pyarrow', reason='pip install pyarrow')
     runs = tmp_path / 'runs'
     words = ['sweep', 'single_link', '--to', '0.1', '--vary', 'payload=0,0.1', '--seconds', '0.05',
-             '--output', str(runs), '--json']
+             '--processes', '1', '--output', str(runs), '--json']
     # two rows are 300 bytes of CSV; what Parquet says of its columns alone is over 2000
-    done = subprocess.run([sys.executable, '-c', FULL, '1800', *words], capture_output=True,
-                          text=True, check=False, timeout=300)
+    done = on_a_full_disk(1800, words)
     assert (done.returncode, done.stderr, done.stdout) == (
         2, f'flexsim sweep: {runs}: cannot be written: File too large. 2 of 2 runs are kept; make '
         'room, and the same call goes on.\n', '')
     assert {path.name for path in runs.iterdir()} == {'sweep.json', 'runs.jsonl', 'table.csv'}
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', *words], capture_output=True,
-                          text=True, check=False, timeout=300)
-    assert (done.returncode, json.loads(done.stdout)['made_now']) == (0, 0)
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)['made_now'] == 0
     assert (runs / 'table.parquet').exists()
 
 
@@ -362,7 +367,7 @@ def test_ctrl_c_just_after_a_run_is_written_counts_it(tmp_path, monkeypatch, cap
 
 @pytest.mark.parametrize('times', [1, 2, 3])
 def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
-    child = subprocess.Popen(
+    child = Program(
         [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1', '--vary',
          'payload=uniform:0,1', '--random', '100000', '--seconds', '0.2', '--processes', '1',
          '--output', tmp_path / 'runs'],
