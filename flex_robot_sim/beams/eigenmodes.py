@@ -16,7 +16,7 @@ by the theorem of Wittrick & Williams, Q. J. Mech. Appl. Math. 24 (1971) 263, so
 """
 
 from functools import lru_cache
-from math import cos, cosh, factorial, floor, pi, sin
+from math import cos, cosh, exp, factorial, floor, pi, sin
 
 import numpy as np
 
@@ -47,22 +47,38 @@ def _power_series(lam, xi, order, first):
                for n in range(first, first + 20, 4) if n >= order)
 
 
+def _at_end(lam, order):
+    """`clamped_bending` at xi = 1, as two plain numbers: a search wants it hundreds of times."""
+    if lam < SMALL:
+        return _power_series(lam, 1.0, order, 2), _power_series(lam, 1.0, order, 3)
+    c, s, end = cos(lam), sin(lam), exp(-lam)
+    turn = ((c, s), (-s, c), (-c, -s), (s, -c))[order]
+    scale = lam**order
+    return (scale * ((-1.0)**order * end - turn[0] + turn[1]),
+            scale * (1.0 - end * (turn[0] + turn[1])))
+
+
 def _end_conditions(lam, mu, sigma, j):
     """Matrix of (1) for the two clamped solutions, and that of their v and v' at the end."""
-    v, slope, bending, shear = (clamped_bending(lam, np.ones(1), order)[0] for order in range(4))
-    scale = max(lam, SMALL)
-    force = np.array([-shear - lam**4 * (mu * v + sigma * slope),
-                      bending - lam**4 * (sigma * v + j * slope)])
-    return force / [[scale**3], [scale**2]], np.array([v, slope / scale])
+    scale, fourth = max(lam, SMALL), lam**4
+    columns = list(zip(*(_at_end(lam, order) for order in range(4))))
+    force = (tuple((-shear - fourth * (mu * v + sigma * slope)) / scale**3
+                   for v, slope, _, shear in columns),
+             tuple((bending - fourth * (sigma * v + j * slope)) / scale**2
+                   for v, slope, bending, _ in columns))
+    return force, (tuple(v for v, *_ in columns), tuple(slope / scale for _, slope, *_ in columns))
+
+
+def _determinant(rows):
+    return rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0]
 
 
 def _count_below(lam, mu, sigma, j):
     """Return how many roots lie below lam."""
     force, motion = _end_conditions(lam, mu, sigma, j)
     # the stiffness seen at the end, force motion^-1, in units that keep it symmetric
-    det_motion = motion[0, 0] * motion[1, 1] - motion[0, 1] * motion[1, 0]
-    det_force = force[0, 0] * force[1, 1] - force[0, 1] * force[1, 0]
-    first = force[0, 0] * motion[1, 1] - force[0, 1] * motion[1, 0]
+    det_motion, det_force = _determinant(motion), _determinant(force)
+    first = force[0][0] * motion[1][1] - force[0][1] * motion[1][0]
     negative = 1 if det_force * det_motion < 0.0 else 2 * (first * det_motion < 0.0)
     return negative + _count_clamped_clamped(lam)
 
@@ -86,7 +102,7 @@ def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
     """
     roots, factors = np.empty(count), np.empty((2, count))
     for k in range(count):
-        low, below_low = (roots[k - 1] * (1 + 1e-9), k) if k else (0.0, 0)
+        low, below_low = (float(roots[k - 1]) * (1 + 1e-9), k) if k else (0.0, 0)
         high = (k + 1) * pi                     # a body at the end only lowers the roots
         below_high = _count_below(high, mu, sigma, j)
         while (below_high != k + 1 or below_low != k) and high - low > 1e-12 * high:
@@ -97,16 +113,16 @@ def bending_roots(count: int, mu: float = 0.0, sigma: float = 0.0,
             else:
                 low, below_low = middle, below
         roots[k] = _polish(low, high, mu, sigma, j)
-        rows, _ = _end_conditions(roots[k], mu, sigma, j)
-        row = max(rows, key=lambda r: abs(r).max())
-        factors[:, k] = [-row[1], row[0]] / abs(row).max()
+        rows, _ = _end_conditions(float(roots[k]), mu, sigma, j)
+        largest, row = max((max(map(abs, row)), row) for row in rows)
+        factors[:, k] = -row[1] / largest, row[0] / largest
     return roots, factors
 
 
 def _polish(low, high, mu, sigma, j):
     def determinant(lam):
         rows, _ = _end_conditions(lam, mu, sigma, j)
-        return rows[0, 0] * rows[1, 1] - rows[0, 1] * rows[1, 0]
+        return _determinant(rows)
 
     if determinant(low) * determinant(high) >= 0.0:     # two roots in one place
         return high

@@ -34,7 +34,7 @@ class Form(NamedTuple):
             place = np.minimum((share * len(self.numbers)).astype(int), len(self.numbers) - 1)
             return np.array(self.numbers)[place]
         if self.kind == 'normal':
-            from scipy.special import ndtri     # a fifth of a start, and rarely needed
+            from scipy.special import ndtri  # a fifth of a start, and rarely needed
             return first + second * ndtri(share)
         if self.kind == 'log':
             return np.exp(np.log(first) + share * (np.log(second) - np.log(first)))
