@@ -12,6 +12,7 @@ import numpy as np
 
 STEP = 1e-30        # of the complex step: no difference is formed, so that nothing is lost
 POINTS = 40         # Gauss points in every smooth piece of a beam
+EYE = np.eye(3)
 DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
 
 
@@ -22,13 +23,13 @@ def hat(a):
 
 def turn(phi):
     """Rotation matrix exp(phi) by its series; complex vectors are welcome."""
-    x, y, z = phi
+    x, y, z = phi.tolist()      # plain numbers, which take half the time of numpy's
     square, first, second = -(x * x + y * y + z * z), 1.0, 1.0    # hat(phi)**3 = square * hat(phi)
     for k in range(24, 0, -2):      # 1 + a/(2 3) (1 + a/(4 5) ..., and likewise from 1/2 on
         first = 1.0 + first * square / (k * (k + 1))
         second = 1.0 + second * square / ((k + 1) * (k + 2))
-    around = hat(phi)
-    return np.eye(3) + first * around + second / 2 * (around @ around)
+    around = hat((x, y, z))
+    return EYE + first * around + second / 2 * (around @ around)
 
 
 def turn_about(axis, angle):
@@ -67,22 +68,30 @@ class Piece:
         self.breaks = np.linspace(0.0, self.length, max(link.beam.elements, 1) + 1)
         self.x, self.weights = gauss(self.breaks)
         self.Phi, self.Theta = beam.shape(self.x), beam.turn(self.x)
-        self.H = np.array([self.shortening(x) for x in self.x])
+        # not all at once: the stations for 30 elements would take a gigabyte
+        self.H = np.concatenate([self.shortening(x) for x in np.split(
+            self.x, range(POINTS, len(self.x), POINTS))])
+        self.mass = self.data.mass_per_length * self.weights
+        self.inertia = self.weights[:, None, None] * np.diag(self.data.section_inertia)
         self.stations = {}
         self.is_set_back = shortens and link.beam.segments > 1
 
     def shortening(self, x):
-        """Integral of v'^T v' + w'^T w' from the root to x."""
-        inside = self.breaks[self.breaks < x]
-        stations, weights = gauss(np.append(inside, x))
+        """Integrals of v'^T v' + w'^T w' from the root to stations x (k,), (k, n, n)."""
+        rules = [gauss(np.append(self.breaks[self.breaks < one], one)) for one in x]
+        stations, weights = map(np.concatenate, zip(*rules))
         slopes = self.beam.turn(stations)[:, 1:]
-        return np.einsum('g,gai,gaj->ij', weights, slopes, slopes) * self.shortens
+        ends = np.cumsum([len(weights) for _, weights in rules])[:-1]
+        return self.shortens * np.array([
+            np.tensordot(weight[:, None, None] * slope, slope, ((0, 1), (0, 1)))
+            for weight, slope in zip(np.split(weights, ends), np.split(slopes, ends))])
 
     def axis(self, q):
         """Points of the deflected axis at the quadrature stations, (g, 3)."""
         e = q[self.columns]
         points = self.Phi @ e
-        points[:, 0] += self.x - self.H @ e @ e / 2
+        g, n = len(self.x), len(e)
+        points[:, 0] += self.x - (self.H.reshape(g * n, n) @ e).reshape(g, n) @ e / 2
         return points
 
     def section(self, q, x):
@@ -90,11 +99,12 @@ class Piece:
         if x not in self.stations:      # what does not depend on q
             nodes, weights = leggauss(4)
             slopes = [self.beam.turn(x * (node + 1) / 2) for node in nodes]
-            self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening(x),
+            self.stations[x] = (self.beam.shape(x), self.beam.turn(x), self.shortening([x])[0],
                                 list(zip(slopes, weights)))
         Phi, Theta, H, before = self.stations[x]
         e = q[self.columns]
-        place = Phi @ e + np.array([1.0, 0.0, 0.0]) * (x - e @ H @ e / 2)
+        place = Phi @ e
+        place[0] += x - e @ H @ e / 2
         if self.is_set_back:        # by a sum over four points, which is what (T10) says
             for slope, weight in before:
                 _, wy, vy = slope @ e
@@ -114,7 +124,8 @@ class Reference:
     def __init__(self, arm, gravity=(0.0, 0.0, -9.81)):
         self.description, self.names = arm.description, arm.coordinate_names
         self.gravity, self.size = np.array(gravity), len(arm.coordinate_names)
-        self.pieces = {}
+        self.pieces, self.seats = {}, {}
+        self.beams = {link.name: link.beam for link in self.description.links}
         for link in arm.description.links:
             if link.beam is not None:
                 for k, body in enumerate(arm.segments[link.name]):
@@ -142,17 +153,21 @@ class Reference:
 
     def _seat(self, joint, links, roots, q):
         """Pose of the frame of a joint while its coordinate is zero."""
-        beam = self.description.link(joint.parent).beam
+        beam = self.beams[joint.parent]
         R, p = links[joint.parent]
         if beam is None:
             return R @ joint.rotation, R @ joint.position + p
-        x = min(max(beam.axes[:, 0] @ joint.position, 0.0), beam.length)
-        beside = beam.axes.T @ joint.position - [x, 0.0, 0.0]
-        size = beam.length / beam.segments
-        k = min(int(x / size), beam.segments - 1)
-        R, p = roots[joint.parent, k]
-        turned, moved = self.pieces[joint.parent, k].section(q, x - k * size)
-        return R @ turned @ beam.axes.T @ joint.rotation, R @ (moved + turned @ beside) + p
+        if joint.name not in self.seats:        # what does not depend on q
+            x = min(max(beam.axes[:, 0] @ joint.position, 0.0), beam.length)
+            size = beam.length / beam.segments
+            k = min(int(x / size), beam.segments - 1)
+            self.seats[joint.name] = ((joint.parent, k), x - k * size,
+                                      beam.axes.T @ joint.position - [x, 0.0, 0.0],
+                                      beam.axes.T @ joint.rotation)
+        key, x, beside, rotation = self.seats[joint.name]
+        R, p = roots[key]
+        turned, moved = self.pieces[key].section(q, x)
+        return R @ turned @ rotation, R @ (moved + turned @ beside) + p
 
     def _moved(self, joint, R, p, q):
         if joint.kind == 'fixed':
@@ -184,19 +199,17 @@ class Reference:
                 continue
             R, p = roots[key]
             axis = piece.axis(q + STEP * 1j * qd) @ R.T + p
-            mass = piece.data.mass_per_length * piece.weights
-            points.append((mass, axis.real, axis.imag / STEP))
-            inertia = piece.weights[:, None, None] * np.diag(piece.data.section_inertia)
-            spins.append((R.real, inertia, spin_of(R) + piece.Theta @ qd[piece.columns]))
+            points.append((piece.mass, axis.real, axis.imag / STEP))
+            spins.append((R.real, piece.inertia, spin_of(R) + piece.Theta @ qd[piece.columns]))
         return points, spins
 
     def kinetic_energy(self, q, qd, other=None):
         """T; or with other rates on one side, the bilinear form that T is the square of."""
         points, spins = self.motion(q, qd)
         points2, spins2 = (points, spins) if other is None else self.motion(q, other)
-        total = sum(np.einsum('g,ga,ga->', m, v, w)
+        total = sum(m @ (v * w).sum(axis=1)
                     for (m, _, v), (_, _, w) in zip(points, points2))
-        total += sum(np.einsum('gab,ga,gb->', inertia, v, w)
+        total += sum(np.sum(v * np.matmul(inertia, w[..., None])[..., 0])
                      for (_, inertia, v), (_, _, w) in zip(spins, spins2))
         other = qd if other is None else other
         for joint, name in self._rotors():
@@ -215,10 +228,10 @@ class Reference:
         M = np.zeros((self.size, self.size))
         for part in zip(*(points for points, _ in columns)):
             v = np.array([velocity for _, _, velocity in part])
-            M += np.einsum('g,iga,jga->ij', part[0][0], v, v)
+            M += np.tensordot(part[0][0][:, None] * v, v, ((1, 2), (1, 2)))
         for part in zip(*(spins for _, spins in columns)):
             v = np.array([omega for _, _, omega in part])
-            M += np.einsum('gab,iga,jgb->ij', part[0][1], v, v)
+            M += np.tensordot(np.einsum('gab,igb->iga', part[0][1], v), v, ((1, 2), (1, 2)))
         for joint, name in self._rotors():
             k = self.names.index(name)
             M[k, k] += joint.rotor_inertia * joint.gear_ratio**2
