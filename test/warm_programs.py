@@ -34,7 +34,8 @@ PACKAGE, NODES = 'flex_robot_sim', 'flex_robot_sim.nodes'
 EMULATOR = 'flex_robot_sim.rig.board.emulator_process'
 LISTENERS, BRIDGE_LOAD, VIEW_LOAD = BENCHMARKS = tuple(
     f'benchmarks.{name}' for name in ('joining_listeners', 'bridge_load', 'view_load'))
-MODULES = PACKAGE, NODES, EMULATOR, *BENCHMARKS     # what Python runs
+DASK = 'distributed.cli.dask_scheduler', 'distributed.cli.dask_worker'
+MODULES = PACKAGE, NODES, EMULATOR, *BENCHMARKS, *DASK  # what Python runs
 ARM, BRIDGE, BENCH = ((NODES, 'dynamics'), (NODES, 'controller')), (NODES, 'bridge'), (EMULATOR,)
 STARTERS = {(PACKAGE, 'demo'): (*ARM, (NODES, 'simulation')), (PACKAGE, 'excite'): (BENCH,),
             BRIDGE: (BENCH,), (LISTENERS,): (*ARM, BRIDGE, BENCH),
@@ -48,7 +49,7 @@ READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_O
               'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS',
               'RCUTILS_COLORIZED_OUTPUT', 'RCUTILS_CONSOLE_OUTPUT_FORMAT', 'PYTHONUNBUFFERED',
               'PYTEST_CURRENT_TEST', 'FLEX_ROBOT_SIM_SHARED', 'DISPLAY', 'WAYLAND_DISPLAY',
-              'NO_COLOR', 'TERM', 'PATH',
+              'NO_COLOR', 'TERM', 'PATH', 'TOLD_IN',
               'PYGAME_HIDE_SUPPORT_PROMPT')     # which Gymnasium sets where it is imported
 # what Popen hands to the part of it that makes the process, and what a fork makes differently
 ARGUMENTS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]

@@ -1,6 +1,14 @@
-"""What tests of sweeps ask of a table and of a folder."""
+"""What tests of sweeps ask of a table and of a folder, and where programs start warm."""
+
+import os
 
 import numpy as np
+from warm_programs import ENVIRONMENT
+
+
+def away(**more):
+    """Return an environment in which nobody looks for modules here: programs start warm there."""
+    return {**os.environ, 'PYTHONPATH': ENVIRONMENT.get('PYTHONPATH', ''), **more}
 
 
 def is_same(table, other):

@@ -6,19 +6,18 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import numpy as np
 import own_runs
 import pytest
 from node_processes import Process
-from tables import is_same
+from tables import away, is_same
+from warm_programs import run
 
 pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
 
@@ -27,16 +26,14 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.exceptions import SweepError, UsageError
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
 
-HERE = Path(__file__).parent
-BEGIN = 'import sys; from distributed.cli.dask_{0} import main; sys.argv[0] = "{0}"; main()'
 OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
            'count': 150, 'seed': 5}
 
 
 def program(kind, folder, *words):
-    """Start a scheduler or a worker on loopback."""
-    place = {**os.environ, 'PYTHONPATH': str(HERE), 'TOLD_IN': str(folder / 'told')}
-    return Process([sys.executable, '-c', BEGIN.format(kind), *words], place, cwd=folder)
+    """Start a scheduler or a worker on loopback, which has own_runs and looks where it begins."""
+    return Process([sys.executable, '-m', f'distributed.cli.dask_{kind}', *words, '--preload',
+                    own_runs.__file__], away(TOLD_IN=str(folder / 'told')), cwd=folder)
 
 
 @pytest.fixture
@@ -268,9 +265,8 @@ def test_a_worker_is_no_scheduler(workers):
 
 
 def test_nothing_is_left_behind_an_address_that_is_none(tmp_path):
-    done = subprocess.run([sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to',
-                           '0.1', '--scheduler', 'tcp://'], capture_output=True, text=True,
-                          check=False, cwd=tmp_path, timeout=120)
+    done = run([sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1',
+                '--scheduler', 'tcp://'], cwd=tmp_path, env=away())
     assert (done.returncode, done.stderr) == (2, f'flexsim sweep: {nobody("tcp://")}\n')
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import own_runs
 import pytest
 from forks import Forks
-from tables import is_same, whole_lines
+from tables import away, is_same, whole_lines
 from waiting import eventually
 from warm_programs import Program
 
@@ -371,7 +371,7 @@ def test_ctrl_c_ends_with_what_is_kept(tmp_path, times):
         [sys.executable, '-m', 'flex_robot_sim', 'sweep', 'single_link', '--to', '0.1', '--vary',
          'payload=uniform:0,1', '--random', '100000', '--seconds', '0.2', '--processes', '1',
          '--output', tmp_path / 'runs'],
-        stderr=subprocess.PIPE, text=True, start_new_session=True)
+        stderr=subprocess.PIPE, text=True, start_new_session=True, env=away())
     assert eventually(lambda: len(_lines(tmp_path / 'runs/runs.jsonl')) >= 2, 120.0)
     for _ in range(times):
         os.killpg(child.pid, signal.SIGINT)     # as a terminal sends it, to all of them
