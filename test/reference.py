@@ -68,6 +68,8 @@ class Piece:
         self.breaks = np.linspace(0.0, self.length, max(link.beam.elements, 1) + 1)
         self.x, self.weights = gauss(self.breaks)
         self.Phi, self.Theta = beam.shape(self.x), beam.turn(self.x)
+        self.strain = beam.strain(self.x)
+        self.stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
         # not all at once: the stations for 30 elements would take a gigabyte
         self.H = np.concatenate([self.shortening(x) for x in np.split(
             self.x, range(POINTS, len(self.x), POINTS))])
@@ -113,9 +115,7 @@ class Piece:
 
     def strain_energy(self, q):
         """Integral of the squared strains."""
-        stiffness = np.nan_to_num([self.data.EA, self.data.GJ, self.data.EIy, self.data.EIz])
-        strains = self.beam.strain(self.x) @ q[self.columns]
-        return np.einsum('g,a,ga->', self.weights, stiffness, strains**2) / 2
+        return self.weights @ (self.strain @ q[self.columns])**2 @ self.stiffness / 2
 
 
 class Reference:

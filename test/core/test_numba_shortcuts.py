@@ -1,12 +1,12 @@
 """What Numba is told of numbers and arrays: nothing else than it knows by itself."""
 
-import subprocess
+import os
 
 import numba
 import pytest
+from forks import Forks
 
 from flex_robot_sim.core.numba_shortcuts import ARITHMETIC, COMPARISONS, DIVISIONS
-from flex_robot_sim.interpreter import run_text
 
 KINDS = ('float64', 'int64', 'float32', 'int32', 'uint64', 'boolean', 'complex128',
          'Literal[int](2)', 'float64[::1]', 'int64[:, ::1]')
@@ -34,14 +34,19 @@ for name in sorted({[one.__name__ for one in (*ARITHMETIC, *DIVISIONS, *COMPARIS
 """
 
 
-def resolved(*words):
-    run = subprocess.run([*run_text(RESOLVE), *words], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.splitlines()
+@pytest.fixture
+def resolved(tmp_path):
+    """Return what gives the lines of text, of a process that has Numba alone."""
+    with Forks(tmp_path, 'import numba.core.registry', os.environ) as forks:
+        def resolve(*words):
+            run = forks.run(['-c', RESOLVE, *words], tmp_path, {**os.environ})
+            assert run.returncode == 0, run.stderr
+            return run.stdout.splitlines()
+        yield resolve
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_operators_of_all_kinds_are_what_numba_finds_by_itself():
+def test_operators_of_all_kinds_are_what_numba_finds_by_itself(resolved):
     by_itself = resolved()
     assert len(by_itself) == 12 * len(KINDS)**2
     assert resolved('shortcuts') == by_itself
