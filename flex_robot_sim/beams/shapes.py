@@ -9,6 +9,7 @@ every shape starts into the positive direction.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import perm
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -200,8 +201,7 @@ def _modes_of(modes, *roots):
 
 def _power(xi, power, order):
     """Differentiate xi^power."""
-    factor = np.prod(np.arange(power, power - order, -1.0))
-    return factor * xi**max(power - order, 0)
+    return float(perm(power, order)) * xi**max(power - order, 0)
 
 
 def _stations(direction, highest):

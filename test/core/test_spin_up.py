@@ -17,6 +17,7 @@ from arms import beam, flexibility, joint, link, robot
 from beam_arms import with_elements, with_modes
 
 from flex_robot_sim import read_description
+from flex_robot_sim.analysis.deflection import tip_translations
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
@@ -49,13 +50,19 @@ def turned(discretisation, coupling, w0, *, length, mass_per_length, EI, EA):
 
 def lags(simulation, torque, seconds, longest=np.inf):
     """Times [s] and lags of the tip [m] until `seconds` or a lag is longest."""
-    times, found = [], []
-    while simulation.time < seconds - STEP / 2 and (not found or found[-1] < longest):
+    times, states = [], []
+
+    def lag(states):
+        return -tip_translations(simulation.arm, 'arm', np.array(states))[:, 1]
+
+    while simulation.time < seconds - STEP / 2:
+        if times and longest < np.inf and lag(states[-1:])[0] >= longest:
+            break
         simulation.effort[0] = torque(simulation.time + STEP / 2)
         simulation.step()
         times.append(simulation.time)
-        found.append(-simulation.deflection['arm'][1])
-    return np.array(times), np.array(found)
+        states.append(simulation.coordinates)
+    return np.array(times), lag(states)
 
 
 @pytest.mark.parametrize('discretisation', [
