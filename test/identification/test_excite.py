@@ -211,9 +211,11 @@ def read_until(end, pattern, seconds=120.0):
 
 def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys):
     process, end = played(Program, tmp_path, '--seconds', '5', '--json')
-    told = json.loads(process.communicate(timeout=180)[0])
+    output = process.communicate(timeout=180)[0]
+    said = read_until(end, '(?!)')      # all that is left
     os.close(end)
-    assert process.returncode == 0 and told['run']['states'] > 1000
+    assert process.returncode == 0, said
+    assert json.loads(output)['run']['states'] > 1000
     assert main(['identify', str(tmp_path / 'bench.csv'), 'rig', '--free',
                  'strip.stiffness,strip.damping,delay', '--time-step', '1e-3',
                  '--json']) in (0, 1)

@@ -7,7 +7,10 @@ from sensor_msgs.msg import JointState
 
 
 def test_a_payload_that_nobody_told_of_is_lifted(start, observer):
-    start('dynamics', robot='two_link', payload_link='tool', payload_mass=0.3)
+    # it waits for a controller that starts late on a busy machine: an arm that has fallen onto a
+    # stop is held there, with a target a little beyond it
+    start('dynamics', robot='two_link', payload_link='tool', payload_mass=0.3,
+          wait_for_command='true')
     start('controller', robot='two_link')
     sagging = observer.hear(JointState, 'joint_states', lambda state: (
         any(state.effort) and np.abs(state.velocity).max() < 0.01
