@@ -80,13 +80,14 @@ def test_a_push_rings_less_and_switching_makes_no_jump(start, observer, place):
     # in motion, the effort of one state is near that of the state before, with and without
     states = observer.listen(JointState, 'joint_states', 5000)
     observer.spin_until(lambda: states)
-    usual = 0.0
-    for _ in range(5):          # on a busy machine the push may come when this is over
-        if usual < 1e-2:
+    seen = []
+    for _ in range(6):          # on a busy machine a push may come when this is over
+        if len(seen) < 2 or max(seen) < 1e-2:
             states.clear()
             push(observer, pushes)
             wait(observer, 0.3)
-            usual = steepest(states)
+            seen.append(steepest(states))
+    usual = max(seen)
     states.clear()
     assert set_feedback(observer, 'none').successful
     wait(observer, 0.5)
