@@ -217,7 +217,7 @@ def test_a_recorded_demo_leaves_a_file_with_all_that_was_sent(ended):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason='only root mounts a small disk')
-@pytest.mark.parametrize('size', ['4k', '128k'], ids=['before it moves', 'while it moves'])
+@pytest.mark.parametrize('size', ['4k', '256k'], ids=['before it moves', 'while it moves'])
 def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
     disk = tmp_path / 'disk'
     disk.mkdir()
@@ -225,10 +225,10 @@ def test_a_demo_goes_on_where_its_recording_does_not(demo, tmp_path, size):
                       capture_output=True).returncode:
         pytest.skip('this machine lets nobody mount')
     try:
-        code, output, errors = demo('--seconds', '2', '--json', '--record', 'disk/run.mcap').end()
+        code, output, errors = demo('--seconds', '3', '--json', '--record', 'disk/run.mcap').end()
     finally:
         subprocess.run(['umount', disk], check=True)
-    assert code == 0 and json.loads(output)['sim_time'] > 1.0
+    assert code == 0 and json.loads(output)['sim_time'] > 2.0
     lines = [line for line in errors if 'cannot be written' in line]
     assert len(lines) == 1 and lines[0].startswith('recorder: disk/run.mcap: cannot be written: '
                                                    'No space left on device'), errors
