@@ -47,6 +47,9 @@ def choose_processes(config):
     if getattr(option, 'numprocesses', 0):
         # threads of a library for matrices that wait for each other would keep the processors
         os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+        if not WORKER:
+            import warm_programs  # which takes the environment for what it is now
+            warm_programs.start_warm()      # pytest-xdist starts the processes
 
 
 def scheduler(config, log):

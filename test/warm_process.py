@@ -30,9 +30,10 @@ import time
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import warm_programs
-from warm_programs import LONGEST_REQUEST, NAME, NODES, PACKAGE
+from warm_programs import LONGEST_REQUEST, NAME, NODES, PACKAGE, WORKER
 
 PR_SET_PDEATHSIG, PR_SET_NAME, CLONE_NEWNET = 1, 15, 0x40000000
 COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot_sim.simulation',
@@ -40,6 +41,8 @@ COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot
           # of rclpy itself
           'action_msgs.msg', 'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg',
           'type_description_interfaces.srv')
+# what pytest has to see before it is imported; what starts threads
+ONLY_THERE = 'hypothesis', 'rclpy'
 INTERFACES = '.msg', '.srv', '.action'      # ends of the names of modules
 
 
@@ -95,6 +98,8 @@ def _with_its_own(program, streams):
         return _serve(theirs)
     theirs.close()
     warm_programs.take(ours)
+    if program['arguments'] != list(WORKER):        # tests tell what starts warm
+        warm_programs.start_warm()
     return program, streams
 
 
@@ -105,6 +110,8 @@ def _root():
 
 def _modules_of(words):
     """Return the names of the modules that a program needs, as far as they are known."""
+    if words == list(WORKER):
+        return _imported_by_tests()
     package, *names = words[:3]
     if package == PACKAGE:
         package, names = f'{package}.cli', [*names[:1], '_'.join(names)]
@@ -130,6 +137,19 @@ def _imported_by(name):
     return [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
+def _imported_by_tests():
+    """Return the names of what tests import, and of what may be parts of it."""
+    found = set()
+    for path in Path(__file__).parent.glob('**/test_*.py'):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                parts = {f'{node.module}.{alias.name}' for alias in node.names}
+                found |= {node.module, *parts}
+    return sorted(name for name in found if name.partition('.')[0] not in ONLY_THERE)
+
+
 def _load_conversions(module):
     """Load what makes messages of a module to those of C, as nodes do when they first use one."""
     for kind in vars(module).values():
@@ -142,7 +162,7 @@ def _load_conversions(module):
 def _import(*names):
     sys.modules['rclpy'] = None         # who needs it is not imported
     for name in names:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(Exception):    # who needs it says what is wrong
             module = import_module(name)
             if name.endswith(INTERFACES):
                 _load_conversions(module)
@@ -171,18 +191,28 @@ def _become(program, streams):
     os.environ.update(program['environment'])
     if 'numpy.random' in sys.modules:
         sys.modules['numpy.random'].seed()
-    unbuffered = bool(os.environ.get('PYTHONUNBUFFERED'))
+    unbuffered = bool(os.environ.get('PYTHONUNBUFFERED')) or program['words'][1] == '-u'
     for number, name in enumerate(('stdin', 'stdout', 'stderr')):
         setattr(sys, name, _stream(number, getattr(sys, name), unbuffered))
         setattr(sys, f'__{name}__', getattr(sys, name))
     if program['is_safe']:
         sys.path.append(str(_root()))
     elif not getattr(sys.flags, 'safe_path', False):
-        sys.path.insert(0, program['folder'])
+        sys.path.insert(0, '' if program['arguments'][0] == '-c' else program['folder'])
     sys.orig_argv[:] = program['words']
-    sys.argv[:] = program['arguments']      # the first is replaced by the path of the module
-    if not hasattr(sys.modules.get(sys.argv[0]), '__path__'):
-        sys.modules.pop(sys.argv[0], None)
+    sys.argv[:] = program['arguments']
+
+
+def _run():
+    """Run what Python runs: code, or a module, whose path takes the place of its name."""
+    if sys.argv[0] == '-c':
+        ctypes.CDLL(None).prctl(PR_SET_NAME, b'python')     # what tests start, is warm by its name
+        main = sys.modules['__main__'] = ModuleType('__main__')
+        exec(sys.argv.pop(1), vars(main))
+    else:
+        if not hasattr(sys.modules.get(sys.argv[0]), '__path__'):
+            sys.modules.pop(sys.argv[0], None)
+        runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)
 
 
 def _show(words):
@@ -218,4 +248,4 @@ if __name__ == '__main__':
     os.environ['OPENBLAS_NUM_THREADS'] = '1'
     del sys.path[0]
     _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
-    runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)
+    _run()

@@ -9,6 +9,9 @@ start is what a test looks at, a program starts by itself.
 
 What is known to stand before such a command line is done by the fork: another network, an end with
 the parent. STARTERS, when they are warm, start their own programs warm, too.
+
+The processes of tests themselves (parallel.py) are such starters, forked off one that has imported
+what any test imports.
 """
 
 import atexit
@@ -36,10 +39,13 @@ LISTENERS, BRIDGE_LOAD, VIEW_LOAD = BENCHMARKS = tuple(
     f'benchmarks.{name}' for name in ('joining_listeners', 'bridge_load', 'view_load'))
 DASK = 'distributed.cli.dask_scheduler', 'distributed.cli.dask_worker'
 MODULES = PACKAGE, NODES, EMULATOR, *BENCHMARKS, *DASK  # what Python runs
+# what Python runs after -u -c: it becomes a process of tests, as pytest-xdist starts them
+WORKER = '-c', 'import sys;exec(eval(sys.stdin.readline()))'
 ARM, BRIDGE, BENCH = ((NODES, 'dynamics'), (NODES, 'controller')), (NODES, 'bridge'), (EMULATOR,)
 STARTERS = {(PACKAGE, 'demo'): (*ARM, (NODES, 'simulation')), (PACKAGE, 'excite'): (BENCH,),
             BRIDGE: (BENCH,), (LISTENERS,): (*ARM, BRIDGE, BENCH),
-            (BRIDGE_LOAD,): (BRIDGE, BENCH), (VIEW_LOAD,): (*ARM, (NODES, 'view'))}
+            (BRIDGE_LOAD,): (BRIDGE, BENCH), (VIEW_LOAD,): (*ARM, (NODES, 'view')),
+            WORKER: (*ARM, BRIDGE, BENCH, (NODES, 'view'), (PACKAGE, 'demo'))}
 # what may stand before Python; a name or a number follows
 NETWORK = ['ip', 'netns', 'exec']
 GUARD = [sys.executable, '-I', '-S', str(Path(dies_with_parent.__file__).resolve())]
@@ -48,8 +54,9 @@ READ_LATER = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_O
               'ROS_STATIC_PEERS', 'FASTRTPS_DEFAULT_PROFILES_FILE', 'SKIP_DEFAULT_XML_FILE',
               'FASTDDS_DEFAULT_PROFILES_FILE', 'FASTDDS_BUILTIN_TRANSPORTS',
               'RCUTILS_COLORIZED_OUTPUT', 'RCUTILS_CONSOLE_OUTPUT_FORMAT', 'PYTHONUNBUFFERED',
-              'PYTEST_CURRENT_TEST', 'FLEX_ROBOT_SIM_SHARED', 'DISPLAY', 'WAYLAND_DISPLAY',
-              'NO_COLOR', 'TERM', 'PATH', 'TOLD_IN',
+              'PYTEST_CURRENT_TEST', 'PYTEST_VERSION', 'PYTEST_XDIST_TESTRUNUID',
+              'PYTEST_XDIST_WORKER', 'PYTEST_XDIST_WORKER_COUNT', 'FLEX_ROBOT_SIM_SHARED',
+              'DISPLAY', 'WAYLAND_DISPLAY', 'NO_COLOR', 'TERM', 'PATH', 'TOLD_IN',
               'PYGAME_HIDE_SUPPORT_PROMPT')     # which Gymnasium sets where it is imported
 # what Popen hands to the part of it that makes the process, and what a fork makes differently
 ARGUMENTS = [*inspect.signature(subprocess.Popen._execute_child).parameters][1:]
@@ -174,8 +181,12 @@ def _warm_process():
 
 
 def take(connection):
-    """Start the programs of this process warm, by the connection to a process that forks them."""
+    """Use a process that forks programs, by the connection to it."""
     _warm_process().meet(connection)
+
+
+def start_warm():
+    """Start all programs of this process warm that can be, also those that libraries start."""
     subprocess.Popen = Program
 
 
@@ -188,6 +199,9 @@ def _program_of(words):
         network, words = words[3], words[4:]
     if words[:4] == GUARD:
         parent, words = int(words[4]), words[5:]
+    if words == [sys.executable, '-u', *WORKER]:
+        return {'words': words, 'arguments': WORKER, 'is_safe': False, 'network': network,
+                'parent': parent, 'starts': STARTERS[WORKER]}
     for module in MODULES:
         for is_safe, ahead in enumerate(([sys.executable, '-m', module], run_module(module))):
             if words[:len(ahead)] == ahead:

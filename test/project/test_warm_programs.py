@@ -166,6 +166,24 @@ def test_what_a_starter_starts_is_warm_and_its_child(probe, monkeypatch, tmp_pat
     assert (done.stdout, done.stderr) == (f'{warm_programs.NAME.decode()} True 2 True\n', '')
 
 
+def test_a_process_of_tests_is_as_it_would_be():
+    """It is told in a line what it is, as pytest-xdist does, and has imported what tests need."""
+    line = ("import __main__, multiprocessing.spawn, sys, threading\n"
+            "print([sys.argv, sys.orig_argv, sys.path, __name__, __main__.__spec__, "
+            "getattr(__main__, '__file__', None), sys.stdin.readline(), "
+            "threading.active_count(), sys.stdout.write_through, "
+            "multiprocessing.spawn.get_preparation_data('it').get('init_main_from_path'), "
+            "open('/proc/self/comm').read()], 'numba' in sys.modules)")
+    told = []
+    for kind in (Program, subprocess.Popen):
+        with kind([sys.executable, '-u', *warm_programs.WORKER], stdin=subprocess.PIPE,
+                  stdout=subprocess.PIPE, text=True) as process:
+            told.append(process.communicate(f'{line!r}\nthe next line\n')[0].rpartition(' '))
+        assert process.returncode == 0
+    (warm, _, warm_has_numba), (plain, _, plain_has_numba) = told
+    assert warm == plain and (warm_has_numba, plain_has_numba) == ('True\n', 'False\n')
+
+
 def test_it_is_killed_and_waited_for_as_a_child(probe):
     here = probe('import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
                  'print("here", flush=True); signal.pause()')
