@@ -9,11 +9,16 @@ other end of its socket is closed, as the kernel does for who is killed.
 rclpy is not imported: its libraries start threads to be traced, and a process that is forked off
 such a one crashes at its end, when it looks for them.
 
+What it has imported is not taken apart when a program ends: to do so is to copy most of the memory
+that the two share, and takes longer than most programs do. All else ends as it does in Python:
+threads, what was registered for the exit, modules that the program imported, libraries.
+
 A program that starts others gets a warm process of its own, since children are forked off below
 their parent.
 """
 
 import ast
+import atexit
 import contextlib
 import ctypes
 import functools
@@ -44,6 +49,7 @@ COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot
 # what pytest has to see before it is imported; what starts threads
 ONLY_THERE = 'hypothesis', 'rclpy'
 INTERFACES = '.msg', '.srv', '.action'      # ends of the names of modules
+OUTLIVED = {}           # sys.modules of a program at its end, as far as it was imported here
 
 
 def _serve(server):
@@ -199,8 +205,17 @@ def _become(program, streams):
         sys.path.append(str(_root()))
     elif not getattr(sys.flags, 'safe_path', False):
         sys.path.insert(0, '' if program['arguments'][0] == '-c' else program['folder'])
+    _keep_modules()
     sys.orig_argv[:] = program['words']
     sys.argv[:] = program['arguments']
+
+
+def _keep_modules():
+    """Let what is imported by now outlive Python, which takes apart the modules that it finds."""
+    kept = {name: module for name, module in sys.modules.items()
+            if name not in ('__main__', 'builtins', 'sys')}
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    OUTLIVED.update(dict.fromkeys(kept))    # as Python tells who imports from now on
 
 
 def _run():
@@ -246,6 +261,7 @@ if __name__ == '__main__':
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the tests
     ctypes.CDLL(None).prctl(PR_SET_NAME, NAME)
     os.environ['OPENBLAS_NUM_THREADS'] = '1'
+    atexit.register(sys.modules.update, OUTLIVED)   # the first, and so the last to be called
     del sys.path[0]
     _become(*_serve(socket.socket(fileno=int(sys.argv[1]))))
     _run()

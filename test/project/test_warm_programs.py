@@ -110,7 +110,12 @@ def test_it_finds_around_it_what_it_would_find(probe, variables, session):
     'os.kill(os.getpid(), signal.SIGKILL)', 'os.kill(os.getpid(), signal.SIGTERM)',
     'os.kill(os.getpid(), signal.SIGINT); time.sleep(60)', 'sys.stdout.close()',
     'atexit.register(print, "at exit"); threading.Timer(0.01, print, ["of a thread"]).start()',
-    'os.write(1, b"second"); print("first", file=sys.stderr)'])
+    'os.write(1, b"second"); print("first", file=sys.stderr)',
+    'file = open(1, "w", closefd=False); file.write("of a file that nobody closed")',
+    'class Last:\n    __del__ = lambda _: os.write(1, b"of an object that is left")\n'
+    'types = type(sys); sys.modules["late"] = types("late"); sys.modules["late"].it = Last()',
+    'def told():\n    try: import json.tool\n    except Exception as error: print(error)\n'
+    'atexit.register(told)'])
 def test_it_ends_as_it_would_end(probe, code):
     here = probe(f'import atexit, os, signal, sys, threading, time\nprint("out")\n{code}')
     warm, plain = (kind(PROBE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **here)
