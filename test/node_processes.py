@@ -17,7 +17,7 @@ class Process:
 
     def __init__(self, words, environment=os.environ, plain=False, **options):
         """Start the program that `words` name, with options of Popen; plain: in no case warm."""
-        self.lines, self._news = [], threading.Condition()
+        self.lines, self._news, self._has_ended = [], threading.Condition(), False
         self.process = (subprocess.Popen if plain else Program)(
             words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL, **options,
@@ -30,11 +30,16 @@ class Process:
             with self._news:
                 self.lines.append(line.rstrip())
                 self._news.notify_all()
+            print(line, end='')     # for who looks at a test that failed
+        with self._news:
+            self._has_ended = True
+            self._news.notify_all()
 
     def wait_for_line(self, part, timeout=PATIENCE):
-        """Return the first line that contains `part`, as soon as it is printed."""
+        """Return the first line that contains `part`, as soon as it or the last one is printed."""
         with self._news:
-            assert self._news.wait_for(lambda: self.count(part), timeout), self.lines
+            self._news.wait_for(lambda: self.count(part) or self._has_ended, timeout)
+            assert self.count(part), self.lines
         return next(line for line in self.lines if part in line)
 
     def forget_lines(self):

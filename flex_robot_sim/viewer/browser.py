@@ -25,7 +25,7 @@ import viser.infra._infra as viser_infra
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.plot_lines import Line
-from flex_robot_sim.viewer.port import HOST, free_port, taken
+from flex_robot_sim.viewer.port import HOST, PORTS, free_port, taken
 
 Reaction = Callable[[Any], object]
 
@@ -74,16 +74,10 @@ class Page:
 
         :param port: None: the first that is free, see port.py; 0: any.
         """
-        port = free_port(port)
         # who knocks and goes, or is no browser, is none of a user's business
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
-        origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
-        with _answering(origins), contextlib.redirect_stdout(io.StringIO()):
-            self._server = viser.ViserServer(HOST, port, label=title, verbose=False)
+        self._server = _listen(title, port)
         self.port = self._server.get_port()
-        if self.port != port:
-            self._server.stop()
-            raise taken(port)
         # whatever a browser asks for, there is no tunnel to this page
         self._server.request_share_url = lambda *_, **__: None      # type: ignore
         self.address = f'http://{HOST}:{self.port}'
@@ -341,6 +335,21 @@ SIDE_PANEL = 330        # wide [px]
 COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')
 _WXYZ = [3, 0, 1, 2]
 _BOX = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
+
+
+def _listen(title, wish):
+    """Return a server at the port that somebody wishes, or at the first that stays free."""
+    for _ in range(PORTS):
+        port = free_port(wish)
+        origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
+        with _answering(origins), contextlib.redirect_stdout(io.StringIO()):
+            server = viser.ViserServer(HOST, port, label=title, verbose=False)
+            if server.get_port() == port:
+                return server
+            server.stop()       # somebody was quicker, and it went on to a port that nobody chose
+        if wish:
+            break
+    raise taken(port)
 
 
 @contextlib.contextmanager

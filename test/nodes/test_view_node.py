@@ -45,6 +45,7 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
     process, address = view('/seen', gravity='[0.0, 0.0, 0.0]')
     pushes = observer.listen(WrenchStamped, '/seen/push')
     led = observer.listen(JointState, '/seen/controller/reference')
+    states = observer.listen(JointState, '/seen/joint_states')
     browser = browsers(address)
     browser.wait_for(lambda: 'state\tlive' in browser.text, 'the state of the arm')
 
@@ -64,9 +65,9 @@ def test_what_is_pressed_and_typed_arrives_on_the_topics(start, view, observer,
     assert {it.header.frame_id for it in pushes} == {'tool'}
     assert np.linalg.norm(forces[0]) == pytest.approx(3.0) and not forces[-1].any()
     # the arm hung still before it: there is no weight, and nobody else
-    moved = observer.hear(JointState, '/seen/joint_states',
-                          lambda it: np.abs(it.velocity).max() > 1e-3)
-    assert len(moved.name) == 3
+    observer.spin_until(lambda: states and np.abs(states[-1].velocity).max() > 1e-3,
+                        what='a motion')
+    assert len(states[-1].name) == 3
 
     browser.open_folder('Targets')
     browser.wait_for(lambda: not browser.is_grey_number('elbow [rad]'), 'the sliders of targets')

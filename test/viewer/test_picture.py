@@ -248,6 +248,23 @@ def test_a_port_that_is_taken_is_one_line_and_without_a_wish_the_next_one_is_fre
             page.close()
 
 
+def test_of_two_that_take_the_same_free_port_the_slower_one_takes_the_next(monkeypatch):
+    pytest.importorskip('viser')
+    from flex_robot_sim.viewer import browser
+
+    first = browser.Page('first')
+    second = None
+    # the second one looked while nobody listened there yet
+    looks = iter([first.port, *map(browser.free_port, [None] * 3)])
+    monkeypatch.setattr(browser, 'free_port', lambda _: next(looks))
+    try:
+        second = browser.Page('second')
+        assert second.port != first.port
+    finally:
+        for page in filter(None, (first, second)):
+            page.close()
+
+
 def test_a_page_of_somebody_else_gets_no_answer():
     pytest.importorskip('viser')
     from websockets.exceptions import InvalidStatus
