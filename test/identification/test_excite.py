@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from flex_robot_sim.identification.information import (
 from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
 
 FREE = ['arm.stiffness', 'arm.damping', 'delay']
+PLAYS = 3               # until the host of an emulated board in real time is not held up itself
 
 
 @pytest.fixture(scope='module')
@@ -183,13 +185,13 @@ def test_a_pose_at_the_end_of_the_range_is_refused():
         within_limits(arm, course('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
 
 
-def played(start, tmp_path, *words):
+def played(start, log, *words):
     """A process of `flexsim excite` on an emulated bench, started by a Popen, and its terminal."""
     main_end, other = pty.openpty()
     process = start(
         [sys.executable, '-m', 'flex_robot_sim', 'excite', 'rig', '--kind', 'decay', '--pose',
          '0.15,0', '--size', '0.4', '--free', 'strip.stiffness,strip.damping,delay', '--play',
-         'emulator', '--log', str(tmp_path / 'bench.csv'), *words], stderr=other,
+         'emulator', '--log', str(log), *words], stderr=other,
         stdout=subprocess.PIPE, text=True, start_new_session=True)
     os.close(other)
     return process, main_end
@@ -210,15 +212,20 @@ def read_until(end, pattern, seconds=120.0):
 
 
 def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys):
-    process, end = played(Program, tmp_path, '--seconds', '5', '--json')
-    output = process.communicate(timeout=180)[0]
-    said = read_until(end, '(?!)')      # all that is left
-    os.close(end)
+    for count in range(PLAYS):
+        log = tmp_path / f'bench{count}.csv'
+        process, end = played(Program, log, '--seconds', '5', '--json')
+        output = process.communicate(timeout=180)[0]
+        said = read_until(end, '(?!)')      # all that is left
+        os.close(end)
+        if 'WATCHDOG' not in said:
+            break
+        # a board stops, and says so, where its whole host is held up for a tenth of a second
+        warnings.warn(f'play {count + 1} of {PLAYS}: WATCHDOG', stacklevel=1)
     assert process.returncode == 0, said
     assert json.loads(output)['run']['states'] > 1000
-    assert main(['identify', str(tmp_path / 'bench.csv'), 'rig', '--free',
-                 'strip.stiffness,strip.damping,delay', '--time-step', '1e-3',
-                 '--json']) in (0, 1)
+    assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping,delay',
+                 '--time-step', '1e-3', '--json']) in (0, 1)
     numbers = json.loads(capsys.readouterr().out)['numbers']
     # the emulated strip is as described; its rotor gives on the field of the stepper
     assert numbers['strip.stiffness']['value'] == pytest.approx(1.0, abs=0.03)
@@ -228,14 +235,14 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
     from flex_robot_sim.rig.bridge.experiment_log import read_experiment
     from flex_robot_sim.rig.wire.vocabulary import MOVING
 
-    process, end = played(subprocess.Popen, tmp_path, '--seconds', '60')
+    log = tmp_path / 'bench.csv'
+    process, end = played(subprocess.Popen, log, '--seconds', '60')
     read_until(end, r'the bench moves: [1-9]')
     process.send_signal(signal.SIGINT)
     said = read_until(end, 'stopped; the motors are off')
     assert process.wait(30) == 130 and 'Traceback' not in said
     os.close(end)
-    states = [reading.message.state for reading in read_experiment(
-        tmp_path / 'bench.csv').readings]
+    states = [reading.message.state for reading in read_experiment(log).readings]
     assert any(state in MOVING for state in states) and len(states) < 40 * 500
 
 
