@@ -29,9 +29,11 @@ from flex_robot_sim.identification.information import (
     rings_of,
 )
 from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
+from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 
 FREE = ['arm.stiffness', 'arm.damping', 'delay']
-PLAYS = 3               # until the host of an emulated board in real time is not held up itself
+# as conformance does: what fails while this computer is held up says nothing, and is kept
+PLAYS, SILENT = 3, 0.085        # a board stops whose host is silent for 0.1 s                  [s]
 
 
 @pytest.fixture(scope='module')
@@ -218,10 +220,11 @@ def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys
         output = process.communicate(timeout=180)[0]
         said = read_until(end, '(?!)')      # all that is left
         os.close(end)
-        if 'WATCHDOG' not in said:
+        held_up = max(it.arrived - it.stamp for it in read_experiment(log).readings)
+        if process.returncode == 0 or held_up < SILENT:
             break
-        # a board stops, and says so, where its whole host is held up for a tenth of a second
-        warnings.warn(f'play {count + 1} of {PLAYS}: WATCHDOG', stacklevel=1)
+        warnings.warn(f'play {count + 1} of {PLAYS}: this computer was held up for {held_up:.3f} '
+                      f's, and {said[-300:]!r}', stacklevel=1)
     assert process.returncode == 0, said
     assert json.loads(output)['run']['states'] > 1000
     assert main(['identify', str(log), 'rig', '--free', 'strip.stiffness,strip.damping,delay',
@@ -232,7 +235,6 @@ def test_one_command_plays_it_on_the_bench_and_its_log_is_taken(tmp_path, capsys
 
 
 def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
-    from flex_robot_sim.rig.bridge.experiment_log import read_experiment
     from flex_robot_sim.rig.wire.vocabulary import MOVING
 
     log = tmp_path / 'bench.csv'

@@ -126,6 +126,17 @@ def test_it_ends_as_it_would_end(probe, code):
     assert err.splitlines()[-1:] == plain_err.splitlines()[-1:]
 
 
+def test_what_it_shares_is_not_taken_apart_at_its_end_the_one_thing_that_differs(probe):
+    here = probe("""
+        import os, flex_robot_sim.system as shared
+        class Last:
+            __del__ = lambda _: os.write(1, b'taken apart')
+        shared.it = Last()
+        """)
+    assert [kind(PROBE, stdout=subprocess.PIPE, **here).communicate()[0]
+            for kind in (Program, subprocess.Popen)] == [b'', b'taken apart']
+
+
 def test_ahead_of_it_may_stand_what_ends_it_with_its_parent(probe):
     here = probe('import signal; print("here", flush=True); signal.pause()')
     code = f"""
