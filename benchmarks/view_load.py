@@ -25,24 +25,26 @@ from flex_robot_sim.demo.swing import fitting_swing
 from flex_robot_sim.nodes.network import choose_domain, prepare_network
 from flex_robot_sim.nodes.run import make_executor
 from flex_robot_sim.system import CONTROLLER, VIEW, command, simulation_system
-from flex_robot_sim.viewer.port import HOST, free_port
 
 PATIENCE = 120.0        # for the start of the programs                                      [s]
 SETTLE = 3.0            # after which all that is sent once has been sent                    [s]
 MISSED = 'deadlines missed by 5 ms'
 BROWSER = """
-import asyncio, sys, importlib.metadata, websockets
-async def take(port):
+import asyncio, sys, importlib.metadata, urllib.request, websockets
+async def take(address):
+    with urllib.request.urlopen(address) as page:
+        cookie = page.headers['Set-Cookie'].partition(';')[0]
+    site = address.partition('/?')[0]
     # as the page of viser introduces itself
     word = 'viser-v' + importlib.metadata.version('viser')
-    async with websockets.connect(f'ws://127.0.0.1:{port}', origin=f'http://127.0.0.1:{port}',
-                                  subprotocols=[word], max_size=None) as socket:
+    async with websockets.connect(site.replace('http', 'ws'), origin=site, subprotocols=[word],
+                                  additional_headers={'Cookie': cookie}, max_size=None) as socket:
         count = 0
         async for message in socket:
             count += 1
             if count == 3:
                 print('taken', flush=True)
-asyncio.run(take(int(sys.argv[1])))
+asyncio.run(take(sys.argv[1]))
 """
 
 
@@ -88,21 +90,21 @@ def running(words, **options):
 
 def measure(robot, seconds, counts):
     """Return {browsers: figures} of a robot that swings."""
-    port = free_port()
     swing = {**fitting_swing(frs.load(robot)).parameters, 'profile': 'swing'}
     programs = simulation_system(
         robot, display=False, view=True, log_level='error',
-        settings={CONTROLLER: swing, VIEW: {'view_port': port, 'view_browser': False}})
+        settings={CONTROLLER: swing, VIEW: {'view_browser': False}})
     found = {}
     with contextlib.ExitStack() as stack:
-        processes = {program.executable: stack.enter_context(running(command(program)))
-                     for program in programs}
+        processes = {program.executable: stack.enter_context(running(
+            command(program), text=True, stderr=subprocess.PIPE if program.executable == VIEW
+            else None)) for program in programs}
         listener, browsers = Listener(), []
-        _wait_for_page(port, processes[VIEW])
+        address = _address_of(processes[VIEW])
         for count in counts:
             while len(browsers) < count:
                 browsers.append(stack.enter_context(running(
-                    [sys.executable, '-c', BROWSER, str(port)], stdout=subprocess.PIPE)))
+                    [sys.executable, '-c', BROWSER, address], stdout=subprocess.PIPE)))
                 browsers[-1].stdout.readline()      # it is being served
             listener.spin(min(SETTLE, seconds))
             missed = listener.count()
@@ -116,15 +118,12 @@ def measure(robot, seconds, counts):
     return found
 
 
-def _wait_for_page(port, process):
-    import socket
-
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1.0):
-            return
-        time.sleep(0.1)
-    sys.exit('the view does not answer')
+def _address_of(process):
+    """Return the address of the page with its token, as the view prints it."""
+    for line in process.stderr:
+        if '?token=' in line:
+            return line.split()[-1]
+    sys.exit('the view does not print an address')
 
 
 def as_text(found):

@@ -1,6 +1,7 @@
 """`flexsim view`: an arm in a web browser, without ROS."""
 
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.viewer.escaping import visible
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.opening import open_browser
 
@@ -31,25 +33,30 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     refuse_without_view()
-    page = None
+    page = opened = None
     try:
         with patience('reading the robot'):
             arm = read_arm(arguments)
             from flex_robot_sim.viewer.browser import Page
             from flex_robot_sim.viewer.robot_choice import RobotChoice
             page = Page(arm.description.name, arguments.port)
-            robots = [*shipped_robots()]
-            own = arguments.robot if arguments.robot in robots else Path(arguments.robot).name
+            shipped = {name: partial(frs.load, str(path), arguments.coupling, arguments.gravity)
+                       for name, path in shipped_robots().items()}
+            own = (arguments.robot if arguments.robot in shipped else
+                   visible(Path(arguments.robot).name))
             with compiling():
-                view = RobotChoice(page, [*dict.fromkeys([own, *robots])], own, lambda name: (
-                    arm if name == own else frs.load(name, arguments.coupling, arguments.gravity)))
-        print(f'{arm.description.name} at {page.address}  Ctrl-C ends it.', flush=True)
-        if not arguments.no_browser:
-            open_browser(page.address)
+                view = RobotChoice(page, {own: lambda: arm, **{
+                    name: load for name, load in shipped.items() if name != own}})
+        print(f'{visible(arm.description.name)} at {page.private_address}  Ctrl-C ends it.',
+              flush=True)
+        # the file that leads a browser to the page is there as long as the page
+        opened = None if arguments.no_browser else open_browser(page.private_address)
         view.watch()
     except KeyboardInterrupt:
         pass
     finally:
         if page is not None:
             page.close()
+        if opened is not None:
+            opened.cleanup()
     return 0

@@ -30,7 +30,7 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
             VIEW, {'robot': str(path), 'thread_priority': 0}, namespace=namespace)))
         screen.show('waiting for the view')
         line = ''
-        while 'http://' not in line:
+        while '?token=' not in line:
             obituary = children.obituary()
             if obituary:
                 raise UsageError(obituary)
@@ -39,7 +39,7 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
             except queue.Empty:
                 continue
         screen.show('')
-        screen.say(line.replace('[INFO] ', ''))
+        screen.say(line)
         yield
 
 

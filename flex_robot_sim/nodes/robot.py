@@ -12,7 +12,6 @@ from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import is_display_description
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.xacro_arguments import xacro_arguments
@@ -44,7 +43,7 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
             first.append(message.data)
             try:
                 start(build_arm(read_text(message.data), settings.coupling, settings.gravity))
-            except FlexRobotSimError as error:      # an executor would print where it was raised
+            except Exception as error:      # whatever is wrong at the start ends the node
                 node.failure = error
         elif message.data not in first:
             first.append(message.data)

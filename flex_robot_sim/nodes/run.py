@@ -3,7 +3,9 @@
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 import rclpy
 from rclpy.context import Context
@@ -11,7 +13,7 @@ from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, bearable
 from flex_robot_sim.nodes.network import asks_for_network
 from flex_robot_sim.nodes.reach import open_addresses
 from flex_robot_sim.nodes.settings import NodeSettings
@@ -19,6 +21,7 @@ from flex_robot_sim.realtime.priority import raise_ordinary_threads
 
 # how long one thread may keep the others waiting for Python; its default of 5 ms is five periods
 SWITCH_INTERVAL = 1e-4
+LOG_PERIOD = 5.0        # between two lines about callbacks that fail                        [s]
 
 
 class _Stop:
@@ -46,6 +49,9 @@ class _Stop:
 def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None) -> int:
     """
     Run nodes until a signal; return the exit code.
+
+    An exception of a callback is logged and does not end them. What is wrong at the start does: it
+    is raised by `make_nodes`, or left in `failure` by a node that starts later.
 
     :param name: of the program, for its error line.
     :param make_nodes: function that returns a list of nodes with `parameters` that hold
@@ -100,13 +106,28 @@ def _spin(nodes, stop):
     # in some versions `spin` of the events executor runs no callback, and `spin_once` does, which
     # returns after each: what is asked here is asked thousands of times a second
     while rclpy.ok() and not stop.asked:
-        executor.spin_once(timeout_sec=0.1)
+        try:
+            executor.spin_once(timeout_sec=0.1)
+        except ExternalShutdownException:
+            raise
+        except Exception as error:      # of a callback: a bug, for which no arm is dropped
+            if rclpy.ok():
+                _log_failed_callback(nodes[0].get_logger(), error)
         for node in failing:
             if node.failure is not None:
                 raise node.failure
         for node in ending:
             if node.has_ended:
                 return
+
+
+def _log_failed_callback(logger, error):
+    """Log an exception in one line, and its traceback for those who debug; not every time."""
+    place = traceback.extract_tb(error.__traceback__)[-1:]
+    where = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in place)
+    logger.error(f'a callback failed, and the node goes on: {type(error).__name__}: '
+                 f'{bearable(error)}{where}', throttle_duration_sec=LOG_PERIOD)
+    logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD)
 
 
 def make_executor(choice: str = 'auto', context: Context | None = None) -> Executor:

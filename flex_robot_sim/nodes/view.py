@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
@@ -34,6 +35,7 @@ class ViewNode(Onlooker):
         """Wait for the robot, and begin to listen at an address of this machine."""
         refuse_without_view()
         self._page: Page | None = None
+        self._opened: TemporaryDirectory[str] | None = None     # leads a browser to the page
         self._remote: ViewRemote | None = None
         self._turns = 0
         super().__init__('view', VIEW_SETTINGS)
@@ -52,9 +54,11 @@ class ViewNode(Onlooker):
         self._prediction = Prediction(arm, self._view)
         self.create_timer(1.0 / settings.view_rate, self._draw,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
+        # every user of the machine can hear /rosout, and the token is for the terminal alone
         self.get_logger().info(f'{arm.description.name} at {page.address}')
+        print(f'view: open {page.private_address}', file=sys.stderr, flush=True)
         if settings.view_browser:
-            open_browser(page.address)
+            self._opened = open_browser(page.private_address)
 
     def _draw(self):
         now = time.monotonic()
@@ -72,6 +76,8 @@ class ViewNode(Onlooker):
         for part in (self._remote, self._page):
             if part is not None:
                 part.close()
+        if self._opened is not None:
+            self._opened.cleanup()
 
 
 def main(args: list[str] | None = None) -> None:

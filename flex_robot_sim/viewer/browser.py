@@ -1,68 +1,42 @@
 """
 Pages in browsers, by viser: only here is it known.
 
-A page listens on 127.0.0.1 and answers only browsers that have opened it: a page of somebody else
-in the same browser could press its buttons otherwise. Nothing is shared, nothing asked from
-elsewhere. What users do waits until `react` is called, in the thread of the one who draws.
+A page listens on 127.0.0.1 and answers only browsers that have opened its private address
+(page_access.py). What they send is checked against what the page offers (widget_messages.py).
+Nothing is shared, nothing asked from elsewhere. What users do waits until `react` is called, in
+the thread that draws.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import html
 import io
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import viser
 import viser._messages as viser_messages
-import viser.infra._infra as viser_infra
 
 from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.viewer.control import Control
+from flex_robot_sim.viewer.escaping import as_html, visible
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
+from flex_robot_sim.viewer.page_access import PageAccess, guarded
 from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.port import HOST, PORTS, free_port, taken
+from flex_robot_sim.viewer.widget_messages import (
+    MessageFilter,
+    one_of,
+    press,
+    slider_value,
+    switch_value,
+)
 
 Reaction = Callable[[Any], object]
-
-
-class Control:
-    """A slider, a box to tick, a choice or a button on the page."""
-
-    def __init__(self, handle: Any) -> None:
-        """Take what viser has made."""
-        self._handle, self._hint = handle, handle.hint
-
-    @property
-    def value(self) -> Any:
-        """What it shows."""
-        return self._handle.value
-
-    def show(self, value: Any) -> None:
-        """Let it show another value; nobody reacts to that."""
-        if self._handle.value != value:
-            self._handle.value = value
-
-    def label(self, text: str) -> None:
-        """Change what stands beside or on it."""
-        if self._handle.label != text:
-            self._handle.label = text
-
-    def appear(self, is_there: bool) -> None:
-        """Show it, or take it away."""
-        if self._handle.visible != is_there:
-            self._handle.visible = is_there
-
-    def allow(self, why_not: str = '') -> None:
-        """Let it be used, or not: then its hint says why."""
-        if self._handle.disabled != bool(why_not):
-            self._handle.disabled = bool(why_not)
-        if self._handle.hint != (hint := why_not or self._hint):
-            self._handle.hint = hint
 
 
 class Page:
@@ -76,11 +50,14 @@ class Page:
         """
         # who knocks and goes, or is no browser, is none of a user's business
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
-        self._server = _listen(title, port)
+        self._filter = MessageFilter()
+        self._server, access = _listen(visible(title), port, self._filter)
         self.port = self._server.get_port()
         # whatever a browser asks for, there is no tunnel to this page
         self._server.request_share_url = lambda *_, **__: None      # type: ignore
         self.address = f'http://{HOST}:{self.port}'
+        self.private_address = self.address + access.path
+        """With the token: for the terminal of the user, and not for a log or a command line."""
         self._lock, self._presses, self._controls = threading.Lock(), 0, 0
         self._waiting: dict[int, tuple[Reaction, Any]] = {}
         self._server.scene.configure_default_lights(True, cast_shadow=False)
@@ -92,6 +69,11 @@ class Page:
         """How many browsers show it."""
         return len(self._server._websock_server._client_state_from_id)
 
+    @property
+    def dropped(self) -> int:
+        """How many messages of browsers were dropped: the page does not offer what they ask."""
+        return self._filter.dropped
+
     def close(self) -> None:
         """End it; browsers say that they are no longer connected."""
         with contextlib.redirect_stdout(io.StringIO()):
@@ -101,6 +83,7 @@ class Page:
         """Take everything off the page, for something else under a new title."""
         with self._lock:
             self._waiting = {}
+        self._filter.clear()
         self._server.scene.reset()
         self._server.gui.reset()
         self._begin(title)
@@ -113,6 +96,7 @@ class Page:
 
     def react(self) -> None:
         """Do what users have asked for since the last call; what cannot be done is said."""
+        self._filter.restore(time.monotonic())
         with self._lock:
             waiting, self._waiting = self._waiting, {}
         for reaction, value in waiting.values():
@@ -121,11 +105,16 @@ class Page:
                 reaction(value)
             except FlexRobotSimError as error:
                 self.say(str(error))
+            except Exception as error:      # a bug; the page keeps running
+                self.say(f'this did not work: {type(error).__name__}: {error}')
+                log = logging.getLogger(__name__)
+                log.error('a button or slider failed: %s: %s', type(error).__name__, error)
+                log.debug('where it failed:', exc_info=True)
 
     def say(self, line: str) -> None:
         """Show a line in the panel until the next one; an empty one takes it away."""
         style = f'{_BOX};color:#c05621;overflow-wrap:anywhere'
-        text = f'<div style="{style}">{html.escape(line)}</div>'
+        text = f'<div style="{style}">{as_html(line)}</div>'
         if bool(line) != self._notice.visible or line and self._notice.content != text:
             self._notice.content, self._notice.visible = text, bool(line)
 
@@ -140,36 +129,40 @@ class Page:
     @contextlib.contextmanager
     def folder(self, title: str, is_open: bool = True) -> Iterator[None]:
         """Put what is made in this context under a title."""
-        with self._server.gui.add_folder(title, expand_by_default=is_open):
+        with self._server.gui.add_folder(visible(title), expand_by_default=is_open):
             yield
 
     def slider(self, label: str, low: float, high: float, step: float, value: float,
                reaction: Reaction, hint: str = '') -> Control:
         """Add a slider."""
-        return self._control(self._server.gui.add_slider(
-            label, low, high, step, value, hint=hint or None), reaction)
+        handle = self._server.gui.add_slider(visible(label), low, high, step, value,
+                                             hint=visible(hint) or None)
+        return self._control(handle, reaction, slider_value(low, high, handle.precision))
 
     def tick(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
         """Add a box to tick."""
-        return self._control(self._server.gui.add_checkbox(label, value, hint=hint or None),
-                             reaction)
+        return self._control(self._server.gui.add_checkbox(
+            visible(label), value, hint=visible(hint) or None), reaction, switch_value)
 
     def button(self, label: str, reaction: Callable[[], object], hint: str = '') -> Control:
         """Add a button."""
-        handle = self._server.gui.add_button(label, hint=hint or None)
+        handle = self._server.gui.add_button(visible(label), hint=visible(hint) or None)
+        control = Control(handle)
 
         @handle.on_click
         def _(_: object) -> None:
             with self._lock:
                 self._presses += 1
                 self._waiting[self._presses] = lambda _: reaction(), None
-        return Control(handle)
+        self._offer(handle, control, press)
+        return control
 
     def choice(self, label: str, options: Sequence[str], value: str, reaction: Reaction,
                hint: str = '') -> Control:
         """Add a choice of words."""
         return self._control(self._server.gui.add_dropdown(
-            label, options, initial_value=value, hint=hint or None), reaction)
+            visible(label), options, initial_value=value, hint=visible(hint) or None),
+            reaction, one_of(options))
 
     def text(self, content: str = '') -> Callable[[str], None]:
         """Add a piece of HTML; return what changes it: '' takes it away."""
@@ -203,8 +196,8 @@ class Page:
         # one legend for all lines of a colour; that of the plots names each of them
         marks = ' '.join(
             f'<span style="white-space:nowrap;margin-right:0.7em"><b style="color:{_hue(line)}">'
-            f'&#9644;</b> {html.escape(line.name)}</span>' for line in lines if line.name)
-        self.text(f'<b>{html.escape(title)}</b> <span style="opacity:0.65">{html.escape(note)}'
+            f'&#9644;</b> {as_html(line.name)}</span>' for line in lines if line.name)
+        self.text(f'<b>{as_html(title)}</b> <span style="opacity:0.65">{as_html(note)}'
                   f'</span><br>{marks}')
         series: list[Any] = [{}, *({'stroke': _hue(line), 'width': 1.5, 'points': {'show': False},
                          **({'dash': [5, 4]} if line.is_dashed else {})} for line in lines)]
@@ -225,10 +218,15 @@ class Page:
         camera.position = at + distance * direction / np.linalg.norm(direction)
         camera.look_at, camera.fov = at, np.radians(45.0)
         camera.near, camera.far = 0.01 * distance, 100.0 * distance
-        for client in self._server.get_clients().values():      # who looks already
+        # browsers that show the page already; what viser knows of their cameras may be anything
+        for client in self._server.get_clients().values():
             with client.atomic():
-                client.camera.position, client.camera.look_at = camera.position, at
-                client.camera.near, client.camera.far = camera.near, camera.far
+                for message in (
+                        viser_messages.SetCameraPositionMessage(tuple(camera.position)),
+                        viser_messages.SetCameraLookAtMessage(tuple(at)),
+                        viser_messages.SetCameraNearMessage(camera.near),
+                        viser_messages.SetCameraFarMessage(camera.far)):
+                    client._websock_connection.queue_message(message)
 
     def grid(self, cell: float, size: float) -> None:
         """Draw a floor through the origin of squares with sides of `cell` [m]."""
@@ -302,7 +300,7 @@ class Page:
                                               anchor='center-center')
 
         def change(text: str) -> None:
-            if handle.text != text:
+            if handle.text != (text := visible(text)):
                 handle.text, handle.visible = text, bool(text)
         return change
 
@@ -314,11 +312,12 @@ class Page:
 
     def _begin(self, title):
         """Make what every page has."""
-        self._server.gui.set_panel_label(title)
+        self._server.gui.set_panel_label(visible(title))
         self._server.gui.main_panel.dock_right()
         self._notice = self._server.gui.add_html('', visible=False)
 
-    def _control(self, handle, reaction):
+    def _control(self, handle, reaction, check):
+        control = Control(handle)
         self._controls -= 1
         number = self._controls         # presses of buttons count upwards
 
@@ -327,7 +326,15 @@ class Page:
             if event.client is not None:        # a person, and not `show`
                 with self._lock:
                     self._waiting[number] = reaction, handle.value
-        return Control(handle)
+        self._offer(handle, control, check)
+        return control
+
+    def _offer(self, handle, control, check):
+        """Let browsers use a widget."""
+        uuid = handle._impl.uuid
+        self._filter.offer(uuid, check, lambda: control.is_usable, lambda: (
+            self._server._websock_server.queue_message(
+                viser_messages.GuiUpdateMessage(uuid, {'value': handle.value}))))
 
 
 SIDE_PANEL = 330        # wide [px]
@@ -337,31 +344,19 @@ _WXYZ = [3, 0, 1, 2]
 _BOX = 'padding:0.1em 0.9em;font-size:0.85em;line-height:1.4'
 
 
-def _listen(title, wish):
-    """Return a server at the port that somebody wishes, or at the first that stays free."""
+def _listen(title, wish, message_filter):
+    """Return a server at the port `wish`, or at the first that stays free, and its PageAccess."""
     for _ in range(PORTS):
         port = free_port(wish)
-        origins = [None, f'http://{HOST}:{port}', f'http://localhost:{port}']
-        with _answering(origins), contextlib.redirect_stdout(io.StringIO()):
+        access = PageAccess(port)
+        with guarded(access, message_filter), contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(HOST, port, label=title, verbose=False)
             if server.get_port() == port:
-                return server
-            server.stop()       # somebody was quicker, and it went on to a port that nobody chose
+                return server, access
+            server.stop()       # another program took the port, and viser chose the next one
         if wish:
             break
     raise taken(port)
-
-
-@contextlib.contextmanager
-def _answering(origins):
-    """Let the server that begins in this context answer pages of `origins` only."""
-    module = viser_infra.websockets.asyncio.server
-    real = module.serve
-    module.serve = functools.partial(real, origins=origins)
-    try:
-        yield
-    finally:
-        module.serve = real
 
 
 def _mover(handle):

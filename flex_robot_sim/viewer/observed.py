@@ -44,7 +44,7 @@ class Tips:
                     links.append(number)
         self.names = tuple(names)                       # LINK AXIS, k of them
         self.links = np.array(links, int)               # (k,) which of arm.tips
-        self.matrix = np.array(rows).reshape(-1, arm.size)      # (k, n)                    [m]
+        self.matrix = np.array(rows).reshape(len(rows), arm.size)     # (k, n)               [m]
 
 
 class Observed:

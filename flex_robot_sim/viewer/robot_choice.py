@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flex_robot_sim.exceptions import FlexRobotSimError
@@ -19,16 +19,15 @@ RATE = 30.0             # of the picture                                        
 class RobotChoice:
     """Shows one of several robots, until a browser asks for another one."""
 
-    def __init__(self, page: Page, robots: Sequence[str], robot: str,
-                 load: Callable[[str], ArmModel]) -> None:
+    def __init__(self, page: Page, robots: Mapping[str, Callable[[], ArmModel]]) -> None:
         """
-        Show `robot` on a Page.
+        Show the first robot on a Page.
 
-        :param robots: names to choose from; load: function that returns the ArmModel of a name.
+        :param robots: {name to choose: function that returns the ArmModel}.
         """
-        self._page, self._robots, self._load = page, robots, load
-        self._shown = self._wish = robot
-        self._show(load(robot))
+        self._page, self._names, self._loaders = page, [*robots], [*robots.values()]
+        self._shown = self._wish = 0        # rows of the list: no text of a browser is opened
+        self._show(self._loaders[0]())
 
     def watch(self) -> None:
         """Go on with the clock until Ctrl-C."""
@@ -43,22 +42,22 @@ class RobotChoice:
 
     def _show(self, arm):
         """Fill the page with an arm, ready for whoever presses its buttons."""
-        self._control = self._page.choice('robot', self._robots, self._shown, self._take,
+        self._control = self._page.choice('robot', self._names, self._names[self._shown], self._take,
                                           'Those that come with the package, and your own')
         self._view = ModelView(self._page, arm)
         self._view.warm_up()
 
-    def _take(self, robot):
-        self._wish = robot
+    def _take(self, name):
+        self._wish = self._names.index(name)
 
     def _change(self):
         """Show the robot that is asked for; one that cannot be read leaves the present one."""
         try:
-            arm = self._load(self._wish)
+            arm = self._loaders[self._wish]()
         except FlexRobotSimError as error:
             self._page.say(str(error))
             self._wish = self._shown
-            self._control.show(self._shown)
+            self._control.show(self._names[self._shown])
             return
         self._shown = self._wish
         self._page.clear(arm.description.name)

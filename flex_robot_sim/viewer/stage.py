@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.layout import CELLS, round_length
 from flex_robot_sim.display.tool_path import ToolPath, tool_link
+from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.picture import GHOST, ArmPicture, Enlarger
 from flex_robot_sim.viewer.solids import solids
 
@@ -110,5 +110,5 @@ def legend(bends: bool) -> str:
 def table(rows: dict[str, str]) -> str:
     """Return words and what they are, as HTML."""
     return '<table>' + ''.join(
-        f'<tr><td style="padding-right:0.8em;opacity:0.65">{html.escape(name)}</td>'
-        f'<td>{html.escape(value)}</td></tr>' for name, value in rows.items()) + '</table>'
+        f'<tr><td style="padding-right:0.8em;opacity:0.65">{as_html(name)}</td>'
+        f'<td>{as_html(value)}</td></tr>' for name, value in rows.items()) + '</table>'

@@ -275,7 +275,8 @@ def test_the_view_has_an_address_is_not_needed_and_ends_with_the_demo(demo):
     programs = running.wait_for_programs(3)
     running.wait_for_line('view: [INFO] two_link at http://127.0.0.1:')
     running.wait_for_line(LINE)
-    address = next(line for line in running.errors if 'http://' in line).split()[-1]
+    running.wait_for_line('view: open http://127.0.0.1:')
+    address = next(line for line in running.errors if 'token=' in line).split()[-1]
     with urllib.request.urlopen(address, timeout=PATIENCE) as page:
         assert page.status == 200
     view = next(pid for pid in programs if b'\0view\0' in command_line(pid))

@@ -96,7 +96,7 @@ def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, brows
     assert main(['simulate', 'single_link', '--to', '0.5', '--within', '0.5', '--seconds', '2',
                  '--output', str(path)]) == 0
     process = replay(path, '--view')
-    line = process.wait_for_line('http://')
+    line = process.wait_for_line('/?token=')
     browser = browsers(next(word for word in line.split() if word.startswith('http://')))
     browser.wait_for(lambda: 'live' in browser.text and 'tip deflection' in browser.text,
                      'the arm of the recording')

@@ -49,6 +49,7 @@ OWNERS = {
     'lxml': 'description.document',
     'matplotlib': 'plots',
     'mcap': 'recording.mcap_file',
+    'msgspec': 'viewer.widget_messages',
     'numba': ('core.compiled and core.handle and core.linking and '
               'core.numba_shortcuts and core.pipeline'),
     'pyarrow': 'table_files',
@@ -56,6 +57,7 @@ OWNERS = {
     'serial': 'rig.host.port',
     'trimesh': 'viewer.meshes',
     'viser': 'viewer.browser',
+    'websockets': 'viewer.page_access',
     'xacro': 'description.xacro_file',
     'yaml': 'settings',
 }

@@ -267,6 +267,7 @@ def test_of_two_that_take_the_same_free_port_the_slower_one_takes_the_next(monke
 
 def test_a_page_of_somebody_else_gets_no_answer():
     pytest.importorskip('viser')
+    from page_client import sign_in
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
@@ -275,9 +276,10 @@ def test_a_page_of_somebody_else_gets_no_answer():
     page = Page('arm', 0)
     try:
         address = f'ws://127.0.0.1:{page.port}'
-        with connect(address, origin=page.address):
+        cookie = {'additional_headers': {'Cookie': sign_in(page.private_address)}}
+        with connect(address, origin=page.address, **cookie):
             pass
-        with pytest.raises(InvalidStatus), connect(address, origin='http://example.org'):
+        with pytest.raises(InvalidStatus), connect(address, origin='http://example.org', **cookie):
             pass
     finally:
         page.close()
@@ -311,18 +313,15 @@ def test_ranges_of_joints_without_stops_are_finite():
 
 def test_a_page_counts_the_browsers_that_show_it():
     pytest.importorskip('viser')
-    from importlib.metadata import version
-
+    from page_client import open_socket
     from waiting import eventually
-    from websockets.sync.client import connect
 
     from flex_robot_sim.viewer.browser import Page
 
     page = Page('arm', 0)
     try:
         assert page.watchers == 0
-        with connect(f'ws://127.0.0.1:{page.port}', origin=page.address,
-                     subprotocols=[f'viser-v{version("viser")}'], max_size=None):
+        with open_socket(page.private_address):
             assert eventually(lambda: page.watchers == 1)
         assert eventually(lambda: page.watchers == 0)
     finally:

@@ -79,8 +79,12 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
     browser.wait_for(lambda: 'J moving' in browser.text, 'its motion')
     # fourteen metres fill the picture as half a metre did: some of it is not ground
     browser.wait_for(lambda: unlike_ground(scene(browser)).mean() > 0.005, 'its picture')
-    # a blob: is of the page itself
-    assert all(url.startswith((address, f'blob:{address}')) for url in browser.requests())
+    # a blob: is of the page itself; the token stays in the first request
+    site = address.partition('?')[0]
+    requests = browser.requests()
+    assert all(url.startswith((site, f'blob:{site}')) for url in requests)
+    assert [url for url in requests if 'token' in url] == [address]
+    assert browser.driver.current_url == site
     code, _ = process.stop(signal.SIGINT)
     assert code == 0 and process.count('Traceback') == 0
     assert [line for line in process.lines if 'http://' not in line and 'compiling' not in line
@@ -90,7 +94,7 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
 def test_a_port_that_is_taken_ends_in_one_line(view):
     pytest.importorskip('viser')
     _, address = view('single_link')
-    port = address.rpartition(':')[2]
+    port = address.partition('/?')[0].rpartition(':')[2]
     second = Process([sys.executable, '-m', 'flex_robot_sim', 'view', 'single_link', '--port',
                       port], plain=True)
     try:

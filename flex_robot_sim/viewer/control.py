@@ -1,0 +1,47 @@
+"""A slider, a checkbox, a choice or a button on a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flex_robot_sim.viewer.escaping import visible
+
+
+class Control:
+    """A slider, a checkbox, a choice or a button on the page."""
+
+    def __init__(self, handle: Any) -> None:
+        """Take what viser has made."""
+        self._handle, self._hint = handle, handle.hint
+
+    @property
+    def value(self) -> Any:
+        """What it shows."""
+        return self._handle.value
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is shown and enabled."""
+        return self._handle.visible and not self._handle.disabled
+
+    def show(self, value: Any) -> None:
+        """Let it show another value; no reaction follows."""
+        if self._handle.value != value:
+            self._handle.value = value
+
+    def label(self, text: str) -> None:
+        """Change what stands beside or on it."""
+        if self._handle.label != (text := visible(text)):
+            self._handle.label = text
+
+    def appear(self, is_there: bool) -> None:
+        """Show it, or take it away."""
+        if self._handle.visible != is_there:
+            self._handle.visible = is_there
+
+    def allow(self, why_not: str = '') -> None:
+        """Let it be used, or not: then its hint says why."""
+        if self._handle.disabled != bool(why_not):
+            self._handle.disabled = bool(why_not)
+        if self._handle.hint != (hint := visible(why_not) or self._hint):
+            self._handle.hint = hint
