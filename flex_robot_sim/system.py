@@ -66,7 +66,7 @@ class SimulationArguments(Settings):
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
     view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
-                                'log names')
+                                'terminal shows')
     drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
                                  'which /diagnostics tells')
     use_sim_time: bool = setting(
@@ -108,7 +108,7 @@ class HilArguments(Settings):
     record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
                                    'the current folder')
     view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
-                                'log names')
+                                'terminal shows')
     drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
                                  'which /diagnostics tells')
     network: bool = setting(False, 'whether other machines may listen and command; false: all '

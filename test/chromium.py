@@ -118,6 +118,8 @@ class Window:
             self.driver.execute_cdp_cmd('Page.addScriptToEvaluateOnNewDocument',
                                         {'source': source})
         self.driver.get(address)
+        # an address with a token leads to the page
+        self.wait_for(lambda: 'token=' not in self.driver.current_url, 'the page itself')
 
     @property
     def driver(self):
@@ -135,7 +137,7 @@ class Window:
     @property
     def text(self):
         """What is written on the page."""
-        return self.driver.execute_script('return document.body.innerText')
+        return self.driver.execute_script("return document.body?.innerText ?? ''")
 
     def press(self, name):
         """Press the button with this name."""

@@ -47,7 +47,8 @@ def pytest_addoption(parser):
     group.addoption('--rig-port', metavar='PORT',
                     help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
-                    help='broken robot descriptions to try (default: %(default)s)')
+                    help='broken robot descriptions and messages of browsers to try '
+                         '(default: %(default)s)')
 
 
 @pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n
@@ -108,7 +109,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def mutants(request):
-    """Return how many broken robot descriptions to try."""
+    """Return how many broken robot descriptions or messages to try."""
     return request.config.getoption('--mutants')
 
 

@@ -55,6 +55,7 @@ class PageClient:
         """Connect, as the page does in a browser."""
         self.socket = open_socket(private_address)
         self.widgets, self.values, self.count = {}, {}, 0       # by label; by uuid
+        self._updates, self.text = {}, ''       # by uuid; what is written on the page
         self.send(CAMERA)
         self.hear(lambda: self.count)
 
@@ -87,6 +88,10 @@ class PageClient:
         """Return what a widget shows."""
         return self.values.get(self.widgets[label]['uuid'])
 
+    def updates(self, label):
+        """Return what has changed of a widget: {property: value}."""
+        return self._updates.get(self.widgets.get(label, {}).get('uuid'), {})
+
     def close(self):
         """Close the page."""
         self.socket.close()
@@ -97,5 +102,9 @@ class PageClient:
         if message['type'].startswith('Gui') and isinstance(props, dict) and props.get('label'):
             self.widgets[props['label']] = message
             self.values[message['uuid']] = message.get('value')
-        elif message['type'] == 'GuiUpdateMessage' and 'value' in message['updates']:
-            self.values[message['uuid']] = message['updates']['value']
+        elif message['type'] == 'GuiUpdateMessage':
+            updates = message['updates']
+            self._updates.setdefault(message['uuid'], {}).update(updates)
+            self.text = updates.get('content') or self.text
+            if 'value' in updates:
+                self.values[message['uuid']] = updates['value']

@@ -19,6 +19,7 @@ STEP = 1e-5             # of the differences
 STIFF = 0.5             # the largest push of an arm that nothing gives of, over its weight
 CARRIED = 0.3           # the largest payload, over the mass of what moves
 EARTH = 9.81            # [m/s2]
+MAX_FORCE = 1e6         # of a push                                                          [N]
 PUSHES = {f'{sign}{axis}': {'+': 1.0, '-': -1.0}[sign] * np.eye(3)[k]
               for k, axis in enumerate('xyz') for sign in '+-'}
 """Of the base frame."""
@@ -55,8 +56,10 @@ def largest_push(arm: ArmModel, link: str) -> tuple[float, str]:
     """Return a force that bends the arm well [N], and the DIRECTION in which it gives most."""
     gives = compliance(arm, link)
     if gives.max() <= 0.0:
-        return round_length(STIFF * max(moving_mass(arm), 1e-3) * EARTH), '-z'
-    return (round_length(MOVED * reach(arm.description) / float(gives.max())),
+        weight = max(moving_mass(arm), 1e-3) * EARTH
+        return round_length(min(STIFF * weight, MAX_FORCE)), '-z'
+    force = MOVED * reach(arm.description) / float(gives.max())
+    return (round_length(min(force, MAX_FORCE)),
             f'-{"xyz"[int(gives.argmax())]}')
 
 

@@ -42,7 +42,8 @@ class RobotChoice:
 
     def _show(self, arm):
         """Fill the page with an arm, ready for whoever presses its buttons."""
-        self._control = self._page.choice('robot', self._names, self._names[self._shown], self._take,
+        self._control = self._page.choice('robot', self._names, self._names[self._shown],
+                                          self._take,
                                           'Those that come with the package, and your own')
         self._view = ModelView(self._page, arm)
         self._view.warm_up()

@@ -1,5 +1,7 @@
 """The node `view` as its users meet it: a real browser on one side, real DDS on the other."""
 
+import os
+
 import numpy as np
 import pytest
 from bridge_bench import CALM
@@ -7,10 +9,14 @@ from chromium import browsers, one_chromium  # noqa: F401
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from node_processes import NodeProcess
+from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
+from waiting import eventually
 
 pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+
+from page_client import PageClient
 
 # browsers draw by software here, beside the tests of others
 FEW = {'view_rate': 2.0, 'view_browser': 'false', 'view_span': 3.0}
@@ -152,9 +158,56 @@ def test_states_of_another_robot_are_told(start, view, browsers):      # noqa: F
     browser.wait_for(lambda: 'is it another robot' in browser.text, 'the reason')
 
 
+def test_messages_that_the_page_does_not_offer_do_not_end_it(start, view, observer):
+    simulated(start, '/hostile', gravity='[0.0, 0.0, 0.0]', wait_for_command='false')
+    process, address = view('/hostile', gravity='[0.0, 0.0, 0.0]')
+    pushes = observer.listen(WrenchStamped, '/hostile/push')
+    client = PageClient(address)
+    assert client.hear(lambda: client.updates('push').get('disabled') is False)
+    client.set('direction', 'evil')
+    for value in (float('nan'), 1e308, -1.0, '3', None):
+        client.set('force [N]', value)
+        client.set('for [s]', value)
+    client.set('direction', '-y')
+    client.set('force [N]', client.widgets['force [N]']['props']['max'])
+    client.set('push', True)
+    observer.spin_until(lambda: len(pushes) > 1, what='a push and its end')
+    largest = client.widgets['force [N]']['props']['max']
+    assert max(it.wrench.force.y**2 + it.wrench.force.x**2 + it.wrench.force.z**2
+               for it in pushes)**0.5 == pytest.approx(largest)
+    client.close()
+    assert process.stop()[0] == 0 and process.count('Traceback') == 0
+
+
+def test_a_robot_without_moving_joints_is_shown(start, view, tmp_path):
+    robot = tmp_path / 'still.urdf'
+    robot.write_text('<robot name="still"><link name="base"/><link name="tool"/>'
+                     '<joint name="weld" type="fixed"><parent link="base"/><child link="tool"/>'
+                     '</joint></robot>')
+    process, address = view('/still', robot=robot)
+    client = PageClient(address)
+    assert client.hear(lambda: client.count > 10)
+    client.close()
+    assert process.stop()[0] == 0 and process.count('Traceback') == 0
+
+
+def test_the_token_is_in_no_log_and_on_no_topic(start, observer, tmp_path):
+    lines = observer.listen(Log, '/rosout')
+    process = start('view', '-r', '__ns:=/secret', robot='two_link', environment={
+        **os.environ, 'ROS_LOG_DIR': str(tmp_path)}, **FEW)
+    token = process.wait_for_line('/?token=').partition('token=')[2]
+    observer.spin_until(lambda: any('at http://127.0.0.1:' in it.msg for it in lines),
+                        what='the address without a token')
+    assert not any(token in it.msg for it in lines)
+    # ROS writes its file every few seconds, and not at the end
+    assert eventually(lambda: any('at http://127.0.0.1:' in path.read_text()
+                                  for path in tmp_path.iterdir()))
+    assert process.stop()[0] == 0
+    assert not any(token in path.read_text() for path in tmp_path.iterdir())
+
+
 def test_without_viser_one_line_says_what_to_install(tmp_path):
     (tmp_path / 'sitecustomize.py').write_text('import sys; sys.modules["viser"] = None')
-    import os
     process = NodeProcess('view', robot='two_link', environment={
         **os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, (
             str(tmp_path), os.environ.get('PYTHONPATH'))))})

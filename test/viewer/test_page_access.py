@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
 
-from page_client import get, open_socket, sign_in, split       # noqa: E402
-from websockets.exceptions import ConnectionClosed, InvalidStatus       # noqa: E402
+from page_client import get, open_socket, sign_in, split
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from flex_robot_sim.viewer.browser import Page      # noqa: E402
-from flex_robot_sim.viewer.opening import open_browser      # noqa: E402
+from flex_robot_sim.viewer.browser import Page
+from flex_robot_sim.viewer.opening import open_browser
 
 REFUSED = 'Open the address that the program has printed: it holds the token of this page.\n'
 

@@ -91,6 +91,32 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
             ] == []
 
 
+def test_a_robot_is_one_of_the_list_and_never_a_file_that_a_browser_names(view, tmp_path):
+    pytest.importorskip('viser')
+    from page_client import PageClient
+
+    robot = tmp_path / 'evil.urdf.xacro'
+    robot.write_text((ROOT / 'urdf' / 'single_link.urdf').read_text().replace(
+        'name="single_link"', 'name="evil"'))
+    process, address = view('two_link')
+    client = PageClient(address)
+    assert client.hear(lambda: 'mode' in client.widgets)
+    for name in (str(robot), 'urdf/single_link.urdf', '', 0, -1):
+        client.set('robot', name)
+    for value in (float('nan'), float('inf'), 1e308):
+        client.set('shoulder [rad]', value)
+        client.set('mode', value)
+    client.send({'type': 'GuiUpdateMessage', 'uuid': client.widgets['mode']['uuid'],
+                 'updates': {'evil': 1}})
+    client.set('mode', 1)
+    assert client.hear(lambda: 'Hz, damping' in client.text)
+    client.set('robot', 'single_link')
+    assert client.hear(lambda: '<td>single_link</td>' in client.text)
+    client.close()
+    code, _ = process.stop(signal.SIGINT)
+    assert code == 0 and process.count('Traceback') == process.count('evil') == 0
+
+
 def test_a_port_that_is_taken_ends_in_one_line(view):
     pytest.importorskip('viser')
     _, address = view('single_link')
