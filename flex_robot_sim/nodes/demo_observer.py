@@ -22,7 +22,7 @@ from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.run import make_executor
+from flex_robot_sim.nodes.run import make_executor, spin_once
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.recording.topic_words import topic_words
@@ -81,7 +81,7 @@ class DemoObserver(Node):
         """Deal with messages for a while [s]."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
-            self._executor.spin_once(timeout_sec=left)
+            spin_once(self._executor, left, self)
 
     def lead_in(self, shaper: str = '') -> Iterator[None]:
         """

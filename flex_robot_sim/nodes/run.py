@@ -11,6 +11,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, bearable
@@ -106,19 +107,24 @@ def _spin(nodes, stop):
     # in some versions `spin` of the events executor runs no callback, and `spin_once` does, which
     # returns after each: what is asked here is asked thousands of times a second
     while rclpy.ok() and not stop.asked:
-        try:
-            executor.spin_once(timeout_sec=0.1)
-        except ExternalShutdownException:
-            raise
-        except Exception as error:      # of a callback: a bug, for which no arm is dropped
-            if rclpy.ok():
-                _log_failed_callback(nodes[0].get_logger(), error)
+        spin_once(executor, 0.1, nodes[0])
         for node in failing:
             if node.failure is not None:
                 raise node.failure
         for node in ending:
             if node.has_ended:
                 return
+
+
+def spin_once(executor: Executor, seconds: float, node: Node) -> None:
+    """Wait [s] for one callback; if it raises an exception, `node` logs it and goes on."""
+    try:
+        executor.spin_once(timeout_sec=seconds)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:      # a bug, for which no arm is dropped
+        if rclpy.ok(context=node.context):
+            _log_failed_callback(node.get_logger(), error)
 
 
 def _log_failed_callback(logger, error):

@@ -15,6 +15,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Page:
         """
         # who knocks and goes, or is no browser, is none of a user's business
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
-        self._filter = MessageFilter()
+        self._filter, self._logged = MessageFilter(), ''
         self._server, access = _listen(visible(title), port, self._filter)
         self.port = self._server.get_port()
         # whatever a browser asks for, there is no tunnel to this page
@@ -101,14 +102,21 @@ class Page:
             waiting, self._waiting = self._waiting, {}
         for reaction, value in waiting.values():
             self.say('')
-            try:
-                reaction(value)
-            except FlexRobotSimError as error:
-                self.say(str(error))
-            except Exception as error:      # a bug; the page keeps running
-                self.say(f'this did not work: {type(error).__name__}: {error}')
+            self.attempt(partial(reaction, value))
+
+    def attempt(self, act: Callable[[], object]) -> None:
+        """Do something for the page; what goes wrong is a line on it, and does not end it."""
+        try:
+            act()
+        except FlexRobotSimError as error:
+            self.say(str(error))
+        except Exception as error:      # a bug
+            line = f'{type(error).__name__}: {error}'
+            self.say(f'this did not work: {line}')
+            if self._logged != line:    # a picture fails 30 times a second
+                self._logged = line
                 log = logging.getLogger(__name__)
-                log.error('a button or slider failed: %s: %s', type(error).__name__, error)
+                log.error('the page goes on after %s', line)
                 log.debug('where it failed:', exc_info=True)
 
     def say(self, line: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.model_view import ModelView
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ class RobotChoice:
         before = due = time.monotonic()
         while True:
             now = time.monotonic()
-            self._view.turn(now - before, now)
+            self._page.attempt(partial(self._view.turn, now - before, now))
             if self._wish != self._shown:
-                self._change()
+                self._page.attempt(self._change)
             before, due = now, max(due + 1.0 / RATE, now)
             time.sleep(max(due - time.monotonic(), 0.002))
 
@@ -53,13 +53,12 @@ class RobotChoice:
 
     def _change(self):
         """Show the robot that is asked for; one that cannot be read leaves the present one."""
+        wish, self._wish = self._wish, self._shown
         try:
-            arm = self._loaders[self._wish]()
-        except FlexRobotSimError as error:
-            self._page.say(str(error))
-            self._wish = self._shown
+            arm = self._loaders[wish]()
+        except Exception:
             self._control.show(self._names[self._shown])
-            return
-        self._shown = self._wish
+            raise
+        self._shown = self._wish = wish
         self._page.clear(arm.description.name)
         self._show(arm)

@@ -91,7 +91,7 @@ class MessageFilter:
 
     def __init__(self) -> None:
         """Begin with a page without widgets."""
-        self.dropped = 0
+        self.dropped, self._has_warned = 0, False
         self._widgets: dict[str, _Widget] = {}
         self._refused: dict[str, float] = {}        # by widget: when its last value was refused
 
@@ -110,9 +110,6 @@ class MessageFilter:
         if message is not None:
             return msgspec.msgpack.encode(message)
         self.dropped += 1
-        if self.dropped == 1:
-            logging.getLogger(__name__).warning(
-                'a browser sent what the page does not offer: such messages are dropped')
         return None
 
     def restore(self, now: float) -> None:
@@ -125,14 +122,15 @@ class MessageFilter:
                 widget.restore()
 
     def _checked(self, raw):
-        try:
-            message = _DECODER.decode(raw) if isinstance(raw, bytes) else None
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        message = _decoded(raw)
+        if message is None:
+            if not self._has_warned:
+                self._has_warned = True
+                logging.getLogger(__name__).warning(
+                    'a browser sent what no page sends: such messages are dropped')
             return None
         if isinstance(message, ViewerCameraMessage):
-            return message if _is_sound(message) else None
-        if message is None or message.updates.keys() != {'value'}:
-            return None
+            return message
         widget = self._widgets.get(message.uuid)
         if widget is None:
             return None
@@ -142,6 +140,17 @@ class MessageFilter:
             return None
         self._refused.pop(message.uuid, None)
         return GuiUpdateMessage(message.uuid, {'value': value})
+
+
+def _decoded(raw: object) -> GuiUpdateMessage | ViewerCameraMessage | None:
+    """Return a message that viser's page could have sent, or None."""
+    try:
+        message = _DECODER.decode(raw) if isinstance(raw, bytes) else None
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+    if isinstance(message, ViewerCameraMessage):
+        return message if _is_sound(message) else None
+    return message if message is not None and message.updates.keys() == {'value'} else None
 
 
 def _is_sound(camera: ViewerCameraMessage) -> bool:

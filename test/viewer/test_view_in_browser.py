@@ -3,12 +3,16 @@
 import os
 import signal
 import sys
+import threading
 
 import numpy as np
 import pytest
 from chromium import browsers, one_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
+
+import flex_robot_sim as frs
+from flex_robot_sim.exceptions import UsageError
 
 
 @pytest.fixture
@@ -115,6 +119,62 @@ def test_a_robot_is_one_of_the_list_and_never_a_file_that_a_browser_names(view, 
     client.close()
     code, _ = process.stop(signal.SIGINT)
     assert code == 0 and process.count('Traceback') == process.count('evil') == 0
+
+
+def test_a_robot_that_cannot_be_read_is_a_line_and_the_page_goes_on(caplog):
+    pytest.importorskip('viser')
+    from page_client import PageClient
+
+    from flex_robot_sim.viewer.browser import Page
+    from flex_robot_sim.viewer.robot_choice import RobotChoice
+
+    def refuse(error):
+        raise error
+
+    page, seen = Page('single_link', 0), []
+    robots = RobotChoice(page, {
+        'single_link': lambda: frs.load('single_link'),
+        'damaged': lambda: refuse(UsageError('no such robot')),
+        'bug': lambda: refuse(KeyError('evil')), 'end': lambda: refuse(KeyboardInterrupt())})
+
+    def use():
+        client = PageClient(page.private_address)
+        client.hear(lambda: 'robot' in client.widgets)
+        for name, line in (('damaged', 'no such robot'), ('bug', 'KeyError')):
+            client.set('robot', name)
+            client.hear(lambda line=line: line in client.text)
+            client.hear(lambda: client.shown('robot') == 'single_link')
+            seen.append((line in client.text, client.shown('robot')))
+        client.set('robot', 'end')
+
+    person = threading.Thread(target=use)
+    person.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            robots.watch()
+    finally:
+        person.join()
+        page.close()
+    assert seen == [(True, 'single_link')] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "the page goes on after KeyError: 'evil'"]
+
+
+def test_the_file_that_a_browser_opens_leads_to_the_page(browsers, monkeypatch):     # noqa: F811
+    pytest.importorskip('viser')
+    from flex_robot_sim.viewer.browser import Page
+    from flex_robot_sim.viewer.opening import open_browser
+
+    opened, page = [], Page('an arm', 0)
+    monkeypatch.setenv('DISPLAY', ':99')
+    monkeypatch.setattr('webbrowser.open', opened.append)
+    try:
+        with open_browser(page.private_address):
+            browser = browsers(*opened)
+            browser.wait_for(lambda: 'an arm' in browser.text, 'the page')
+            assert browser.driver.current_url == f'{page.address}/'
+    finally:
+        page.close()
 
 
 def test_a_port_that_is_taken_ends_in_one_line(view):
