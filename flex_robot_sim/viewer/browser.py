@@ -31,8 +31,8 @@ from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.port import HOST, PORTS, free_port, taken
 from flex_robot_sim.viewer.widget_messages import (
     MessageFilter,
+    button_value,
     one_of,
-    press,
     slider_value,
     switch_value,
 )
@@ -162,7 +162,7 @@ class Page:
             with self._lock:
                 self._presses += 1
                 self._waiting[self._presses] = lambda _: reaction(), None
-        self._offer(handle, control, press)
+        self._offer(handle, control, button_value)
         return control
 
     def choice(self, label: str, options: Sequence[str], value: str, reaction: Reaction,

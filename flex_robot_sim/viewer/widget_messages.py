@@ -67,7 +67,7 @@ def switch_value(value: Any) -> Any:
     return value if type(value) is bool else None
 
 
-def press(value: Any) -> Any:
+def button_value(value: Any) -> Any:
     """Check the value of a button."""
     return True if value is True else None
 
