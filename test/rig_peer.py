@@ -52,6 +52,7 @@ class Peer:
         self.silent = False
         self.master = self._slave = None
         self._started, self._clock_start = time.monotonic(), clock_start
+        self._clock_rate = 1
         self._sequence = self._rate = 0
         self._last = None           # id, sequence number and Ack of the last command
         self._lock = threading.Lock()
@@ -93,7 +94,13 @@ class Peer:
     @property
     def clock(self):
         """Ticks of the board [us]."""
-        return round((time.monotonic() - self._started) * 1e6 + self._clock_start) % 2**32
+        passed = (time.monotonic() - self._started) * 1e6 * self._clock_rate
+        return round(passed + self._clock_start) % 2**32
+
+    def set_clock(self, ticks, rate=1):
+        """Let the clock go on from `ticks` [us], backwards with a negative rate."""
+        with self._lock:
+            self._started, self._clock_start, self._clock_rate = time.monotonic(), ticks, rate
 
     def send(self, message, session=None):
         """Send a message of the board."""

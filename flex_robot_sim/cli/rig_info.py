@@ -46,7 +46,7 @@ def summary(status: LinkStatus, stamps: Sequence[int]) -> dict[str, Any]:
     ticks = elapsed(stamps[-1], stamps[0]) if len(stamps) > 1 else 0
     return {
         'link': status.state.name.lower(),
-        'about': status.state.value,
+        'about': status.condition,
         'back_end': getattr(board.back_end, 'name', str(board.back_end)).lower(),
         'protocol': f'{board.major}.{board.minor}',
         'firmware': '.'.join(str(board.firmware >> shift & 255) for shift in (16, 8, 0)),

@@ -9,6 +9,7 @@ import pytest
 import rclpy
 from bridge_bench import CALM, enable, figures, of_bridge
 from diagnostic_msgs.msg import DiagnosticArray
+from rig_peer import Peer
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -53,6 +54,29 @@ def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, s
     assert np.diff(stamps).max() > 0.9
     state, _, moving = board(emulator)
     assert state in (State.DISARMED, State.FAULT) and not moving
+
+
+def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(tmp_path, observer, start):
+    peer = Peer(tmp_path)
+    try:
+        process = start('bridge', **CALM, serial_port=peer.name)
+        process.wait_for_line('disarmed, call ~/enable')
+        heard = observer.listen(JointState, 'joint_states')
+        observer.spin_until(lambda: len(heard) > 5)
+        peer.set_clock(peer.clock, rate=-1)
+        process.wait_for_line('the clock of the board runs backwards: its telemetry is not used. '
+                              'Reset the board; nothing is sent meanwhile')
+        count, frames = len(heard), len(peer.frames)
+        observer.spin_until(lambda: len(peer.frames) > frames + 10)     # more than a second
+        stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in heard]
+        assert len(heard) <= count + 1 and all(np.diff(stamps) > 1000)
+        assert process.count('link: ') == 1
+        peer.reboot()
+        peer.set_clock(0)
+        process.wait_for_line('link: connected')
+        assert process.stop()[0] == 0
+    finally:
+        peer.close()
 
 
 def test_stamps_are_times_of_the_measurement_and_never_run_back(observer):

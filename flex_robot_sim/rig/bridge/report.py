@@ -34,7 +34,7 @@ class BridgeReport:
         message = status.reading.message if status.reading else None
         values = {
             'port': bridge.link.name,
-            'link': status.state.value,
+            'link': status.condition,
             'board': 'unknown' if message is None else state_name(message.state),
             'faults': 'none' if message is None or not message.faults
             else ' '.join(str(fault.name) for fault in Fault if fault & message.faults),
@@ -46,6 +46,7 @@ class BridgeReport:
             if status.reading else 'none',
             'dealing with a reading, longest [ms]': MILLI * bridge.work.take_peak(),
             'frames lost': status.gaps,
+            'readings whose stamp did not advance': status.backward_stamps,
             'CRC errors': status.frames.crc_errors,
             'frames of wrong length or kind':
                 status.frames.length_errors + status.frames.unknown_ids,
@@ -71,7 +72,7 @@ class BridgeReport:
     def _verdict(self, status, message, rate):
         clipped, self._clipped = self._clipped, list(self._bridge.drives.clipped)
         if status.state != LinkState.READY:
-            return 'error', status.state.value
+            return 'error', status.condition
         if message.faults:
             return 'error', describe_faults(message.faults)
         asked = self._bridge.link.settings.telemetry_rate

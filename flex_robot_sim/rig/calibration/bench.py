@@ -100,7 +100,7 @@ class CalibrationBench:
         while len(rows) < 10 or elapsed(rows[-1][0], rows[0][0]) < seconds * 1e6:
             self._look()
             if time.monotonic() > end:
-                raise RigError(f'no telemetry comes; link: {self.link.state.value}. Look at the '
+                raise RigError(f'no telemetry comes; link: {self.link.condition}. Look at the '
                                'cable and at the board.')
             reading = self.link.reading
             if reading is not None and reading is not newest:
@@ -184,7 +184,7 @@ class CalibrationBench:
             left = place + self._first_step - self.message().step_position
             if time.monotonic() > end:
                 raise RigError(f'the arm has not arrived within {ARRIVAL:g} s; link: '
-                               f'{self.link.state.value}. Look at the cable and at the motors.')
+                               f'{self.link.condition}. Look at the cable and at the motors.')
             if abs(left) < 8:
                 break
             self._rate = math.copysign(min(RATE, max(40.0, 2 * abs(left))), left)

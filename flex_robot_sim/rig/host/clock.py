@@ -9,7 +9,7 @@ through them takes the drift of the crystal along.
 from collections import deque
 from typing import NamedTuple
 
-from flex_robot_sim.rig.wire.ticks import signed_elapsed
+from flex_robot_sim.rig.wire.ticks import WRAP, signed_elapsed
 
 WINDOW = 100                # exchanges that are remembered
 LINE_SPAN = 2.0             # of the best exchanges, below which their drift is not looked at [s]
@@ -17,6 +17,9 @@ LINE_COUNT = 4              # best exchanges that a line needs
 DRIFT_MOST = 5e-4           # ten times what a crystal does; beyond it the line is noise [-]
 JUMP = 1e-3                 # beyond the bounds of an exchange, which no drift explains   [s]
 JUMPS = 3                   # exchanges in a row that say so, until the past is forgotten
+
+
+HALF_WRAP = WRAP / 2e6      # longest gap over which the order of two stamps is known      [s]
 
 
 class Exchange(NamedTuple):
@@ -113,3 +116,35 @@ class ClockMap:
         offs = [y - x * (1.0 + self.drift) for x, y in lags]
         self.spread = max(offs) - min(offs)
         self.round_trip = best[0].round_trip
+
+
+class StampMonitor:
+    """Checks that the telemetry stamps of one boot advance; across a wrap they do."""
+
+    def __init__(self) -> None:
+        self.count = 0              # stamps that did not advance
+        self.is_behind = False      # whether the latest stamp did not
+        self._last: int | None = None   # latest stamp [us], and when its frame arrived [s]
+        self._arrived = 0.0
+        self._lag = 0               # of the latest stamp behind the newest one [us]
+
+    def forget(self) -> None:
+        """Begin anew: a board that boots starts its clock again."""
+        self._last, self.is_behind = None, False
+
+    def advances(self, ticks: int, arrived: float) -> bool:
+        """
+        Whether a stamp [us] is later than all stamps before it.
+
+        :param arrived: when its frame arrived [s]. After a gap of half a wrap or more the order
+            of two stamps is unknown, and the stamp counts as later.
+        """
+        if self._last is None or arrived - self._arrived >= HALF_WRAP:
+            self._lag, self.is_behind = 0, False
+        else:
+            # the sum over all frames: a clock that runs back for an hour never gets ahead
+            lag = self._lag - signed_elapsed(ticks, self._last)
+            self._lag, self.is_behind = max(0, lag), lag >= 0
+        self._last, self._arrived = ticks, arrived
+        self.count += self.is_behind
+        return not self.is_behind

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
     from flex_robot_sim.rig.wire.parameters import Parameter
 
+BACKWARD = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
+            'Reset the board')
 BEAT = 0.02                 # of the housekeeper                                              [s]
 ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
 
@@ -94,6 +96,7 @@ class LinkStatus(NamedTuple):
     """The link at one moment, for diagnostics."""
 
     state: LinkState
+    condition: str          # the state as a sentence, with its cause where it is known
     board: HelloAck | None
     session: int
     reading: Reading | None     # the newest; so is health
@@ -101,6 +104,7 @@ class LinkStatus(NamedTuple):
     port: PortCounts
     frames: ReaderCounts
     gaps: int               # frames of the board that never came
+    backward_stamps: int    # telemetry whose stamp did not advance
     repeated: int           # commands that were sent again
     setpoints: int          # sent
     boots: int              # of the board that were seen
@@ -163,6 +167,14 @@ class RigLink:
         return phase
 
     @property
+    def condition(self) -> str:
+        """The state as a sentence, with its cause where it is known."""
+        state = self.state
+        if state == LinkState.STALE and self._session.stamps.is_behind:
+            return BACKWARD
+        return state.value
+
+    @property
     def board(self) -> HelloAck:
         """What the board said about itself: HelloAck."""
         board = self._session.board
@@ -189,10 +201,11 @@ class RigLink:
         """Everything about the link at this moment."""
         session, clock = self._session, self._session.clock
         return LinkStatus(
-            self.state, session.board, session.number, session.reading, session.health,
-            self._port.counts, replace(session.frames.counts), session.gaps,
-            self._commands.repeated, self._setpoints, session.boots, clock.round_trip,
-            clock.offset if clock.is_known else None, clock.drift, clock.spread)
+            self.state, self.condition, session.board, session.number, session.reading,
+            session.health, self._port.counts, replace(session.frames.counts), session.gaps,
+            session.stamps.count, self._commands.repeated, self._setpoints, session.boots,
+            clock.round_trip, clock.offset if clock.is_known else None, clock.drift,
+            clock.spread)
 
     def drive(self, duty: float, step_rate: float, validity: int | None = None) -> bool:
         """
@@ -276,7 +289,7 @@ class RigLink:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if not self.alive():
-                raise RigError(f'{self.name}: {self.state.value}.')
+                raise RigError(f'{self.name}: {self.condition}.')
             news, since = session.events_after(since, BEAT)
             for event in news:
                 if event.kind == kind:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from flex_robot_sim.rig.host.clock import ClockMap
+from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
 from flex_robot_sim.rig.wire.frames import FrameReader
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
@@ -89,6 +89,7 @@ class Session:
         self.reading: Reading | None = None
         self.health: Health | None = None
         self.clock = ClockMap()
+        self.stamps = StampMonitor()
         self.gaps = 0                   # frames of the board that never came
         self.boots = 0                  # boards and boots seen
         self.set_up_due = False         # the board has answered and wants its settings
@@ -204,6 +205,7 @@ class Session:
             if booted:
                 self.boots += 1
                 self.clock.forget()
+                self.stamps.forget()
                 self._times.clear()
                 self._last_event = None
                 self.reading = self.health = None
@@ -214,6 +216,8 @@ class Session:
         self._on_ack(frame.message)
 
     def _take_telemetry(self, frame, now):
+        if not self.stamps.advances(frame.message.time, now):
+            return                      # without readings the link becomes stale
         stamp = self.clock.to_host(frame.message.time)
         # a comparison of clocks is good to its round trip; nothing is measured after it came
         self.reading = Reading(frame.message, now if stamp is None else min(stamp, now), now)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from flex_robot_sim.rig.host.clock import ClockMap
+from flex_robot_sim.rig.host.clock import ClockMap, StampMonitor
 from flex_robot_sim.rig.wire.ticks import WRAP
 
 
@@ -103,3 +103,38 @@ def test_an_exchange_that_no_clock_could_have_is_left_out(exchange):
     clock = ClockMap()
     clock.add(*exchange)
     assert not clock.is_known
+
+
+def advances(stamps, period=2e-3):
+    monitor = StampMonitor()
+    return [monitor.advances(round(ticks) % WRAP, k * period) for k, ticks in enumerate(stamps)]
+
+
+def test_a_wrap_of_the_clock_is_an_advance():
+    assert all(advances(range(WRAP - 10_000, WRAP + 10_000, 2000)))
+
+
+@pytest.mark.parametrize('step', [-1, -2000, 0])
+def test_a_clock_that_runs_backwards_or_stands_still_never_advances(step):
+    # around the whole counter in less than two hours of frames, half a wrap behind included
+    period = 30.0 if step < -1 else 2e-3
+    stamps = [5_000_000 + k * (step * 15_000 if step < -1 else step) for k in range(300)]
+    assert advances(stamps, period) == [True] + [False] * 299
+
+
+def test_a_clock_that_jumped_back_advances_again_when_it_has_caught_up():
+    stamps = [*range(1000, 10_000, 1000), *range(5000, 12_000, 1000)]
+    assert advances(stamps) == [True] * 9 + [False] * 5 + [True, True]
+
+
+def test_after_a_gap_of_half_a_wrap_any_stamp_is_later():
+    monitor = StampMonitor()
+    assert monitor.advances(5000, 0.0) and not monitor.advances(4000, 1.0)
+    assert monitor.advances(3000, 2200.0)
+
+
+def test_the_clock_of_the_next_boot_starts_anew():
+    monitor = StampMonitor()
+    assert monitor.advances(5000, 0.0)
+    monitor.forget()
+    assert monitor.advances(1, 0.1) and not monitor.is_behind

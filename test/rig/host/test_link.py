@@ -144,6 +144,32 @@ def test_without_telemetry_the_link_is_stale_and_sends_no_set_point(peer, connec
     assert eventually(lambda: link.state == LinkState.READY)
 
 
+def test_a_board_whose_clock_runs_backwards_is_stale_until_it_boots(peer, connect):
+    stamps = []
+    link = connect(LinkSettings(telemetry_rate=200, stale_after=0.2, ack_timeout=0.5,
+                                hello_timeout=PATIENCE),
+                   on_reading=lambda reading: stamps.append(reading.stamp))
+    assert link.wait_until(lambda: len(stamps) > 5, PATIENCE)
+    peer.set_clock(peer.clock, rate=-1)
+    assert eventually(lambda: link.state == LinkState.STALE)
+    assert link.condition == ('connected, but the clock of the board runs backwards: its '
+                              'telemetry is not used. Reset the board')
+    assert link.status().backward_stamps > 10 and not link.drive(0.5, 0.0)
+    assert stamps == sorted(stamps)
+    peer.set_clock(0)
+    peer.reboot()
+    assert eventually(lambda: link.status().boots == 2 and link.state == LinkState.READY)
+    assert link.condition == 'connected'
+
+
+def test_a_clock_that_wraps_leaves_the_link_ready(peer, connect):
+    stamps = []
+    peer.set_clock(2**32 - 300_000)
+    link = connect(on_reading=lambda reading: stamps.append(reading.message.time))
+    assert link.wait_until(lambda: stamps and stamps[-1] < stamps[0], PATIENCE)
+    assert link.state == LinkState.READY and link.status().backward_stamps == 0
+
+
 def test_after_unplug_and_replug_the_link_is_back_with_a_new_session_and_not_armed(peer, connect):
     link = connect()
     link.arm()
