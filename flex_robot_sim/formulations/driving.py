@@ -165,13 +165,15 @@ def _solve_midpoint(drive, q, qd, guess, h, iterations):
     while count < MOST_ITERATIONS:
         rate = qd + 0.5 * h * qdd
         middle = q + 0.5 * h * rate
-        if steering is None:
-            steering = drive.steering(middle, rate, h)
-        error = drive.accelerations(middle, rate) - qdd
         count += 1
-        if not np.isfinite(error).all():
+        try:
+            if steering is None:
+                steering = drive.steering(middle, rate, h)
+            move = np.linalg.solve(steering, drive.accelerations(middle, rate) - qdd)
+        except np.linalg.LinAlgError:           # no inertia left that could steer
             return np.full_like(qdd, np.nan), count, False
-        move = np.linalg.solve(steering, error)
+        if not np.isfinite(move).all():
+            return np.full_like(qdd, np.nan), count, False
         qdd += move
         change = felt @ (h * move)**2
         size = felt @ (rate**2 + (h * qdd)**2 + STILL**2)

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from flex_robot_sim.formulations.positive_definite import solve_positive_definite
 from flex_robot_sim.formulations.sections import carried_sections, carrying, displaced, sample
 from flex_robot_sim.formulations.turning import cross, rotation, skew
 
@@ -77,7 +77,7 @@ class ElementSum:
         :param force: on the coordinates, all that is neither inertia nor gravity (n,) [N m, N].
         """
         M, h = self.mass_matrix_and_bias(q, qd)
-        return cho_solve(cho_factor(M), force - h)                                          # (7)
+        return solve_positive_definite(M, force - h)                                        # (7)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Mass matrix M (n, n) at q (n,), see (25)."""

@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
+from flex_robot_sim.formulations.positive_definite import solve_positive_definite
 from flex_robot_sim.formulations.sections import carried_sections, displaced, sample
 from flex_robot_sim.formulations.turning import rotation, skew, turn
 
@@ -70,7 +70,7 @@ class Stiffened:
         :param force: on the coordinates, all that is neither inertia nor gravity (n,) [N m, N].
         """
         M, h = self.mass_matrix_and_bias(q, qd)
-        return cho_solve(cho_factor(M), force - h)
+        return solve_positive_definite(M, force - h)
 
     def mass_matrix_and_bias(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mass matrix (n, n), and velocity terms with gravity (n,), of Lagrange's equations."""

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -123,6 +125,43 @@ def test_lost_state_leaves_the_last_good_one():
     with pytest.raises(SimulationError):
         simulation.step(3)
     assert np.isfinite(simulation.coordinates).all()
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_a_state_that_blows_up_is_reported_in_one_line(formulation, scheme, mutants):
+    rng, lost = np.random.default_rng(34), 0
+    robots = ['two_link', *(random_robot(seed, 2, ('modes',), ('revolute', 'fixed'))
+                            for seed in range(mutants // 20_000))]
+    # the reference tries many shorter steps before it gives up
+    sizes = [1e200] if scheme == 'reference' else [1e3, 1e30, 1e100, 1e300]
+    for arm in map(load, robots):
+        for size, cause in product(sizes, ('rates', 'coordinates', 'effort')):
+            simulation = Simulation(arm, SimulationSettings(
+                time_step=1e-3 if scheme == 'implicit_midpoint' else 1e-6,
+                formulation=formulation, scheme=scheme))
+            if cause == 'effort':
+                simulation.effort = size * rng.normal(size=len(arm.joint_names))
+            else:
+                simulation.set_state(**{cause: size * rng.normal(size=arm.size)})
+            try:
+                simulation.step(2)
+            except SimulationError as error:
+                lost += 1
+                assert re.match('the state is not finite after [0-9.e-]+ s; the last good one is '
+                                'kept. ', str(error))
+            assert np.isfinite([simulation.coordinates, simulation.rates]).all()
+    assert lost
+
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_simulate_reports_a_state_that_blows_up(capsys, formulation):
+    assert main(['simulate', 'ella', '--seconds', '0.1', '--effort', 'theta_z1=1e12',
+                 '--formulation', formulation]) == 2
+    assert capsys.readouterr().err == (
+        'flexsim simulate: the state is not finite after 0 s; the last good one is kept. '
+        'Take a shorter time_step or smaller efforts\n')
 
 
 @pytest.mark.parametrize('formulation', ['dual_screw', 'element_sum', 'wrench_dae', 'stiffened'])
