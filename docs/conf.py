@@ -19,7 +19,8 @@ CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
               'recording', 'report', 'identification', 'sweep'),
     'Remedies': ('control', 'control_feedback', 'control_planning'),
-    'Reference': ('description', 'ros', 'rig_bridge', 'python', 'api', 'rig', 'rig_protocol'),
+    'Reference': ('description', 'ros', 'rig_bridge', 'security', 'python', 'api', 'rig',
+                  'rig_protocol'),
     'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
                'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'scale',
                'architecture'),
@@ -73,14 +74,15 @@ def add_chapters(app, docname, source):
 
 
 def end_links_that_leave(app, docname, source):
-    """Keep the words of links to folders, and to files that are not there, as with rosdoc2."""
+    """Keep the words of links to folders, pages outside docs/, and files that rosdoc2 lacks."""
     folder = os.path.dirname(app.env.doc2path(docname))
 
     def words(found):
         _, text, target, _ = found.groups()
         place = os.path.normpath(os.path.join(folder, target))
         is_inside = place.startswith(str(app.srcdir) + os.sep)
-        return found[0] if is_inside or os.path.isfile(place) else f'{text} (`{target[3:]}`)'
+        is_file = os.path.isfile(place) and not place.endswith('.md')
+        return found[0] if is_inside or is_file else f'{text} (`{target[3:]}`)'
 
     parts = FENCES.split(source[0])
     parts[::2] = [LINK.sub(words, part) for part in parts[::2]]

@@ -31,7 +31,8 @@ class BridgeDiagnostics:
             if link in GOOD:
                 log(node, 'info', f'link: {link.value}')
             else:
-                log(node, 'warning', f'link: {self._bridge.link.condition}; nothing is sent meanwhile')
+                condition = self._bridge.link.condition
+                log(node, 'warning', f'link: {condition}; nothing is sent meanwhile')
         while events:
             log(node, *events.popleft())
         if self._log_file is not None and self._log_file.failure and not self._told_failure:

@@ -9,6 +9,7 @@ from flex_robot_sim.nodes.bridge_settings import AccessSettings
 from flex_robot_sim.nodes.conversions import effort_profile_of
 from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
+from flex_robot_sim.nodes.security import enclave_of, missing_security
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 
@@ -21,6 +22,7 @@ class BridgeServices:
         self._node, self._bridge = node, bridge
         self._profile: tuple[int, str] | None = None        # its CRC, and what it is
         self._lets_others_enable = settings.enable_from_network
+        self._arms_only_if_secure = settings.arm_only_if_secure
         node.create_service(SetBool, '~/enable', self._on_enable)
         node.create_service(Trigger, '~/zero', self._on_zero)
         node.create_service(Trigger, '~/clear', self._on_clear)
@@ -32,16 +34,29 @@ class BridgeServices:
 
     def _switch(self, is_on):
         if is_on:
-            self._let_in(callers_of(self._node, '~/enable'))
+            callers = callers_of(self._node, '~/enable')
+            self._check_security(callers)
+            self._let_in(callers)
         return self._bridge.enable(is_on)
+
+    def _check_security(self, callers):
+        """Raise CommandError if `arm_only_if_secure` is set and ROS security is not enforced."""
+        if not self._arms_only_if_secure:
+            return
+        reason = missing_security(enclave_of(self._node))
+        if reason:
+            self._node.get_logger().warning(
+                f'refused: enable is called by {_names(callers)} without ROS security')
+            raise CommandError(f'the bench is not armed without ROS security: {reason}. Start the '
+                               'bridge as docs/security.md shows, or without arm_only_if_secure')
 
     def _let_in(self, callers):
         """Raise CommandError if somebody of another machine may have asked to arm."""
-        names = ', '.join(caller.name for caller in callers) or 'nobody who is known'
+        names = _names(callers)
         if self._lets_others_enable or callers and all(caller.is_near for caller in callers):
             self._node.get_logger().info(f'enable is called by {names}')
             return
-        far = ', '.join(caller.name for caller in callers if not caller.is_near) or names
+        far = _names([caller for caller in callers if not caller.is_near] or callers)
         self._node.get_logger().warning(f'refused: enable is called by {far}, not on this machine')
         raise CommandError('the bench is not armed from another machine. Call enable on its own, '
                            'or start the bridge with enable_from_network')
@@ -78,3 +93,9 @@ class BridgeServices:
                 if count:
                     log.warning(f'"{name}" cannot do what the profile asks for, in {count} of its '
                                 'segments: see docs/rig_bridge.md')
+
+
+def _names(callers):
+    """Names for the log; rclpy does not tell which of several clients has sent the request."""
+    names = ', '.join(caller.name for caller in callers)
+    return f'one of {names}' if len(callers) > 1 else names or 'an unknown client'

@@ -33,6 +33,8 @@ class AccessSettings(Settings):
 
     enable_from_network: bool = setting(
         False, 'whether other machines may arm the bench; they must be let in by ROS, too')
+    arm_only_if_secure: bool = setting(
+        False, 'whether enable is refused unless ROS security is enforced for this process')
 
 
 BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, AccessSettings, LinkSettings, DriveSettings,

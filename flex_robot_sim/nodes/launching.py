@@ -16,6 +16,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.settings import AnySettings, Settings
+from flex_robot_sim.share import NAME
 from flex_robot_sim.system import HilArguments, ShaperArguments, SimulationArguments
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ def _node(program, environment):
         package=program.package, executable=program.executable, namespace=program.namespace,
         parameters=[*filter(None, [program.params_file]), parameters],
         remappings=program.remappings, arguments=(*layout, *program.arguments),
-        ros_arguments=['--log-level', program.log_level], output='screen', emulate_tty=True,
+        # an enclave counts only where ROS security is on: docs/security.md
+        ros_arguments=['--log-level', program.log_level,
+                       '--enclave', f'/{NAME}/{program.executable}'],
+        output='screen', emulate_tty=True,
         additional_env=environment,
         on_exit=_end_all if program.is_needed else None)
 

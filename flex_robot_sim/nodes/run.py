@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, bearable
 from flex_robot_sim.nodes.network import asks_for_network
 from flex_robot_sim.nodes.reach import open_addresses
+from flex_robot_sim.nodes.security import is_security_enabled
 from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.realtime.priority import raise_ordinary_threads
 
@@ -63,6 +65,8 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
     nodes = []
     sys.setswitchinterval(SWITCH_INTERVAL)      # a simulation runs before its node is spun
     try:
+        # printed by rclpy beside its error where the middleware refuses a node
+        warnings.filterwarnings('ignore', 'Failed to fini rosout publisher', RuntimeWarning)
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
         _tell_who_gets_in(nodes[0])
@@ -73,8 +77,8 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
         return 2
     except ExternalShutdownException:
         return 0
-    except RuntimeError as error:       # what rclpy makes of wrong --ros-args
-        if rclpy.ok():
+    except RuntimeError as error:       # of rclpy: wrong --ros-args, or keys that do not work
+        if rclpy.ok() and (nodes or not is_security_enabled()):
             raise
         print(f'{name}: {" ".join(str(error).split())}', file=sys.stderr)
         return 2

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from project_files import ROOT
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from security_policy import read_policy, refused
 from std_msgs.msg import String
 
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
@@ -107,6 +108,7 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
         observer.spin_until(lambda ask=ask, expected=expected: ask() >= expected,
                             what=f'{expected} by {name}')
         assert ask() == expected
+    assert refused(read_policy(), node, name) == []
     assert process.stop()[0] == 0
 
 
