@@ -20,6 +20,8 @@ FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffen
 
 AnySettings = TypeVar('AnySettings', bound='Settings')
 
+INT, FLOAT = 'tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'
+LONGEST_NUMBER = 1000       # letters of a number in YAML
 LARGEST_FILE = 16 * 2**20   # of YAML [bytes]; calibrations with all their readings are below 1 MB
 
 
@@ -99,7 +101,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     import yaml  # takes a while, and few need it
 
     try:
-        tree = yaml.safe_load(read_bytes(path, LARGEST_FILE).decode())
+        tree = _load_plain(read_bytes(path, LARGEST_FILE).decode())
     except OSError as error:
         raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
     # beside its own errors: no UTF-8, a date in a 13th month, a number of 5000 digits, brackets
@@ -113,14 +115,51 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     return tree
 
 
+def _load_plain(text):
+    """
+    Return what YAML without aliases holds.
+
+    An alias costs nothing to read, but ten aliases of ten aliases, nested ten times, are 10^10
+    values as soon as a message shows them. ROS reads no aliases in its parameter files either.
+    """
+    import yaml
+
+    class PlainLoader(yaml.SafeLoader):
+        """Reads plain values; aliases and numbers of any length are errors."""
+
+        def compose_node(self, parent, index):
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                raise yaml.composer.ComposerError(
+                    None, None, f'the alias *{event.anchor} is not read. Write the value out',
+                    event.start_mark)
+            return super().compose_node(parent, index)
+
+        def construct_scalar(self, node):
+            # 1:59:59 counts to the base of 60, in a time that grows with the square of its length
+            if node.tag in (INT, FLOAT) and len(node.value) > LONGEST_NUMBER:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'a number has more than {LONGEST_NUMBER} letters',
+                    node.start_mark)
+            return super().construct_scalar(node)
+
+    return yaml.load(text, PlainLoader)
+
+
 def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) -> None:
     """Write a mapping to a YAML file, under a comment of the lines `about`."""
     import yaml
 
+    class PlainDumper(yaml.SafeDumper):
+        """Writes a value that stands in two places twice, because aliases are not read."""
+
+        def ignore_aliases(self, data):
+            return True
+
     try:
         with open(path, 'w', encoding='utf-8') as file:
             file.writelines(f'# {line}\n' for line in about)
-            yaml.safe_dump(tree, file, sort_keys=False)
+            yaml.dump(tree, file, PlainDumper, sort_keys=False)
     except OSError as error:
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 

@@ -47,8 +47,8 @@ def pytest_addoption(parser):
     group.addoption('--rig-port', metavar='PORT',
                     help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
-                    help='broken robot descriptions and messages of browsers to try '
-                         '(default: %(default)s)')
+                    help='broken inputs that a fuzzer tries (default: %(default)s, or a share of it '
+                         'where each takes long)')
 
 
 @pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n

@@ -10,6 +10,7 @@ from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
 from flex_robot_sim.rig.host.link import LinkState
 
+MAX_LINES_PER_LOOK = 20     # events that a board may log in 0.1 s
 GOOD = (LinkState.READY, LinkState.GREETING)
 
 
@@ -33,8 +34,11 @@ class BridgeDiagnostics:
             else:
                 condition = self._bridge.link.condition
                 log(node, 'warning', f'link: {condition}; nothing is sent meanwhile')
-        while events:
+        for _ in range(min(len(events), MAX_LINES_PER_LOOK)):
             log(node, *events.popleft())
+        if events:
+            log(node, 'warning', f'{len(events)} more events of the board are not shown')
+            events.clear()
         if self._log_file is not None and self._log_file.failure and not self._told_failure:
             self._told_failure = True
             log(node, 'error', self._log_file.failure)

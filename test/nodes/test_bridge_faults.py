@@ -22,7 +22,7 @@ from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.protocol import Telemetry
-from flex_robot_sim.rig.wire.vocabulary import Fault, State
+from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, State
 
 
 def board(emulator):
@@ -75,6 +75,24 @@ def test_a_board_whose_clock_runs_backwards_is_reported_in_one_line(tmp_path, ob
         peer.set_clock(0)
         process.wait_for_line('link: connected')
         assert process.stop()[0] == 0
+    finally:
+        peer.close()
+
+
+def test_without_telemetry_the_bridge_says_so_and_goes_on(tmp_path, observer, start):
+    peer = Peer(tmp_path)
+    try:
+        process = start('bridge', **{**CALM, 'telemetry_rate': 0}, serial_port=peer.name)
+        process.wait_for_line('disarmed, call ~/enable')
+        message = observer.hear(DiagnosticArray, '/diagnostics', of_bridge)
+        assert message.status[0].message == (
+            'connected, but there is no telemetry yet: no states, no set points')
+        # a hostile board: details that no word has, far more events than a log should hold
+        for number in range(600):
+            peer.event(number, (EventKind.BOOT, EventKind.HOMING_LOST)[number % 2], 2**31 - 1)
+        process.wait_for_line('the board has booted, by 2147483647: it is disarmed and not homed')
+        process.wait_for_line('2147483647 has lost its origin')
+        assert process.stop()[0] == 0 and not process.count('Traceback')
     finally:
         peer.close()
 

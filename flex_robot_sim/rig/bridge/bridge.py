@@ -31,7 +31,7 @@ from flex_robot_sim.rig.calibration.calibration import Calibration, nominal
 from flex_robot_sim.rig.calibration.file import read_calibration
 from flex_robot_sim.rig.estimation.joint_tracker import JointTracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, sensor_names
-from flex_robot_sim.rig.host.commands import describe_faults, state_name
+from flex_robot_sim.rig.host.commands import describe_faults, name_of, state_name
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
@@ -318,12 +318,14 @@ class RigBridge:
         elif event.kind == EventKind.STATE:
             self.events.append(('info', f'the board is {state_name(event.state)}'))
         elif event.kind == EventKind.BOOT:
-            self.events.append(('warning', f'the board has booted, by '
-                                f'{ResetCause(event.detail).name}: it is disarmed and not homed'))
+            cause = name_of(ResetCause, event.detail)
+            self.events.append(('warning', f'the board has booted, by {cause}: it is disarmed and '
+                                           'not homed'))
         elif event.kind == EventKind.PROFILE_DONE:
             self.events.append(('info', f'the profile is done, {event.detail} segments'))
         elif event.kind == EventKind.HOMING_LOST:
-            self.events.append(('error', f'{Joint(event.detail).name} has lost its origin'))
+            self.events.append(('error', f'{name_of(Joint, event.detail)} has lost its '
+                                'origin'))
 
 
 def calibration_of(settings: BridgeSettings, arm: ArmModel) -> Calibration:

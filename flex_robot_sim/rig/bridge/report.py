@@ -73,6 +73,8 @@ class BridgeReport:
         clipped, self._clipped = self._clipped, list(self._bridge.drives.clipped)
         if status.state != LinkState.READY:
             return 'error', status.condition
+        if message is None:             # telemetry_rate = 0, or a boot at this moment
+            return 'error', 'connected, but there is no telemetry yet: no states, no set points'
         if message.faults:
             return 'error', describe_faults(message.faults)
         asked = self._bridge.link.settings.telemetry_rate

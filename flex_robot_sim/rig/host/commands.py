@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from flex_robot_sim.rig.errors import CommandRefused, RigError
@@ -123,4 +124,12 @@ def describe_faults(faults: int) -> str:
 
 def state_name(state: State | int) -> str:
     """Name of a state of the board, or its number."""
-    return state.name if isinstance(state, State) else str(state)
+    return name_of(State, state)
+
+
+def name_of(words: type[IntEnum], number: int) -> str:
+    """Name of a number that a board has sent, or the number, where `words` has no name for it."""
+    try:
+        return words(number).name
+    except ValueError:
+        return str(number)
