@@ -22,6 +22,7 @@ class Batches:
         :param period: from one look to the next [s].
         :param handle: called with a list of items, oldest first.
         """
+        self._has_failed = False
         self.lost = 0               # items for which there was no room
         self.period = period
         self._handle = handle
@@ -61,4 +62,6 @@ class Batches:
         try:
             self._handle(items)
         except Exception:           # a fault of the handler; the link goes on without it
-            log.exception('%s failed', self._thread.name)
+            if not self._has_failed:
+                log.exception('%s failed; later failures are not shown', self._thread.name)
+            self._has_failed = True

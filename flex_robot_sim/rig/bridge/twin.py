@@ -21,6 +21,7 @@ import numpy as np
 from flex_robot_sim.analysis.carried_state import refuse_other_structure, state_map
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive, refuse_other
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.wire.vocabulary import MOVING
@@ -107,7 +108,10 @@ class Twin:
         if state.is_first or is_on and not was_on or not shape.is_known:
             self._restart(state, shape)
         else:
-            self._go_on(message, state.duration)
+            try:
+                self._go_on(message, state.duration)
+            except SimulationError:     # telemetry that no bench sends
+                self._restart(state, shape)
         self._drive = Drive(self._duty_sign * message.duty, is_on,
                             message.step_position * self._scale, message.step_rate * self._scale,
                             is_on)
