@@ -25,6 +25,7 @@ from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.set_points import SetPoints
 from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
 from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.control.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.control.vibration_feedback import VibrationFeedback
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
@@ -64,6 +65,7 @@ class JointController:
         self._laden = LadenArm(arm, sampling)
         self._told_straight = False
         self._reference = Reference(arm)
+        self.trajectories = TrajectoryQueue(self._reference)    # planned in other threads
         self._points = SetPoints(self._reference, rate_limits(arm))
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
@@ -83,11 +85,7 @@ class JointController:
         self._laden.fitted(settings)
 
     def load(self, payload: tuple[str, float, ArrayLike] | None) -> LadenArm:
-        """
-        Return what `carry` takes, which takes a while; SettingError if useless.
-
-        :param payload: as of `mode_table.loaded`.
-        """
+        """Return what `carry` takes for a payload of `mode_table.loaded`; this takes a while."""
         laden = LadenArm(loaded(self._bare, payload), self._sampling)
         laden.fitted(self.settings)
         return laden
@@ -185,6 +183,8 @@ class JointController:
         self._place[:], self._speed[:], self._leads_arm = position, velocity, leads_arm
         self._last, self._is_blind = now, False
         reference, points = self._reference, self._points
+        if self.trajectories:
+            self.trajectories.follow(now, self._refuse_trajectory)
         if points.is_shaped:
             points.update(now, self._move)
         elif reference.changes(now):
@@ -263,7 +263,7 @@ class JointController:
         :param names: joints that these are about; the others stand still. Default: all.
         """
         with self._counting():
-            self._refuse_if_dead()
+            self.refuse_if_dead()
             self._reference.set(position, velocity, names,
                                 self._last + self.settings.state_timeout)
 
@@ -276,15 +276,11 @@ class JointController:
         """
         start = now if start is None else start
         with self._counting():
-            self._refuse_if_dead()
-            self._reference.follow(trajectory, now, start)
+            self.refuse_if_dead()
+            self._reference.follow(self._reference.plan(trajectory, now, start), now)
 
     def use_shaper(self, shaper: OnlineShaper | None) -> None:
-        """
-        Shape whatever moves the target from now on, without a jump, also in motion.
-
-        :param shaper: OnlineShaper of `design_shaper`; None: none.
-        """
+        """Shape the target from now on by `design_shaper`, or not, without a jump in motion."""
         self._points.use(shaper)
 
     def run_profile(self, profile: ProfileSettings, now: float) -> None:
@@ -364,8 +360,11 @@ class JointController:
         try:
             self._reference.move(now, self._measured)
         except SettingError as error:       # shorter than the time between two joint states
-            self.refused += 1
-            self.reports.append(f'trajectory refused: {error}')
+            self._refuse_trajectory(error)
+
+    def _refuse_trajectory(self, error):
+        self.refused += 1
+        self.reports.append(f'trajectory refused: {error}')
 
     def _refuse_state(self, now):
         self.refused += 1
@@ -375,7 +374,8 @@ class JointController:
         self.is_stale(now)
         return self.effort
 
-    def _refuse_if_dead(self):
+    def refuse_if_dead(self) -> None:
+        """Raise SettingError if the arm takes no targets now."""
         if not self._is_live:
             raise SettingError('there is no joint state to start from: wait for the first one')
         if not self._leads_arm:

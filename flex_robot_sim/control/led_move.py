@@ -57,8 +57,9 @@ class LedMove:
         self._points.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
         if duration > 0.0:
-            reference.follow(Trajectory(arm.joint_names, [duration], [goal], [np.zeros(n)],
-                                        [np.zeros(n)]), self._begin, self._begin)
+            reference.follow(reference.plan(
+                Trajectory(arm.joint_names, [duration], [goal], [np.zeros(n)], [np.zeros(n)]),
+                self._begin, self._begin), self._begin)
         else:
             reference.set(goal, None, None, np.inf)
         self._speed, self._count = np.zeros(n), 0

@@ -29,8 +29,11 @@ def _limits(arm, name):
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion that begins and ends within the stops leads beyond them."""
-    lowest, highest, knots = motion.extremes()
+    if not motion.is_finite:
+        raise SettingError('the trajectory is not finite between its points: give smaller '
+                           'velocities and accelerations')
     lower, upper = arm.arrays.lower - MARGIN, arm.arrays.upper + MARGIN
+    lowest, highest, knots = motion.extremes(lower, upper)
     beyond = (lowest < lower) | (highest > upper)
     # a joint that leans beyond its stop at the start is led back
     start, end = motion.corners[0], motion.corners[-1]
@@ -46,7 +49,8 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
 
 def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
     """Raise SettingError if a Motion leads a joint faster than it can."""
-    speeds, limits = motion.fastest(), rate_limits(arm)
+    limits = rate_limits(arm)
+    speeds = motion.fastest(FASTER * limits)
     beyond = speeds > FASTER * limits
     if beyond.any():
         k, j = np.argwhere(beyond)[0]

@@ -6,6 +6,8 @@ motion is one product of a row of powers with a table, because it happens at eve
 real-time loop.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Sequence
 from math import comb
@@ -15,6 +17,7 @@ import numpy as np
 # rows: Bernstein coefficients from those of powers, by degree
 BERNSTEIN = {degree: np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)]
                                for i in range(degree + 1)]) for degree in (4, 5)}
+NEGLIGIBLE = 1e-300     # coefficient over the largest one
 
 
 class Motion:
@@ -29,12 +32,27 @@ class Motion:
         :param pieces: k + 1 tables (6, n); the first and the last one are constant.
         :param repeats_from: index of the knot to which the motion returns from the last one.
         """
-        self.knots = [float(knot) for knot in knots]
-        self._n = pieces[0].shape[1]
-        durations = [1.0, *np.diff(self.knots), 1.0]
-        self._tables = [_with_slopes(piece, T) for piece, T in zip(pieces, durations)]
+        durations = np.ones(len(knots) + 1)
+        durations[1:-1] = np.diff(knots)
+        self._set(np.asarray(knots, float).tolist(),
+                  tables_of(np.asarray(pieces, float), durations), repeats_from)
+
+    @classmethod
+    def of_tables(cls, knots: list[float], tables: np.ndarray) -> Motion:
+        """
+        Return a motion that shares tables of `tables_of`, without a copy.
+
+        :param knots: as above (k,) [s]; tables: (k + 1, 6, 3 n).
+        """
+        motion = cls.__new__(cls)
+        motion._set(knots, tables, None)
+        return motion
+
+    def _set(self, knots, tables, repeats_from):
+        self.knots, self._tables = knots, tables
+        self._n = tables.shape[2] // 3
         self._powers = np.ones(6)
-        self._repeats_from = None if repeats_from is None else self.knots[repeats_from]
+        self._repeats_from = None if repeats_from is None else knots[repeats_from]
 
     @property
     def end(self) -> float:
@@ -49,24 +67,40 @@ class Motion:
     @property
     def pieces(self) -> list[np.ndarray]:
         """Coefficients (6, n) of every piece by the share of its duration, as given."""
-        return [table[:, :self._n] for table in self._tables]
+        return [*self._tables[:, :, :self._n]]
 
     @property
     def corners(self) -> np.ndarray:
         """Positions (k, n) at the knots."""
-        return np.array([table[0, :self._n] for table in self._tables[1:]])
+        return self._tables[1:, 0, :self._n].copy()
 
-    def extremes(self) -> tuple[np.ndarray, np.ndarray, list[float]]:
-        """Lowest and highest positions (k - 1, n) between two knots each, and the knots (k,)."""
-        n = self._n
-        return *_reach(np.array([table[:, :n] for table in self._tables[1:-1]]).reshape(
-            -1, 6, n)), self.knots
+    def first_piece(self) -> Motion:
+        """Return the motion of the first piece alone, which jumps from its end to the last one."""
+        return Motion.of_tables(self.knots[:2], self._tables[[0, 1, -1]])
 
-    def fastest(self) -> np.ndarray:
-        """Largest speeds (k - 1, n) between two knots each [rad/s, m/s]."""
+    @property
+    def is_finite(self) -> bool:
+        """Whether all positions, velocities and accelerations are finite."""
+        return bool(np.isfinite(self._tables).all())
+
+    def extremes(self, lower: np.ndarray | float = np.inf, upper: np.ndarray | float = -np.inf,
+                 ) -> tuple[np.ndarray, np.ndarray, list[float]]:
+        """
+        Lowest and highest positions (k - 1, n) between two knots each, and the knots (k,).
+
+        :param lower: bounds (n,); where a piece is sure to lie between `lower` and `upper`, its
+            extremes are those of its ends only. Default: all extremes are exact.
+        """
+        return *_reach(self._tables[1:-1, :, :self._n], lower, upper), self.knots
+
+    def fastest(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
+        """
+        Largest speeds (k - 1, n) between two knots each [rad/s, m/s].
+
+        :param limits: (n,); speeds that are sure to stay below are those of the ends only.
+        """
         n = self._n
-        lowest, highest = _reach(np.array(
-            [table[:5, n:2 * n] for table in self._tables[1:-1]]).reshape(-1, 5, n))
+        lowest, highest = _reach(self._tables[1:-1, :5, n:2 * n], -limits, limits)
         return np.maximum(highest, -lowest)
 
     def sample(self, t: float) -> np.ndarray:
@@ -101,23 +135,50 @@ class Motion:
         np.dot(powers, self._tables[i], out=out)
 
 
-def _reach(curves):
+def _reach(curves, lower, upper):
     """Lowest and highest values (k, n) of polynomials (k, degree + 1, n) from 0 to 1."""
+    curves = np.ascontiguousarray(curves)
     ends = curves[:, 0], curves.sum(axis=1)
     lowest, highest = np.minimum(*ends), np.maximum(*ends)
-    degree = curves.shape[1] - 1
     # a curve lies between the least and the largest of its Bernstein coefficients
-    hull = np.einsum('ij,kjn->kin', BERNSTEIN[degree], curves)
-    beyond = (hull.min(axis=1) < lowest) | (hull.max(axis=1) > highest)
-    for k, j in np.argwhere(beyond):
-        slope = np.arange(1.0, degree + 1) * curves[k, 1:, j]
-        turns = np.roots(slope[::-1])
-        turns = turns.real[(np.abs(turns.imag) < 1e-6) & (turns.real > 0) & (turns.real < 1)]
-        places = np.polyval(curves[k, ::-1, j], turns)
-        lowest[k, j] = places.min(initial=lowest[k, j])
-        highest[k, j] = places.max(initial=highest[k, j])
+    hull = np.einsum('ij,kjn->kin', BERNSTEIN[curves.shape[1] - 1], curves)
+    bottom, top = hull.min(axis=1), hull.max(axis=1)
+    k, j = np.nonzero(((bottom < lowest) | (top > highest)) & ((bottom < lower) | (top > upper)))
+    if k.size:
+        extremes = _extremes_between_ends(curves[k, :, j])
+        lowest[k, j] = np.fmin(lowest[k, j], extremes[0])
+        highest[k, j] = np.fmax(highest[k, j], extremes[1])
     return lowest, highest
 
+
+def _extremes_between_ends(curves):
+    """Lowest and highest values (2, m) of polynomials (m, degree + 1) where they turn, or nan."""
+    slopes = np.arange(1.0, curves.shape[1]) * curves[:, 1:]
+    found = np.full((2, len(curves)), np.nan)
+    # slopes of one degree at a time, without their roots at 0 and those far beyond 1
+    is_term = np.abs(slopes) > NEGLIGIBLE * np.abs(slopes).max(axis=1, keepdims=True)
+    last = slopes.shape[1] - 1 - np.argmax(is_term[:, ::-1], axis=1)
+    first = np.argmax(is_term, axis=1)
+    for low, high in set(zip(first.tolist(), last.tolist())):
+        rows = np.flatnonzero((first == low) & (last == high) & is_term.any(axis=1))
+        if high == low or not rows.size:
+            continue
+        # companion matrices, whose eigenvalues are the roots
+        matrices = np.zeros((rows.size, high - low, high - low))
+        matrices[:, range(1, high - low), range(high - low - 1)] = 1.0
+        matrices[:, 0] = -slopes[rows, low:high][:, ::-1] / slopes[rows, high, None]
+        roots = np.linalg.eigvals(matrices)
+        places = np.where((np.abs(roots.imag) < 1e-6) & (roots.real > 0) & (roots.real < 1),
+                          roots.real, np.nan)
+        values = np.zeros_like(places)
+        for terms in curves[rows].T[::-1]:
+            values = values * places + terms[:, None]
+        found[0, rows] = np.fmin.reduce(values, axis=1)
+        found[1, rows] = np.fmax.reduce(values, axis=1)
+    return found
+
+
+# positions, velocities and accelerations below are (n,), or (k, n) for k pieces with T (k, 1)
 
 def rest(position: np.ndarray) -> np.ndarray:
     """Piece that stands still."""
@@ -141,7 +202,7 @@ def quintic(start: np.ndarray, end: np.ndarray, start_velocity: np.ndarray,
             T: float) -> np.ndarray:
     """Piece of duration T [s] between positions with velocities and accelerations (n,)."""
     d, v, w = end - start, start_velocity * T, end_velocity * T
-    a, b = start_acceleration * T**2 / 2, end_acceleration * T**2 / 2
+    a, b = start_acceleration * (T * T) / 2, end_acceleration * (T * T) / 2
     return _piece(start, v, a,
                   10 * d - 6 * v - 4 * w - 3 * a + b,
                   -15 * d + 8 * v + 7 * w + 3 * a - 2 * b,
@@ -160,15 +221,19 @@ def minimum_jerk(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def _piece(*coefficients):
-    table = np.zeros((6, coefficients[0].size))
-    table[:len(coefficients)] = coefficients
+    rows, n = coefficients[0].shape[:-1], coefficients[0].shape[-1]
+    table = np.zeros((*rows, 6, n))
+    for degree, values in enumerate(coefficients):
+        table[..., degree, :] = values
     return table
 
 
-def _with_slopes(piece, T):
-    """Table (6, 3 n) of positions, velocities and accelerations of a piece of duration T."""
-    order = np.arange(1.0, 6.0)[:, None]
-    slope, bend = np.zeros((2, *piece.shape))
-    slope[:5] = order * piece[1:] / T
-    bend[:5] = order * slope[1:] / T
-    return np.hstack([piece, slope, bend])
+def tables_of(pieces: np.ndarray, durations: np.ndarray) -> np.ndarray:
+    """Tables (k, 6, 3 n) of positions, velocities and accelerations of pieces (k, 6, n) [s]."""
+    k, _, n = pieces.shape
+    order, T = np.arange(1.0, 6.0)[:, None], durations[:, None, None]
+    tables = np.zeros((k, 6, 3 * n))
+    tables[:, :, :n] = pieces
+    tables[:, :5, n:2 * n] = order * pieces[:, 1:] / T
+    tables[:, :5, 2 * n:] = order * tables[:, 1:, n:2 * n] / T
+    return tables

@@ -4,8 +4,11 @@ Where the joints are to be: held, led along a motion, or left to efforts of a pr
 It knows nothing of efforts and of who leads the arm. What it refuses leaves it as it was.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +22,19 @@ from flex_robot_sim.control.limits import (
 from flex_robot_sim.control.motion import Motion
 from flex_robot_sim.control.profiles import Doublet, doublet_of_profile, motion_of_profile
 from flex_robot_sim.control.settings import ProfileSettings
-from flex_robot_sim.control.trajectory import Trajectory, joint_rows
+from flex_robot_sim.control.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
 NO_PROFILE = ProfileSettings()
+
+
+class PlannedTrajectory(NamedTuple):
+    """A trajectory that was checked, and the polynomials between its points."""
+
+    pieces: Interpolation
+    start: float | None         # None: when it is followed                                 [s]
 
 
 class Reference:
@@ -39,7 +49,8 @@ class Reference:
         self.profile = NO_PROFILE       # ProfileSettings of what goes on
         self.doublet: Doublet | None = None         # that takes the place of targets
         self._motion: Motion | None = None
-        self._waiting: tuple[Trajectory, float] | None = None       # and its start    [s]
+        self._waiting: PlannedTrajectory | None = None
+        self.interruptions = 0          # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
         self._now = -math.inf           # until when it has moved                           [s]
 
@@ -72,12 +83,9 @@ class Reference:
         if now > self._velocity_ends:
             self.velocity[:] = 0.0
             self._velocity_ends = math.inf
-        if self._waiting is not None and now >= self._waiting[1]:
-            trajectory, start = self._waiting
-            self._waiting = None
-            motion = self._motion_along(trajectory, now - start)
-            self.stop()
-            self._motion, self._start = motion, start
+        if self._waiting is not None and now >= self._waiting.start:
+            plan, self._waiting = self._waiting, None
+            self._begin(plan, now)
 
     def drive_openly(self, now: float, efforts: np.ndarray) -> None:
         """Replace the efforts (joints,) of the joints that a doublet drives [N m, N]."""
@@ -93,24 +101,40 @@ class Reference:
         position = checked('position', position, names)
         velocity = None if velocity is None else checked('velocity', velocity, names)
         refuse_beyond_stops(self.arm, rows, position)
+        self.interruptions += 1
         self.stop()
         self.position[rows] = position
         if velocity is not None:
             self.velocity[rows] = velocity
             self._velocity_ends = until
 
-    def follow(self, trajectory: Trajectory, now: float, start: float) -> None:
-        """Follow a Trajectory that begins at `start`; until then what goes on goes on [s]."""
-        now = max(now, self._now)       # a shaper looks ahead by a sample
-        refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
-        if not math.isfinite(start):
+    def plan(self, trajectory: Trajectory, now: float,
+             start: float | None = None) -> PlannedTrajectory:
+        """
+        Check a Trajectory and compute what takes long; SettingError if it cannot be followed.
+
+        It changes nothing, and may run in another thread than the other methods.
+
+        :param now: present time; start: of the trajectory, default: when it is followed [s].
+        """
+        if start is not None and not math.isfinite(start):
             raise SettingError('the start of a trajectory must be finite [s]')
-        motion = self._motion_along(trajectory, max(now - start, 0.0))
-        if start > now:
-            self._waiting = trajectory, start
-            return
-        self.stop()
-        self._motion, self._start = motion, start
+        refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
+        plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start)
+        motion = plan.pieces.motion(self._values.reshape(3, -1).copy(),
+                                    0.0 if start is None else max(now - start, 0.0))
+        self._refuse_beyond_limits(motion)
+        return plan
+
+    def follow(self, plan: PlannedTrajectory, now: float) -> None:
+        """Follow a PlannedTrajectory; what goes on goes on until its start [s]."""
+        now = max(now, self._now)       # a shaper looks ahead by a sample
+        if plan.start is None:
+            plan = PlannedTrajectory(plan.pieces, now)
+        if plan.start > now:
+            self._waiting = plan
+        else:
+            self._begin(plan, now)
 
     def planned(self, profile: ProfileSettings,
                 start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
@@ -125,6 +149,7 @@ class Reference:
 
     def run(self, motion: Motion | None, doublet: Doublet | None, now: float) -> None:
         """Begin now with what `planned` has returned [s]."""
+        self.interruptions += 1
         self.stop()
         self._motion, self.doublet, self._start = motion, doublet, max(now, self._now)
 
@@ -143,12 +168,20 @@ class Reference:
 
     def hold(self, position: np.ndarray) -> None:
         """End every motion, and stand at a position (joints,) [rad, m]."""
+        self.interruptions += 1
         self.stop()
         self.position[:] = position
         self._now = -math.inf
 
-    def _motion_along(self, trajectory, elapsed):
-        motion = trajectory.motion(self.joint_names, self._values.reshape(3, -1), elapsed)
+    def _begin(self, plan, now):
+        """Join a PlannedTrajectory to the present reference, from a time on [s]."""
+        elapsed = now - plan.start
+        motion = plan.pieces.motion(self._values.reshape(3, -1), elapsed)
+        # `plan` has checked all pieces but the first one, which begins here
+        self._refuse_beyond_limits(motion.first_piece())
+        self.stop()
+        self._motion, self._start = motion, plan.start
+
+    def _refuse_beyond_limits(self, motion):
         refuse_curve_beyond_stops(self.arm, motion)
         refuse_curve_beyond_rates(self.arm, motion)
-        return motion

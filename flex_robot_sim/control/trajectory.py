@@ -6,14 +6,24 @@ if only positions are given at both, on a cubic if velocities are, on a quintic 
 are as well. Joints that the trajectory leaves out stand still.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.control.motion import Motion, cubic, line, quintic, rest
+from flex_robot_sim.control.motion import Motion, cubic, line, quintic, rest, tables_of
 from flex_robot_sim.exceptions import SettingError
+
+
+class Table(NamedTuple):
+    """Values of all points of a trajectory, zero where a point has none."""
+
+    values: np.ndarray      # (k, m) [rad, m], or their rates
+    is_given: np.ndarray    # (k,)
 
 
 class Trajectory:
@@ -29,16 +39,30 @@ class Trajectory:
         :param times: of k points after the start, rising (k,) [s].
         :param positions: k rows of m [rad, m].
         :param velocities: k rows of m, or of none where a point has no velocity [rad/s, m/s];
-            none at all: no point has. Likewise accelerations, where there are velocities.
+            none at all: no point has. The same applies to accelerations, where there are
+            velocities.
         """
-        self.names = tuple(names)
-        self.times = _checked_times(times)
-        size = len(self.times), len(self.names)
-        self.positions, has = _rows('positions', positions, *size)
-        if not has.all():
-            raise SettingError(f'point {_first(~has)} of the trajectory has no positions')
-        self.velocities, self.has_velocity = _rows('velocities', velocities, *size)
-        self.accelerations, self.has_acceleration = _rows('accelerations', accelerations, *size)
+        times = _checked_times(times)
+        size = len(times), len(names)
+        self._set(names, times, (_table(what, values, *size) for what, values in (
+            ('positions', positions), ('velocities', velocities),
+            ('accelerations', accelerations))))
+
+    @classmethod
+    def of_tables(cls, names: Sequence[str], times: np.ndarray, positions: Table,
+                  velocities: Table, accelerations: Table) -> Trajectory:
+        """Return the trajectory of points that are arrays already; SettingError if it is none."""
+        trajectory = cls.__new__(cls)
+        trajectory._set(names, _checked_times(times), (positions, velocities, accelerations))
+        return trajectory
+
+    def _set(self, names, times, tables):
+        self.names, self.times = tuple(names), times
+        positions, velocities, accelerations = (_finite(what, table) for what, table in zip(
+            ('positions', 'velocities', 'accelerations'), tables))
+        self.positions = positions.values
+        self.velocities, self.has_velocity = velocities
+        self.accelerations, self.has_acceleration = accelerations
         lacks = self.has_acceleration & ~self.has_velocity
         if lacks.any():
             raise SettingError(f'point {_first(lacks)} of the trajectory has accelerations but no '
@@ -57,33 +81,76 @@ class Trajectory:
         """
         Motion that leads from the present reference through the points that are still to come.
 
-        A point at `elapsed` or before it is over, also one at time 0: the motion begins where the
-        reference is. The first piece takes over velocity and acceleration of the reference if its
-        end has them.
-
         :param joint_names: of all n joints.
         :param present: positions, velocities and accelerations of the reference (3, n).
         :param elapsed: time since the start of the trajectory [s].
         """
-        first, rows = bisect_right(self.times, elapsed), self.rows(joint_names)
-        if first == len(self.times):
+        return Interpolation(self, joint_names).motion(present, elapsed)
+
+
+class Interpolation:
+    """Polynomials between the points of a trajectory, to be joined to any present reference."""
+
+    def __init__(self, trajectory: Trajectory, joint_names: Sequence[str]) -> None:
+        """
+        Compute the pieces between the points of a Trajectory, for all n joints.
+
+        :param joint_names: of all n joints; SettingError if one of the trajectory is not there.
+        """
+        self.trajectory = trajectory
+        self._rows = trajectory.rows(joint_names)
+        self._idle = [row for row in range(len(joint_names)) if row not in self._rows]
+        k, n = len(trajectory.times), len(joint_names)
+        durations = np.diff(trajectory.times)
+        pieces = np.zeros((k - 1, 6, n))
+        pieces[:, :, self._rows] = _pieces(trajectory, durations)
+        # rest before the motion, and the first piece of it, are computed by `motion`
+        self._tables = np.zeros((k + 2, 6, 3 * n))
+        self._tables[2:-1] = tables_of(pieces, durations)
+        self._tables[-1, 0, self._rows] = trajectory.positions[-1]
+
+    def motion(self, present: np.ndarray, elapsed: float) -> Motion:
+        """
+        Motion that leads from the present reference through the points that are still to come.
+
+        A point at `elapsed` or before it is over, also one at time 0: the motion begins where the
+        reference is. The first piece takes over velocity and acceleration of the reference if its
+        end has them. It shares its tables with the one returned before.
+
+        :param present: positions, velocities and accelerations of the reference (3, n).
+        :param elapsed: time since the start of the trajectory [s].
+        """
+        trajectory, times, start = self.trajectory, self.trajectory.times, present[0]
+        first = bisect_right(times, elapsed)
+        if first == len(times):
             raise SettingError(f'the trajectory is over: its last point is at '
-                               f'{self.times[-1]:.6g} s, and {elapsed:.6g} s have passed')
-        start = present[0]
-        pieces, knots = [rest(start)], [elapsed, *self.times[first:]]
-        here, has_velocity, has_acceleration = present[:, rows], True, True
-        for k, T in enumerate(np.diff(knots), first):
-            there = np.array([self.positions[k], self.velocities[k], self.accelerations[k]])
-            has_velocity &= self.has_velocity[k]
-            has_acceleration &= self.has_acceleration[k]
-            piece = rest(start)
-            piece[:, rows] = _piece(here, there, T, has_velocity, has_acceleration)
-            pieces.append(piece)
-            here, has_velocity, has_acceleration = (
-                there, self.has_velocity[k], self.has_acceleration[k])
-        end = start.copy()
-        end[rows] = self.positions[-1]
-        return Motion(knots, [*pieces, rest(end)])
+                               f'{times[-1]:.6g} s, and {elapsed:.6g} s have passed')
+        tables, T = self._tables[first:], times[first] - elapsed
+        there = np.array([trajectory.positions[first], trajectory.velocities[first],
+                          trajectory.accelerations[first]])
+        piece = rest(start)
+        piece[:, self._rows] = _piece(present[:, self._rows], there, T,
+                                      trajectory.has_velocity[first],
+                                      trajectory.has_acceleration[first])
+        tables[:2] = tables_of(np.array([rest(start), piece]), np.array([1.0, T]))
+        if self._idle and not (tables[-1, 0, self._idle] == start[self._idle]).all():
+            tables[2:, 0, self._idle] = start[self._idle]
+        return Motion.of_tables([elapsed, *times[first:]], tables)
+
+
+def _pieces(trajectory, durations):
+    """Pieces (k - 1, 6, m) between the points of a Trajectory, of durations (k - 1,) [s]."""
+    has_velocity, has_acceleration = (
+        given[:-1] & given[1:] for given in (trajectory.has_velocity, trajectory.has_acceleration))
+    # quintic, cubic or line
+    kinds = np.where(has_acceleration, 2, np.where(has_velocity, 1, 0))
+    values = trajectory.positions, trajectory.velocities, trajectory.accelerations
+    pieces = np.zeros((len(durations), 6, len(trajectory.names)))
+    for kind in np.unique(kinds).tolist():
+        rows = np.flatnonzero(kinds == kind)
+        start, end = ([table[ends] for table in values] for ends in (rows, rows + 1))
+        pieces[rows] = _piece(start, end, durations[rows, None], kind > 0, kind > 1)
+    return pieces
 
 
 def joint_rows(names: Sequence[str], joint_names: Sequence[str]) -> list[int]:
@@ -105,8 +172,9 @@ def _piece(start, end, T, has_velocity, has_acceleration):
 
 
 def _checked_times(times):
-    times = [float(time) for time in times]
-    if not times:
+    if not isinstance(times, np.ndarray):
+        times = np.array([float(time) for time in times])
+    if not len(times):
         raise SettingError('the trajectory has no points')
     if not np.isfinite(times).all() or times[0] < 0.0:
         raise SettingError('the times of a trajectory must be finite and >= 0 [s]')
@@ -118,14 +186,15 @@ def _checked_times(times):
     if times[-1] <= 0.0:
         raise SettingError('a trajectory needs a point after time 0: it begins where the '
                            'reference is')
-    return times
+    return times.astype(float).tolist()
 
 
-def _rows(what, values, k, m):
-    """Table (k, m), zero where a point has no such values, and which points have them (k,)."""
-    table, has = np.zeros((k, m)), np.zeros(k, bool)
+def _table(what, values, k, m):
     if len(values) not in (0, k):
         raise SettingError(f'the trajectory has {len(values)} rows of {what} for {k} times')
+    if isinstance(values, np.ndarray) and values.shape == (k, m) and values.dtype == float:
+        return Table(values.copy(), np.full(k, m > 0))
+    table, has = np.zeros((k, m)), np.zeros(k, bool)
     for i, row in enumerate(values):
         if len(row) not in (0, m):
             raise SettingError(f'point {i + 1} of the trajectory has {len(row)} {what} for {m} '
@@ -136,10 +205,18 @@ def _rows(what, values, k, m):
             except (TypeError, ValueError) as error:
                 raise SettingError(f'the {what} of point {i + 1} of the trajectory are not '
                                    'numbers') from error
-    if not np.isfinite(table).all():
-        i = _first(~np.isfinite(table).all(axis=1))
-        raise SettingError(f'the {what} of point {i} of the trajectory are not finite')
-    return table, has
+    return Table(table, has)
+
+
+def _finite(what, table):
+    """Return a Table of finite numbers, the positions of all points; SettingError otherwise."""
+    is_finite = np.isfinite(table.values).all(axis=1)
+    if not is_finite.all():
+        raise SettingError(f'the {what} of point {_first(~is_finite)} of the trajectory are not '
+                           'finite')
+    if what == 'positions' and not table.is_given.all():
+        raise SettingError(f'point {_first(~table.is_given)} of the trajectory has no positions')
+    return table
 
 
 def _first(marks):

@@ -10,7 +10,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.joint_controller import JointController
@@ -29,16 +28,16 @@ from flex_robot_sim.nodes.conversions import (
     JointStateBuffer,
     reference_of,
     stamp_of,
-    trajectory_of,
 )
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, RobotSettings
+from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, MessageSettings, RobotSettings
 from flex_robot_sim.nodes.state_pairs import StatePairs, StrainReader
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
+from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.beat import Beat
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
@@ -109,9 +108,10 @@ class ControllerNode(Node):
         self._now, self._target_beat = 0.0, Beat(TARGET_RATE)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
-        self.create_subscription(JointState, '~/reference', self._on_reference, COMMANDS)
-        self.create_subscription(JointTrajectory, 'joint_trajectory', self._on_trajectory,
-                                 COMMANDS)
+        limits = self.parameters[MessageSettings]
+        listen_to_joint_states(self, '~/reference', self._on_reference, COMMANDS,
+                               limits.max_names)
+        self._trajectories = TrajectoryInbox(self, self.controller, limits)
         self.create_service(Trigger, '~/hold', self._on_hold)
         self.parameters.on_change(self._on_change)
         self._shaper = ShaperDesigns(
@@ -173,12 +173,6 @@ class ControllerNode(Node):
 
     def _on_reference(self, message):
         self._ask(lambda: self.controller.set_target(**reference_of(message)))
-
-    def _on_trajectory(self, message):
-        def follow():
-            trajectory, start = trajectory_of(message)
-            self.controller.follow(trajectory, self._time(), start)
-        self._ask(follow)
 
     def _on_hold(self, request, response):
         def hold():

@@ -15,25 +15,39 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
+from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes.conversions import STAMP
+from flex_robot_sim.nodes.message_limits import refuse_long_joint_state
+from flex_robot_sim.nodes.reporting import refuse
+from flex_robot_sim.nodes.settings import MessageSettings
 
 PLAIN = b'\0\1'         # data begin so where numbers lie as in the memory of most machines
 ORIGIN = 4              # from where on places count
 COUNT, VALUE = 4, 8     # size of the length of a list, and of a number: they begin at multiples
+MOST_NAMES = MessageSettings().max_names
 FIELDS = 'position', 'velocity', 'effort'
 
 
 class JointStateReader:
     """Makes messages of bytes; each is overwritten by the next one that is laid out like it."""
 
-    def __init__(self) -> None:
-        """Know no layout yet."""
+    def __init__(self, most_names: int = MOST_NAMES) -> None:
+        """
+        Know no layout yet.
+
+        :param most_names: of a message; longer ones are refused before they are unpacked.
+        """
+        self._most_names = most_names
         self._message, self._size = JointState(), -1
         self._mask = self._fixed = 0        # bits that tell the layout, and what they are
         self._values: list[tuple[memoryview, slice]] = []   # of the message, and where they lie
 
     def read(self, data: bytes) -> JointState | None:
-        """Return the message; None where ROS finds none in `data`, and passes over them."""
+        """
+        Return the message; None where ROS finds none in `data`, and passes over them.
+
+        CommandError where it names too many joints.
+        """
         if len(data) == self._size and int.from_bytes(data, 'little') & self._mask == self._fixed:
             message = self._message
             stamp = message.header.stamp
@@ -41,6 +55,7 @@ class JointStateReader:
             for values, place in self._values:
                 values[:] = data[place]
             return message
+        refuse_long_joint_state(data, self._most_names)
         try:
             self._message = deserialize_message(data, JointState)
         except RuntimeError:
@@ -90,16 +105,21 @@ def _layout(message):
 
 
 def listen_to_joint_states(node: Node, topic: str, callback: Callable[[JointState], object],
-                           qos: QoSProfile) -> Subscription:
+                           qos: QoSProfile, most_names: int = MOST_NAMES) -> Subscription:
     """
     Subscribe `node` to joint states that come often.
 
     :param callback: called with each JointState, which the next one overwrites.
+    :param most_names: of a message; longer ones are refused before they are unpacked.
     """
-    reader = JointStateReader()
+    reader = JointStateReader(most_names)
 
     def on_bytes(data):
-        message = reader.read(data)
+        try:
+            message = reader.read(data)
+        except CommandError as error:
+            refuse(node, error)
+            return
         if message is not None:
             callback(message)
     return node.create_subscription(JointState, topic, on_bytes, qos, raw=True)

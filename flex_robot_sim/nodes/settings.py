@@ -61,6 +61,16 @@ class NodeSettings(Settings):
 
 
 @dataclass(frozen=True)
+class MessageSettings(Settings):
+    """Which messages are too long for a control loop: they are refused before they are unpacked."""
+
+    max_trajectory_points: int = setting(20_000, 'points of a trajectory, at most', at_least=1,
+                                         at_most=10_000_000)
+    max_names: int = setting(1000, 'joints that a message names, at most', at_least=1,
+                             at_most=1_000_000)
+
+
+@dataclass(frozen=True)
 class ShaperSettings(Settings):
     """What the shaper node makes of trajectories."""
 
@@ -113,10 +123,10 @@ class ViewSettings(Settings):
 
 
 DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSettings,
-                     OutputSettings, NodeSettings)
+                     OutputSettings, MessageSettings, NodeSettings)
 CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, ShapingSettings,
-                       FeedbackSettings, ProfileSettings, NodeSettings)
-SHAPER_SETTINGS = (RobotSettings, ShaperSettings, NodeSettings)
+                       FeedbackSettings, ProfileSettings, MessageSettings, NodeSettings)
+SHAPER_SETTINGS = (RobotSettings, ShaperSettings, MessageSettings, NodeSettings)
 RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
 VIEW_SETTINGS = (RobotSettings, ViewSettings, NodeSettings)
 DRIFT_SETTINGS = (RobotSettings, DriftSettings, NodeSettings)

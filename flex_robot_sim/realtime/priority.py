@@ -33,6 +33,18 @@ def use_realtime_priority(priority: int) -> str | None:
     return None
 
 
+def use_planning_priority() -> None:
+    """
+    Put the calling thread just behind the threads that started it, if they have a priority.
+
+    A thread of ordinary priority would keep Python's lock while it waits for its turn.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        priority = os.sched_getparam(0).sched_priority
+        if os.sched_getscheduler(0) == os.SCHED_FIFO and priority > BEFORE_ORDINARY:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority - 1))
+
+
 def raise_ordinary_threads(priority: int) -> None:
     """
     Put all threads of this process before those of others, but for threads that chose otherwise.

@@ -1,0 +1,167 @@
+"""
+JointTrajectory messages as arrays, read from their CDR bytes without an object for each point.
+
+Points that have the same fields lie at equal distances, so that their numbers are strided arrays.
+A message may change its fields from point to point: each run of equal points is read at once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.recording.cdr import HEADER, MessageError
+
+FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
+DURATION = 8            # size of time_from_start                                       [bytes]
+SHORTEST_POINT = 24     # four empty sequences and time_from_start                      [bytes]
+SECOND = 1_000_000_000  # [ns]
+FIRST_RUN = 16          # points that are compared at once where fields have just changed
+
+
+class TrajectoryHeader(NamedTuple):
+    """What stands before the points of a message."""
+
+    stamp: int              # [ns]
+    names: tuple[str, ...]
+    points: int             # how many follow
+    place: int              # of the first one, behind the 4 bytes of the encapsulation [bytes]
+
+
+class Rows(NamedTuple):
+    """One field of all points, zero where a point has none."""
+
+    values: np.ndarray      # (k, m)
+    is_given: np.ndarray    # (k,)
+
+
+class TrajectoryPoints(NamedTuple):
+    """Points of a message."""
+
+    times: np.ndarray       # (k,) from the start                                           [s]
+    rows: dict[str, Rows]   # by field
+
+
+def read_header(data: bytes, most_names: int) -> TrajectoryHeader:
+    """
+    Return what stands before the points; MessageError if it is damaged, or has too many names.
+
+    It takes microseconds, however long the message is.
+    """
+    word = _order(data) + 'I'
+    size = len(data) - HEADER
+    try:
+        seconds, nanoseconds = struct.unpack_from(f'{word[0]}iI', data, HEADER)
+        place = _text_end(data, word, 8)
+        count, place = _count(data, word, place)
+        if count > most_names:
+            raise MessageError(f'it names {count} joints, more than {most_names}')
+        names = []
+        for _ in range(count):
+            end = _text_end(data, word, place)
+            start = place + -place % 4 + 4
+            names.append(str(data[HEADER + start:HEADER + max(end - 1, start)], 'utf-8',
+                             'replace'))
+            place = end
+        points, place = _count(data, word, place)
+    except struct.error as error:
+        raise MessageError('the message is cut off') from error
+    if points * SHORTEST_POINT > size - place:
+        raise MessageError('the message is cut off')
+    return TrajectoryHeader(seconds * SECOND + nanoseconds, tuple(names), points, place)
+
+
+def read_points(data: bytes, header: TrajectoryHeader,
+                fields: Iterable[str] = FIELDS[:3]) -> TrajectoryPoints:
+    """
+    Return the points of a message; MessageError if it is damaged.
+
+    :param fields: of FIELDS; each point has none of a field, or one number for each joint.
+    """
+    order, m, k = _order(data), len(header.names), header.points
+    rows = {field: Rows(np.zeros((k, m)), np.zeros(k, bool)) for field in fields}
+    seconds, nanoseconds = np.zeros((2, k))
+    place, first = header.place, 0
+    while first < k:
+        counts, places, end = _layout(data, order, place)
+        for field, count in zip(FIELDS, counts):
+            if field in rows and count not in (0, m):
+                raise MessageError(f'point {first + 1} of the trajectory has {count} {field} for '
+                                   f'{m} joints')
+        run = 1
+        # places repeat where the next point begins at the same remainder of 8
+        if (end - place) % 8 == 0:
+            run = _equal_points(data, order, place, end - place, counts, places, k - first)
+        stride, points = end - place, slice(first, first + run)
+
+        def column(kind, at, *shape, stride=stride, run=run):
+            return np.ndarray((run, *shape), f'{order}{kind}', data, HEADER + at,
+                              (stride, *(8 for _ in shape)))
+
+        for field, count, at in zip(FIELDS, counts, places):
+            if field in rows and count:
+                rows[field].values[points] = column('f8', at, m)
+                rows[field].is_given[points] = True
+        seconds[points] = column('i4', end - DURATION)
+        nanoseconds[points] = column('u4', end - DURATION + 4)
+        place, first = place + run * stride, first + run
+    return TrajectoryPoints(seconds + nanoseconds / SECOND, rows)
+
+
+def _order(data):
+    """Order of bytes, as struct and NumPy write it."""
+    if len(data) < HEADER or data[0] or data[1] > 1:
+        raise MessageError('these bytes are no CDR')
+    return '<' if data[1] else '>'
+
+
+def _count(data, word, place):
+    """Return the number of items of a sequence or text, and the place behind that number."""
+    place += -place % 4
+    return struct.unpack_from(word, data, HEADER + place)[0], place + 4
+
+
+def _text_end(data, word, place):
+    length, place = _count(data, word, place)
+    if HEADER + place + length > len(data):
+        raise MessageError('the message is cut off')
+    return place + length
+
+
+def _layout(data, order, place):
+    """Return counts of FIELDS and places of their numbers in the point at a place, and its end."""
+    counts, places = [], []
+    try:
+        for _ in FIELDS:
+            count, place = _count(data, f'{order}I', place)
+            if count:
+                place += -place % 8
+            counts.append(count)
+            places.append(place)
+            place += 8 * count
+    except struct.error as error:
+        raise MessageError('the message is cut off') from error
+    if HEADER + place + DURATION > len(data):
+        raise MessageError('the message is cut off')
+    return counts, places, place + DURATION
+
+
+def _equal_points(data, order, place, stride, counts, places, most):
+    """How many points from the one at a place on have the same counts, `most` at most."""
+    most = min(most, (len(data) - HEADER - place) // stride)
+    # the number of items stands before them, and before what fills up to a multiple of 8
+    begins = [place, *(at + 8 * count for at, count in zip(places[:-1], counts[:-1]))]
+    run, block = 1, FIRST_RUN
+    while run < most:
+        size = min(block, most - run)
+        is_equal = np.ones(size, bool)
+        for count, begin in zip(counts, begins):
+            is_equal &= np.ndarray(size, f'{order}u4', data, HEADER + begin + run * stride,
+                                   (stride,)) == count
+        if not is_equal.all():
+            return run + int(np.argmin(is_equal))
+        run, block = run + size, 4 * block
+    return run
