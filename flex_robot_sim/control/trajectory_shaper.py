@@ -76,7 +76,7 @@ class TrajectoryShaper:
 
     def __init__(self, shaper_at: Callable[[np.ndarray], Shaper] | ShaperParts,
                  period: float = 0.02, arm: ArmModel | None = None,
-                 tolerance: float = 0.1) -> None:
+                 tolerance: float = 0.1, most_points: int = MOST_POINTS) -> None:
         """
         Begin without a motion.
 
@@ -85,7 +85,9 @@ class TrajectoryShaper:
         :param period: longest time between two points [s].
         :param arm: ArmModel, whose joints and stops are kept to; None: any joints, no stops.
         :param tolerance: how far a motion may begin from where the arm is [rad, m].
+        :param most_points: of a trajectory that is sent, as far as its receiver takes them.
         """
+        self._most_points = most_points
         self._shaper_at, self._period = shaper_at, period
         self._arm, self.tolerance = arm, tolerance
         self._memory: _Memory | None = None
@@ -250,7 +252,7 @@ class TrajectoryShaper:
 
     def _followed(self, memory, columns, trajectory):
         left = memory.end - memory.shaper.time
-        if left / self._period > MOST_POINTS or left / GRID > MOST_SAMPLES:
+        if left / self._period + 2 > self._most_points or left / GRID > MOST_SAMPLES:
             raise SettingError(f'shaped, the trajectory would take {left:.6g} s: give a longer '
                                'period, or send it in parts')
         times, positions, speeds = memory.shaper.run(memory.motion)
@@ -274,10 +276,10 @@ class TrajectoryShaper:
         # of two that are one, the later one stays: the last point is the end
         knots = np.concatenate([[begin], knots[np.append(np.diff(knots) > NEAREST, True)]])
         counts = np.ceil(np.diff(knots) / self._period * (1 - 1e-9))
-        if counts.sum() > MOST_POINTS:
-            raise SettingError(f'shaped, the trajectory would have {counts.sum():.0f} points, '
-                               f'more than {MOST_POINTS}: give a longer period, or send it in '
-                               'parts')
+        points = 1 + counts.sum()
+        if points > self._most_points:
+            raise SettingError(f'shaped, the trajectory would have {points:.0f} points, more than '
+                               f'{self._most_points}: give a longer period, or send it in parts')
         parts = [np.linspace(start, end, 1 + max(int(count), 1))[1:]
                  for start, end, count in zip(knots, knots[1:], counts)]
         return np.concatenate([[begin], *parts])

@@ -19,11 +19,12 @@ from flex_robot_sim.nodes.bridge_settings import (
 )
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.nodes.message_limits import subscribe_short
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import RobotSettings
+from flex_robot_sim.nodes.settings import MessageSettings, RobotSettings
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
@@ -66,14 +67,16 @@ class BridgeNode(Node):
         self._bridge = RigBridge(
             arm, calibration, self._port(), settings, parameters[LinkSettings],
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
-        self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings])
+        self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings],
+                                           parameters[MessageSettings])
         self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
-        listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS)
-        self.create_subscription(Float64MultiArray, 'effort_controller/commands', self._on_array,
-                                 COMMANDS)
+        most = parameters[MessageSettings].max_names
+        listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS, most)
+        subscribe_short(self, Float64MultiArray, 'effort_controller/commands', self._on_array,
+                        COMMANDS, most)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '

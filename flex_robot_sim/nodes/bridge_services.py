@@ -6,20 +6,22 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
-from flex_robot_sim.nodes.conversions import effort_profile_of
 from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.security import enclave_of, missing_security
+from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.nodes.trajectory_messages import read_effort_profile
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 
 class BridgeServices:
     """`~/enable`, `~/zero`, `~/clear`, the topic `~/profile` and `~/start_profile`."""
 
-    def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings) -> None:
-        """Offer the services of `node`, carried out by `bridge` (RigBridge); AccessSettings."""
-        self._node, self._bridge = node, bridge
+    def __init__(self, node: Node, bridge: RigBridge, settings: AccessSettings,
+                 limits: MessageSettings) -> None:
+        """Offer the services of `node`, carried out by `bridge` (RigBridge)."""
+        self._node, self._bridge, self._limits = node, bridge, limits
         self._profile: tuple[int, str] | None = None        # its CRC, and what it is
         self._lets_others_enable = settings.enable_from_network
         self._arms_only_if_secure = settings.arm_only_if_secure
@@ -27,7 +29,8 @@ class BridgeServices:
         node.create_service(Trigger, '~/zero', self._on_zero)
         node.create_service(Trigger, '~/clear', self._on_clear)
         node.create_service(Trigger, '~/start_profile', self._on_start)
-        node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS)
+        node.create_subscription(JointTrajectory, '~/profile', self._on_profile, COMMANDS,
+                                 raw=True)
 
     def _on_enable(self, request, response):
         return answer(response, lambda: self._switch(request.data))
@@ -77,11 +80,12 @@ class BridgeServices:
         crc, what = self._profile
         return f'{self._bridge.start_profile(crc)}. It is of {what}'
 
-    def _on_profile(self, message):
+    def _on_profile(self, data):
         log = self._node.get_logger()
         self._profile = None
         try:
-            times, efforts = effort_profile_of(message, self._bridge.arm.joint_names)
+            times, efforts = read_effort_profile(data, self._limits,
+                                                 self._bridge.arm.joint_names)
             segments, beyond = self._bridge.plan_profile(times, efforts)
             what = f'{times[-1]:g} s in {len(segments)} segments'
             self._profile = self._bridge.load_profile(segments), what

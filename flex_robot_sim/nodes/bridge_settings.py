@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flex_robot_sim.nodes.settings import NodeSettings, RobotSettings
+from flex_robot_sim.nodes.settings import MessageSettings, NodeSettings, RobotSettings
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings
 from flex_robot_sim.rig.bridge.twin import TwinSettings
@@ -39,5 +39,5 @@ class AccessSettings(Settings):
 
 BRIDGE_SETTINGS = (RobotSettings, BridgeSettings, AccessSettings, LinkSettings, DriveSettings,
                    EstimatorSettings, FilterSettings, TwinSettings, BridgeOutputSettings,
-                   NodeSettings)
+                   MessageSettings, NodeSettings)
 """The parameters of the bridge."""

@@ -125,16 +125,14 @@ def reference_of(message: JointState) -> dict[str, Any]:
             'names': message.name or None}
 
 
-def trajectory_of(message: JointTrajectory) -> tuple[Trajectory, float | None]:
-    """Trajectory of a JointTrajectory, and when it starts [s]; None: at once."""
+def trajectory_of(message: JointTrajectory) -> Trajectory:
+    """Trajectory of a JointTrajectory; see `trajectory_messages` for bytes."""
     points = message.points
     times = [point.time_from_start.sec + point.time_from_start.nanosec / SECOND
              for point in points]
-    start = stamp_of(message.header)
-    trajectory = Trajectory(message.joint_names, times, *(
+    return Trajectory(message.joint_names, times, *(
         [getattr(point, name) for point in points]
         for name in ('positions', 'velocities', 'accelerations')))
-    return trajectory, None if start is None else start / SECOND
 
 
 def positions_of(message: JointState) -> dict[str, float]:
@@ -156,31 +154,6 @@ def shaped_message(shaped: ShapedTrajectory, stamp: int, frame: str = '') -> Joi
         point.time_from_start = Duration(sec=time // SECOND, nanosec=time % SECOND)
         message.points.append(point)
     return message
-
-
-def effort_profile_of(message: JointTrajectory,
-                      joint_names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """
-    Times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N], of a JointTrajectory.
-
-    The effort of a point lasts from the point before to its time_from_start; joints that are not
-    named get none.
-    """
-    unknown = [name for name in message.joint_names if name not in joint_names]
-    if unknown or not message.joint_names:
-        what = f'no joint "{unknown[0]}"' if unknown else 'it names no joint'
-        raise CommandError(f'{what}. Known: {", ".join(joint_names)}')
-    columns = [list(joint_names).index(name) for name in message.joint_names]
-    if len(set(columns)) < len(columns):
-        raise CommandError('each joint must be named once')
-    times, efforts = [], np.zeros((len(message.points), len(joint_names)))
-    for row, point in zip(efforts, message.points):
-        if len(point.effort) != len(columns):
-            raise CommandError(f'{len(point.effort)} efforts for {len(columns)} joints. Fill the '
-                               'field effort of each point [N m, N]')
-        row[columns] = point.effort
-        times.append(point.time_from_start.sec + point.time_from_start.nanosec / SECOND)
-    return np.array(times), efforts
 
 
 def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:

@@ -15,11 +15,17 @@ from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.nodes.message_limits import subscribe_short
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import DYNAMICS_SETTINGS, OutputSettings, RobotSettings
+from flex_robot_sim.nodes.settings import (
+    DYNAMICS_SETTINGS,
+    MessageSettings,
+    OutputSettings,
+    RobotSettings,
+)
 from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
@@ -58,14 +64,15 @@ class DynamicsNode(Node):
         offer_simulation_interfaces(self, loop)
         self._diagnostics = DynamicsDiagnostics(self, loop)
         parameters.on_change(self._on_change)
-        self.create_subscription(WrenchStamped, 'push', self._on_push, COMMANDS)
+        subscribe_short(self, WrenchStamped, 'push', self._on_push, COMMANDS)
         self.loop = loop
         if self._attach_controller:
             self._attach_controller(loop)
         else:
-            listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS)
-            self.create_subscription(Float64MultiArray, 'effort_controller/commands',
-                                     self._on_array, COMMANDS)
+            most = parameters[MessageSettings].max_names
+            listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS, most)
+            subscribe_short(self, Float64MultiArray, 'effort_controller/commands',
+                            self._on_array, COMMANDS, most)
         loop.start()
         self.get_logger().info(f'{arm.description.name}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')

@@ -21,6 +21,7 @@ from flex_robot_sim.nodes.reporting import refuse
 
 BYTES_PER_NAME = 512        # of a JointState: a long name, and three numbers
 BYTES_PER_NUMBER = 8
+SHORTEST_NAME = 5           # bytes: its length, and the 0 at its end
 FRAME_AND_MORE = 4096       # bytes of a message beside its names and numbers
 PLACE_OF_FRAME = 12         # in a message with a header: behind encapsulation and stamp
 
@@ -35,7 +36,7 @@ def refuse_long_joint_state(data: bytes, most_names: int) -> None:
         count, = struct.unpack_from(f'{order}I', data, end + -end % 4)
     except struct.error:
         pass            # cut off: rclpy refuses it
-    if count > most_names:
+    if count > most_names and SHORTEST_NAME * count <= len(data):
         raise CommandError(f'a message names {count} joints, more than max_names = {most_names}')
     refuse_long(data, FRAME_AND_MORE + BYTES_PER_NAME * most_names)
 

@@ -62,7 +62,7 @@ class NodeSettings(Settings):
 
 @dataclass(frozen=True)
 class MessageSettings(Settings):
-    """Which messages are too long for a control loop: they are refused before they are unpacked."""
+    """How long messages may be: a longer one is refused before it is unpacked."""
 
     max_trajectory_points: int = setting(20_000, 'points of a trajectory, at most', at_least=1,
                                          at_most=10_000_000)

@@ -24,10 +24,20 @@ from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import Reporter, log, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
-from flex_robot_sim.nodes.settings import SHAPER_SETTINGS, RobotSettings, ShaperSettings
+from flex_robot_sim.nodes.settings import (
+    SHAPER_SETTINGS,
+    MessageSettings,
+    RobotSettings,
+    ShaperSettings,
+)
 from flex_robot_sim.nodes.shaper_action import offer_follow_joint_trajectory
 from flex_robot_sim.nodes.shaper_stream import ShaperStream
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
+from flex_robot_sim.nodes.trajectory_messages import (
+    read_trajectory,
+    read_trajectory_header,
+    refuse_many_points,
+)
 
 DESIGN = 'shaper', 'frequencies', 'damping_ratios', 'payload'   # what asks for another shaper
 LEAD = 0.02         # between the last set point of before and what replaces it                 [s]
@@ -53,22 +63,26 @@ class ShaperNode(Node):
     def _listen(self, arm):
         settings = self.parameters[ShaperSettings]
         self._arm, self._design = arm, Background('shaper')
+        self._limits = self.parameters[MessageSettings]
         self._name = 'a robot without URDF' if arm is None else arm.description.name
         self._began = time.monotonic()
         self._parts = self._made(settings, self._tell_progress)
         self._shaper = TrajectoryShaper(lambda end: self._parts, settings.period, arm,
-                                        settings.start_tolerance)
+                                        settings.start_tolerance,
+                                        self._limits.max_trajectory_points)
         self._origin = self.get_clock().now().nanoseconds
         self._publisher = self.create_publisher(JointTrajectory, 'joint_trajectory', COMMANDS)
-        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
+        listen_to_joint_states(self, 'joint_states', self._on_joints, STATES,
+                               self._limits.max_names)
         heard = self.create_subscription(JointTrajectory, '~/joint_trajectory',
-                                         self._on_trajectory, COMMANDS)
+                                         self._on_trajectory, COMMANDS, raw=True)
         if heard.topic_name == self._publisher.topic_name:
             raise SettingError(f'the shaper would hear what it sends on {heard.topic_name}: remap '
                                'joint_trajectory to the topic of the controller')
         topics = f'{heard.topic_name} by {self._parts.name}, for {self._publisher.topic_name}'
         if settings.stream != 'none':
-            self._stream = ShaperStream(self, settings.stream, self._set_points(settings))
+            self._stream = ShaperStream(self, settings.stream, self._set_points(settings),
+                                        self._limits.max_names)
             topics += ', and {} for {}'.format(*self._stream.topics)
         self._action = offer_follow_joint_trajectory(self, self, settings.controller_action)
         self.parameters.on_change(self._on_change)
@@ -139,14 +153,16 @@ class ShaperNode(Node):
         if self._stream is not None:
             self._stream.stream.measured.update(measured)
 
-    def _on_trajectory(self, message):
+    def _on_trajectory(self, data):
         try:
-            if not message.points:
+            header = read_trajectory_header(data, self._limits)
+            if not header.points:
                 self._shaper.forget()
-                self._publisher.publish(message)
+                self._publisher.publish(data)
                 self.passed_on += 1
             else:
-                self._publisher.publish(self.shape(message)[0])
+                self._publisher.publish(self._shape(
+                    read_trajectory(data, header), header.stamp, header.frame)[0])
                 self.shaped += 1
             self._problem = ''
         except FlexRobotSimError as error:
@@ -161,11 +177,13 @@ class ShaperNode(Node):
 
     def shape(self, message: JointTrajectory) -> tuple[JointTrajectory, float]:
         """Return the shaped JointTrajectory of one, and when it ends [s]; it counts as sent."""
-        trajectory, _ = trajectory_of(message)
-        stamp = stamp_of(message.header)
-        start = None if stamp is None else (stamp - self._origin) / SECOND
-        return self._led(lambda now: self._shaper.shaped(trajectory, now, start),
-                         message.header.frame_id)
+        refuse_many_points(len(message.points), self._limits)
+        return self._shape(trajectory_of(message), stamp_of(message.header),
+                           message.header.frame_id)
+
+    def _shape(self, trajectory, stamp, frame):
+        start = (stamp - self._origin) / SECOND if stamp else None
+        return self._led(lambda now: self._shaper.shaped(trajectory, now, start), frame)
 
     def stop(self) -> tuple[JointTrajectory, float]:
         """Likewise, what brings the arm to rest at once; SettingError if it rests."""

@@ -11,22 +11,25 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from flex_robot_sim.control.set_point_stream import SetPointStream
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.message_limits import subscribe_short
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.topics import COMMANDS
 
 KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
          'joint_trajectory': JointTrajectory}
+# room of a message for each joint: numbers, and a name in the place of some
+NUMBERS = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
 SILENT = 0.5                # without set points, after which an arm at rest is told nothing  [s]
 
 
 class ShaperStream:
     """Set points in, as they come; shaped ones out, at a steady rate."""
 
-    def __init__(self, node: Node, kind: str, stream: SetPointStream) -> None:
+    def __init__(self, node: Node, kind: str, stream: SetPointStream, most_names: int) -> None:
         """
         Listen and send.
 
-        :param kind: of KINDS; stream: SetPointStream.
+        :param kind: of KINDS; stream: SetPointStream; most_names: of a message.
         """
         self._node, self.stream, self.problem = node, stream, ''
         self.taken = self.refused = 0
@@ -34,8 +37,8 @@ class ShaperStream:
         self._make = {'commands': self._commands, 'joint_state': self._joint_state,
                       'joint_trajectory': self._joint_trajectory}[kind]
         self._publisher = node.create_publisher(KINDS[kind], 'set_points', COMMANDS)
-        heard = node.create_subscription(KINDS[kind], '~/set_points', self._on_set_point,
-                                         COMMANDS)
+        heard = subscribe_short(node, KINDS[kind], '~/set_points', self._on_set_point, COMMANDS,
+                                NUMBERS[kind] * most_names)
         if heard.topic_name == self._publisher.topic_name:
             raise SettingError(f'the shaper would hear what it sends on {heard.topic_name}: remap '
                                'set_points to the topic of the driver')

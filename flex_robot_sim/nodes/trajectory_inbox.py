@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
 
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.trajectory import Table, Trajectory, joint_rows
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError
-from flex_robot_sim.nodes.conversions import SECOND
+from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.nodes.trajectory_messages import (
+    read_trajectory,
+    read_trajectory_header,
+    start_of,
+)
 from flex_robot_sim.realtime.priority import use_planning_priority
-from flex_robot_sim.recording.cdr import MessageError
-from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader, read_header, read_points
+from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 
 
 class TrajectoryInbox:
@@ -58,8 +59,9 @@ class TrajectoryInbox:
         while True:
             data, header, ticket = self._messages.get()
             try:
-                trajectory, start = read_trajectory(data, header, controller.joint_names)
-                controller.trajectories.plan(trajectory, controller.newest, start, ticket)
+                controller.trajectories.plan(
+                    read_trajectory(data, header, controller.joint_names), controller.newest,
+                    start_of(header), ticket)
             except FlexRobotSimError as error:
                 self._refuse(error)
             del data
@@ -67,33 +69,3 @@ class TrajectoryInbox:
     def _refuse(self, error):
         self._controller.refused += 1
         refuse(self._node, error)
-
-
-def read_trajectory_header(data: bytes, limits: MessageSettings) -> TrajectoryHeader:
-    """Return the header of a JointTrajectory; CommandError if it is damaged or too long."""
-    try:
-        header = read_header(data, limits.max_names)
-    except MessageError as error:
-        raise CommandError(f'a trajectory cannot be read: {error}') from error
-    if header.points > limits.max_trajectory_points:
-        raise CommandError(f'the trajectory has {header.points} points, more than '
-                           f'max_trajectory_points = {limits.max_trajectory_points}. Send it in '
-                           'parts')
-    return header
-
-
-def read_trajectory(data: bytes, header: TrajectoryHeader, joint_names: Sequence[str] | None,
-                    ) -> tuple[Trajectory, float | None]:
-    """
-    Return the Trajectory of a message, and when it starts [s]; None: at once.
-
-    :param joint_names: that it may name; None: any.
-    """
-    joint_rows(header.names, header.names if joint_names is None else joint_names)
-    try:
-        points = read_points(data, header)
-    except MessageError as error:
-        raise SettingError(str(error)) from error
-    trajectory = Trajectory.of_tables(header.names, points.times, *(
-        Table(*rows) for rows in points.rows.values()))
-    return trajectory, header.stamp / SECOND if header.stamp else None

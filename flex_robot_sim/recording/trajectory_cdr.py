@@ -26,6 +26,7 @@ class TrajectoryHeader(NamedTuple):
     """What stands before the points of a message."""
 
     stamp: int              # [ns]
+    frame: str
     names: tuple[str, ...]
     points: int             # how many follow
     place: int              # of the first one, behind the 4 bytes of the encapsulation [bytes]
@@ -55,23 +56,20 @@ def read_header(data: bytes, most_names: int) -> TrajectoryHeader:
     size = len(data) - HEADER
     try:
         seconds, nanoseconds = struct.unpack_from(f'{word[0]}iI', data, HEADER)
-        place = _text_end(data, word, 8)
+        frame, place = _text(data, word, 8)
         count, place = _count(data, word, place)
         if count > most_names:
             raise MessageError(f'it names {count} joints, more than {most_names}')
         names = []
         for _ in range(count):
-            end = _text_end(data, word, place)
-            start = place + -place % 4 + 4
-            names.append(str(data[HEADER + start:HEADER + max(end - 1, start)], 'utf-8',
-                             'replace'))
-            place = end
+            name, place = _text(data, word, place)
+            names.append(name)
         points, place = _count(data, word, place)
     except struct.error as error:
         raise MessageError('the message is cut off') from error
     if points * SHORTEST_POINT > size - place:
         raise MessageError('the message is cut off')
-    return TrajectoryHeader(seconds * SECOND + nanoseconds, tuple(names), points, place)
+    return TrajectoryHeader(seconds * SECOND + nanoseconds, frame, tuple(names), points, place)
 
 
 def read_points(data: bytes, header: TrajectoryHeader,
@@ -124,11 +122,13 @@ def _count(data, word, place):
     return struct.unpack_from(word, data, HEADER + place)[0], place + 4
 
 
-def _text_end(data, word, place):
+def _text(data, word, place):
+    """Return a text without the 0 at its end, and the place behind it."""
     length, place = _count(data, word, place)
     if HEADER + place + length > len(data):
         raise MessageError('the message is cut off')
-    return place + length
+    start = HEADER + place
+    return str(data[start:start + max(length - 1, 0)], 'utf-8', 'replace'), place + length
 
 
 def _layout(data, order, place):

@@ -1,0 +1,75 @@
+"""JointTrajectory messages, read from bytes: what is too long is refused before it is unpacked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flex_robot_sim.control.trajectory import Table, Trajectory, joint_rows
+from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.nodes.conversions import SECOND
+from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.recording.cdr import MessageError
+from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader, read_header, read_points
+
+
+def read_trajectory_header(data: bytes, limits: MessageSettings) -> TrajectoryHeader:
+    """Return the header of a JointTrajectory; CommandError if it is damaged or too long."""
+    try:
+        header = read_header(data, limits.max_names)
+    except MessageError as error:
+        raise CommandError(f'a trajectory cannot be read: {error}') from error
+    refuse_many_points(header.points, limits)
+    return header
+
+
+def refuse_many_points(count: int, limits: MessageSettings) -> None:
+    """Raise CommandError if a trajectory has too many points."""
+    if count > limits.max_trajectory_points:
+        raise CommandError(f'the trajectory has {count} points, more than max_trajectory_points = '
+                           f'{limits.max_trajectory_points}. Send it in parts')
+
+
+def read_trajectory(data: bytes, header: TrajectoryHeader,
+                    joint_names: Sequence[str] | None = None) -> Trajectory:
+    """
+    Return the Trajectory of a message; SettingError if it is none.
+
+    :param joint_names: that it may name; None: any.
+    """
+    joint_rows(header.names, header.names if joint_names is None else joint_names)
+    try:
+        points = read_points(data, header)
+    except MessageError as error:
+        raise SettingError(str(error)) from error
+    return Trajectory.of_tables(header.names, points.times, *(
+        Table(*rows) for rows in points.rows.values()))
+
+
+def start_of(header: TrajectoryHeader) -> float | None:
+    """When a trajectory starts [s]; None: at once."""
+    return header.stamp / SECOND if header.stamp else None
+
+
+def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Sequence[str],
+                        ) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Times (k,) [s] at which efforts end, and efforts (k, joints) [N m, N], of a JointTrajectory.
+
+    The effort of a point lasts from the point before to its time_from_start; joints that are not
+    named get none. CommandError if it is no profile.
+    """
+    header = read_trajectory_header(data, limits)
+    try:
+        columns = joint_rows(header.names, joint_names)
+        points = read_points(data, header, ['effort'])
+    except (SettingError, MessageError) as error:
+        raise CommandError(str(error)) from error
+    given, is_given = points.rows['effort']
+    if not is_given.all():
+        raise CommandError(f'0 efforts for {len(columns)} joints. Fill the field effort of each '
+                           'point [N m, N]')
+    efforts = np.zeros((header.points, len(joint_names)))
+    efforts[:, columns] = given
+    return points.times, efforts
