@@ -232,14 +232,19 @@ class Simulation(LedDrives):
             work.servo_stiffness[:], work.servo_damping[:] = gains
         work.target[:], work.target_rate[:] = target, rate
 
+    @property
+    def pushed_links(self) -> tuple[str, ...]:
+        """Names of the links that are pushed."""
+        return tuple(self._pushes)
+
     def push(self, link: str, force: ArrayLike = (0.0, 0.0, 0.0),
              moment: ArrayLike = (0.0, 0.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0),
              follows: bool = False) -> None:
         """
-        Push at a link until told otherwise; without force and moment, let go.
+        Push at a link until the next call; without force and moment, let go.
 
-        :param force: [N] and moment [N m], (3,), in the base frame, or in the link frame if it
-            `follows` the link.
+        :param force: [N] and moment [N m], (3,), 1e6 at most, in the base frame, or in the link
+            frame if it `follows` the link.
         :param point: where the force acts, in the link frame (3,) [m].
         """
         expect_link(self.arm, link)

@@ -7,6 +7,7 @@ that it pulls at, as a thruster does. The dynamics wants either as a wrench in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,9 @@ from flex_robot_sim.exceptions import SettingError, bearable
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel, Frame
+
+MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                         [N, N m]
+MAX_PUSH_DURATION = 3600.0          # of a push that ends by itself                         [s]
 
 
 class Push(NamedTuple):
@@ -65,6 +69,12 @@ def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
             raise SettingError(f'the push at "{push.link}" needs a force [N], a moment [N m] and '
                                'a point [m] of three finite numbers each')
         force, moment, point = vectors
+        for what, vector, most, unit in (('force', force, MAX_FORCE, 'N'),
+                                         ('moment', moment, MAX_MOMENT, 'N m')):
+            size = math.hypot(*vector)
+            if size > most:
+                raise SettingError(f'the {what} of the push at "{push.link}" is {size:.6g} '
+                                   f'{unit}, more than {most:.6g} {unit}')
         body, R, p = model.frames[push.link]
         follows = truth('follows', push.follows)
         turn = R if follows else np.eye(3)

@@ -128,6 +128,8 @@ class Session:
         # a signal to a whole group of processes reaches them first
         if obituary and not self._stop.asked:
             raise ProgramError(obituary)
+        if watcher.failure and not self._stop.asked:
+            raise ProgramError(watcher.failure)
 
     def _take_last_figures(self, watcher):
         """Let the arm stand still, so that the figures of the end come at once."""

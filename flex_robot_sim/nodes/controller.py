@@ -123,7 +123,8 @@ class ControllerNode(Node):
             lambda: sampling or Sampling(self.parameters[ControllerSettings].state_period),
             self._in_its_thread)
         self._diagnostics = ControllerDiagnostics(self, self.controller, self._in_its_thread,
-                                                  self._shaper, self._feedback)
+                                                  self._shaper, self._feedback,
+                                                  () if sampling else ('joint_states',))
 
     def _on_joints(self, message):
         self._act(message, self._pairs.take_joints)

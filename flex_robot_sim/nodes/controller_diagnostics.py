@@ -1,28 +1,35 @@
 """What the controller node says about itself: lines in the log, and /diagnostics once a second."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from rclpy.node import Node
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.nodes.controller_designs import Ask, FeedbackDesigns, ShaperDesigns
-from flex_robot_sim.nodes.reporting import Reporter, log
+from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
+from flex_robot_sim.nodes.senders import SenderWatch
 
 
 class ControllerDiagnostics:
     """Timers that pass on lines and figures of a JointController."""
 
     def __init__(self, node: Node, controller: JointController, in_its_thread: Ask,
-                 shaper: ShaperDesigns, feedback: FeedbackDesigns) -> None:
+                 shaper: ShaperDesigns, feedback: FeedbackDesigns,
+                 state_topics: Sequence[str]) -> None:
         """
         Start the timers of `node`.
 
         :param in_its_thread: in_its_thread(action) is how the controller is asked.
         :param shaper: ShaperDesigns; feedback: FeedbackDesigns.
+        :param state_topics: by which states arrive, from one node.
         """
         self._node, self._controller, self._in_its_thread = node, controller, in_its_thread
         self._servo: Servo | None = None
         self._shaper, self._feedback = shaper, feedback
+        self._repeats = RepeatFilter()
+        self._senders = SenderWatch(node, state_topics)
         Reporter(node, 'control', self._log_reports, self._ask)
 
     def _log_reports(self):
@@ -33,10 +40,16 @@ class ControllerDiagnostics:
                 log(self._node, 'warning', self._servo.complaint)
         controller.look()
         while controller.reports:
-            log(self._node, 'warning', controller.reports.pop(0))
+            line = self._repeats.passed(controller.reports.pop(0))
+            if line:
+                log(self._node, 'warning', line)
 
     def _ask(self):
-        return self._controller.arm.description.name, *self._in_its_thread(self._figures)
+        level, message, values = self._in_its_thread(self._figures)
+        several = self._senders.look()
+        if several:
+            level, message = 'warning', several
+        return self._controller.arm.description.name, level, message, values
 
     def _figures(self):
         controller = self._controller

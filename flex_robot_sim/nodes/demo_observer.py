@@ -25,6 +25,7 @@ from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.run import make_executor, spin_once
 from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
+from flex_robot_sim.realtime.loop import FAILED
 from flex_robot_sim.recording.topic_words import topic_words
 
 ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
@@ -153,6 +154,12 @@ class DemoObserver(Node):
         """Whether a recorder hears the joint states."""
         return any(listener.node_name == '_recorder' for listener in
                    self.get_subscriptions_info_by_topic('joint_states'))
+
+    @property
+    def failure(self) -> str:
+        """Why the run cannot go on: the simulation has stopped; '' while it runs."""
+        return ('the simulation has stopped: its state is not finite any more'
+                if self.figures.get('state') == FAILED else '')
 
     @property
     def is_paused(self) -> bool:

@@ -3,20 +3,20 @@
 import sys
 from collections.abc import Callable
 
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.core.compiled import must_compile, why_compiling
-from flex_robot_sim.nodes.conversions import effort_command, vector_of
+from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.message_limits import subscribe_short
 from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.push_inbox import PushInbox
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
@@ -31,6 +31,8 @@ from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.settings import SimulationSettings
+
+COMMAND_TOPICS = 'joint_commands', 'effort_controller/commands'
 
 
 class DynamicsNode(Node):
@@ -62,17 +64,18 @@ class DynamicsNode(Node):
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
         self._service_set = DynamicsServices(self, loop)
         offer_simulation_interfaces(self, loop)
-        self._diagnostics = DynamicsDiagnostics(self, loop)
+        self._diagnostics = DynamicsDiagnostics(
+            self, loop, () if self._attach_controller else COMMAND_TOPICS)
         parameters.on_change(self._on_change)
-        subscribe_short(self, WrenchStamped, 'push', self._on_push, COMMANDS)
+        self._pushes = PushInbox(self, loop)
         self.loop = loop
         if self._attach_controller:
             self._attach_controller(loop)
         else:
             most = parameters[MessageSettings].max_names
-            listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS, most)
-            subscribe_short(self, Float64MultiArray, 'effort_controller/commands',
-                            self._on_array, COMMANDS, most)
+            listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most)
+            subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
+                            most)
         loop.start()
         self.get_logger().info(f'{arm.description.name}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')
@@ -83,12 +86,6 @@ class DynamicsNode(Node):
     def _on_array(self, message):
         names = self.loop.simulation.arm.joint_names
         carry_out(self, lambda: self.loop.command(names, message.data))
-
-    def _on_push(self, message):
-        wrench = message.wrench
-        carry_out(self, lambda: self.loop.call(lambda: self.loop.simulation.push(
-            message.header.frame_id, vector_of(wrench.force), vector_of(wrench.torque),
-            follows=True)))
 
     def _on_change(self, kind, settings):
         if kind is LoopSettings:

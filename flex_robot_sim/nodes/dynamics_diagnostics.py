@@ -5,10 +5,12 @@ They go out once a second, and at once when the simulation is paused, goes on or
 """
 
 import time
+from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from flex_robot_sim.nodes.reporting import Reporter, log
+from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
+from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
 
@@ -16,11 +18,17 @@ from flex_robot_sim.realtime.report import LoopReport
 class DynamicsDiagnostics:
     """Timers that pass on events and figures of a SimulationLoop."""
 
-    def __init__(self, node: Node, loop: SimulationLoop) -> None:
-        """Start the timers of `node`."""
+    def __init__(self, node: Node, loop: SimulationLoop, command_topics: Sequence[str]) -> None:
+        """
+        Start the timers of `node`.
+
+        :param command_topics: by which commands arrive, from one node.
+        """
         self._node, self._loop = node, loop
         self._report = LoopReport(loop, time.monotonic())
         self._told_twins, self._told_state = False, loop.state
+        self._repeats = RepeatFilter()
+        self._senders = SenderWatch(node, command_topics)
         self._reporter = Reporter(node, 'simulation', self._log_events, self._figures)
 
     def _log_events(self):
@@ -28,13 +36,19 @@ class DynamicsDiagnostics:
             raise self._loop.crash
         events = self._loop.events
         while not events.empty():
-            log(self._node, *events.get())
+            level, line = events.get()
+            line = self._repeats.passed(line)
+            if line:
+                log(self._node, level, line)
         if self._loop.state != self._told_state:
             self._reporter.publish()
 
     def _figures(self):
         level, message, values = self._loop.call(
             lambda: self._report.figures(time.monotonic()))
+        several = self._senders.look()
+        if several and level != 'error':
+            level, message = 'warning', several
         twins = self._twins()
         if twins > 1:
             name = self._node.get_fully_qualified_name()

@@ -1,5 +1,8 @@
 """How every node speaks: what it refuses, lines in the log, and its part of /diagnostics."""
 
+import math
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +14,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.conversions import diagnostic_status
 
 LOOK = 0.1                  # period of the look for news                                     [s]
+REPEAT = 10.0               # between two equal lines in the log                              [s]
 REPORT = 1.0                # period of /diagnostics                                          [s]
 
 
@@ -46,6 +50,28 @@ def log(node: Node, level: str, line: str) -> None:
         logger.warning(line)
     else:
         logger.info(line)
+
+
+class RepeatFilter:
+    """Lets a line of the log pass once in a while, however often it is repeated."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin without any line."""
+        self._clock = clock
+        self._logged: dict[str, float] = {}         # when it was logged last               [s]
+        self._counts: Counter[str] = Counter()      # how often it was left out since then
+
+    def passed(self, line: str) -> str:
+        """Return the line with how often it was left out before, or '' if it is left out now."""
+        now = self._clock()
+        if now < self._logged.get(line, -math.inf) + REPEAT:
+            self._counts[line] += 1
+            return ''
+        self._logged = {other: then for other, then in self._logged.items()
+                        if now < then + REPEAT or self._counts[other]}
+        self._logged[line] = now
+        count = self._counts.pop(line, 0)
+        return f'{line} ({count} times more since the last line)' if count else line
 
 
 class Reporter:

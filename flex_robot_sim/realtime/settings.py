@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from flex_robot_sim.core.loads import MAX_PUSH_DURATION
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import Settings, setting
 
@@ -23,6 +24,9 @@ class LoopSettings(Settings):
                              live=True)
     command_timeout: float = setting(
         0.5, 'age from which the effort of a joint counts as zero', 's', above=0.0, live=True)
+    push_timeout: float = setting(
+        2.0, 'age from which a push counts as zero; 0: a push lasts until the next one', 's',
+        at_least=0.0, at_most=MAX_PUSH_DURATION, live=True)
     realtime_priority: int = setting(
         20, 'SCHED_FIFO priority of the simulation, if allowed; 0 asks for none', at_least=0)
     wait_for_command: bool = setting(

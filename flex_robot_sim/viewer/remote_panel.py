@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.core.loads import MAX_PUSH_DURATION
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.pushing import PUSHES, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 STEPS = 100             # of sliders for forces and masses
 LONGEST = 5.0           # push                                                               [s]
+REPEAT = 0.5            # between two messages of a push                                     [s]
 SHORT = 0.3             # push, at first                                                     [s]
 QUIET = 1.5             # after a person's wish, before a slider shows what others want      [s]
 
@@ -47,7 +49,9 @@ class RemotePanel:
         """
         self._page, self._arm, self._remote, self._seen = page, arm, remote, seen
         self._tool, self._turn = tool, turn
-        self._asked, self._let_go = -np.inf, np.inf     # by the clock of `look`            [s]
+        # by the clock of `look` [s]
+        self._asked, self._let_go, self._pushed_at = -np.inf, np.inf, -np.inf
+        self._pushing = np.zeros(3)     # in the frame of the tool                          [N]
         self._now = 0.0
         self._controls: dict[str, list[Control]] = {}
         self._why: dict[str, Callable[[str], None]] = {}
@@ -72,6 +76,8 @@ class RemotePanel:
         if now >= self._let_go:
             self._let_go = np.inf
             self._remote.push(self._tool, np.zeros(3))
+        elif self._let_go < np.inf and now >= self._pushed_at + REPEAT:
+            self._send_push()
         for what, controls in self._controls.items():
             why = self._remote.why_not(what)
             for control in controls:
@@ -155,9 +161,14 @@ class RemotePanel:
         self._remote.lead(self._arm.joint_names[k], float(positions[k]))
 
     def _push(self):
-        force = self._force.value * PUSHES[self._direction.value]
-        self._remote.push(self._tool, self._turn().T @ force)
-        self._let_go = self._now + self._duration.value
+        self._pushing = self._turn().T @ (self._force.value * PUSHES[self._direction.value])
+        self._let_go = self._now + min(MAX_PUSH_DURATION, self._duration.value)
+        self._send_push()
+
+    def _send_push(self):
+        """Send the push, and again from time to time: the dynamics ends one that falls silent."""
+        self._pushed_at = self._now
+        self._remote.push(self._tool, self._pushing)
 
     def _carry(self):
         self._remote.carry(self._tool, float(self._mass.value), bool(self._told.value))

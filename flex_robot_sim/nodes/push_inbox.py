@@ -1,0 +1,56 @@
+"""Pushes at links from messages; each ends when its sender falls silent."""
+
+from __future__ import annotations
+
+import time
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from flex_robot_sim.nodes.conversions import vector_of
+from flex_robot_sim.nodes.message_limits import subscribe_short
+from flex_robot_sim.nodes.reporting import carry_out, log
+from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.realtime.loop import SimulationLoop
+
+CHECK_PERIOD = 0.1      # between two looks at the age of pushes                            [s]
+
+
+class PushInbox:
+    """Subscription of `push`."""
+
+    def __init__(self, node: Node, loop: SimulationLoop) -> None:
+        """Subscribe `node`; a SimulationLoop carries the pushes out."""
+        self._node, self._loop = node, loop
+        self._heard: dict[str, float] = {}      # time of the newest push, by link          [s]
+        subscribe_short(node, WrenchStamped, 'push', self._on_push, COMMANDS)
+        node.create_timer(CHECK_PERIOD, self._end_old_pushes,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_push(self, message):
+        link = message.header.frame_id
+        force, moment = vector_of(message.wrench.force), vector_of(message.wrench.torque)
+
+        def push():
+            self._loop.call(lambda: self._loop.simulation.push(link, force, moment, follows=True))
+            if any(force) or any(moment):
+                self._heard[link] = time.monotonic()
+            else:
+                self._heard.pop(link, None)
+        carry_out(self._node, push)
+
+    def _end_old_pushes(self):
+        timeout, now = self._loop.settings.push_timeout, time.monotonic()
+        for link, heard in [*self._heard.items()]:
+            if timeout > 0.0 and now - heard > timeout:
+                del self._heard[link]
+                carry_out(self._node, lambda link=link: self._end(link, timeout))
+
+    def _end(self, link, timeout):
+        def let_go():
+            was_pushed = link in self._loop.simulation.pushed_links
+            self._loop.simulation.push(link)
+            return was_pushed
+        if self._loop.call(let_go):
+            log(self._node, 'warning', f'no message on push for {timeout:g} s: "{link}" is let go')
