@@ -113,6 +113,12 @@ def mutants(request):
     return request.config.getoption('--mutants')
 
 
+@pytest.fixture
+def messages(request):
+    """Return how many damaged messages and wild settings to try."""
+    return request.config.getoption('--messages')
+
+
 @pytest.fixture(scope='session')
 def registry():
     """Skip where the registry of Python packages is out of reach."""

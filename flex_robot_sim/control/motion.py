@@ -78,11 +78,6 @@ class Motion:
         """Return the motion of the first piece alone, which jumps from its end to the last one."""
         return Motion.of_tables(self.knots[:2], self._tables[[0, 1, -1]])
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether all positions, velocities and accelerations are finite."""
-        return bool(np.isfinite(self._tables).all())
-
     def extremes(self, lower: np.ndarray | float = np.inf, upper: np.ndarray | float = -np.inf,
                  ) -> tuple[np.ndarray, np.ndarray, list[float]]:
         """

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.control.motion import Motion, cubic, line, quintic, rest, tables_of
 from flex_robot_sim.exceptions import SettingError
 
+LARGEST = 1e100     # position, velocity or acceleration                  [rad, m; per s, per s2]
+
 
 class Table(NamedTuple):
     """Values of all points of a trajectory, zero where a point has none."""
@@ -103,11 +105,13 @@ class Interpolation:
         k, n = len(trajectory.times), len(joint_names)
         durations = np.diff(trajectory.times)
         pieces = np.zeros((k - 1, 6, n))
-        pieces[:, :, self._rows] = _pieces(trajectory, durations)
         # rest before the motion, and the first piece of it, are computed by `motion`
         self._tables = np.zeros((k + 2, 6, 3 * n))
-        self._tables[2:-1] = tables_of(pieces, durations)
+        with np.errstate(over='ignore', invalid='ignore'):
+            pieces[:, :, self._rows] = _pieces(trajectory, durations)
+            self._tables[2:-1] = tables_of(pieces, durations)
         self._tables[-1, 0, self._rows] = trajectory.positions[-1]
+        _refuse_unbounded(self._tables)
 
     def motion(self, present: np.ndarray, elapsed: float) -> Motion:
         """
@@ -129,10 +133,12 @@ class Interpolation:
         there = np.array([trajectory.positions[first], trajectory.velocities[first],
                           trajectory.accelerations[first]])
         piece = rest(start)
-        piece[:, self._rows] = _piece(present[:, self._rows], there, T,
-                                      trajectory.has_velocity[first],
-                                      trajectory.has_acceleration[first])
-        tables[:2] = tables_of(np.array([rest(start), piece]), np.array([1.0, T]))
+        with np.errstate(over='ignore', invalid='ignore'):
+            piece[:, self._rows] = _piece(present[:, self._rows], there, T,
+                                          trajectory.has_velocity[first],
+                                          trajectory.has_acceleration[first])
+            tables[:2] = tables_of(np.array([rest(start), piece]), np.array([1.0, T]))
+        _refuse_unbounded(tables[:2])
         if self._idle and not (tables[-1, 0, self._idle] == start[self._idle]).all():
             tables[2:, 0, self._idle] = start[self._idle]
         return Motion.of_tables([elapsed, *times[first:]], tables)
@@ -151,6 +157,12 @@ def _pieces(trajectory, durations):
         start, end = ([table[ends] for table in values] for ends in (rows, rows + 1))
         pieces[rows] = _piece(start, end, durations[rows, None], kind > 0, kind > 1)
     return pieces
+
+
+def _refuse_unbounded(tables):
+    if tables.size and not (tables.min() >= -LARGEST and tables.max() <= LARGEST):
+        raise SettingError('the trajectory goes beyond all bounds between its points: give '
+                           'smaller velocities and accelerations, and times further apart')
 
 
 def joint_rows(names: Sequence[str], joint_names: Sequence[str]) -> list[int]:
