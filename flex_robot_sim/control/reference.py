@@ -49,7 +49,7 @@ class Reference:
         self.profile = NO_PROFILE       # ProfileSettings of what goes on
         self.doublet: Doublet | None = None         # that takes the place of targets
         self._motion: Motion | None = None
-        self._waiting: PlannedTrajectory | None = None
+        self._waiting: tuple[Interpolation, float] | None = None    # and its start    [s]
         self.interruptions = 0          # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
         self._now = -math.inf           # until when it has moved                           [s]
@@ -83,9 +83,10 @@ class Reference:
         if now > self._velocity_ends:
             self.velocity[:] = 0.0
             self._velocity_ends = math.inf
-        if self._waiting is not None and now >= self._waiting.start:
-            plan, self._waiting = self._waiting, None
-            self._begin(plan, now)
+        if self._waiting is not None and now >= self._waiting[1]:
+            pieces, start = self._waiting
+            self._waiting = None
+            self._begin(pieces, start, now)
 
     def drive_openly(self, now: float, efforts: np.ndarray) -> None:
         """Replace the efforts (joints,) of the joints that a doublet drives [N m, N]."""
@@ -129,12 +130,11 @@ class Reference:
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
         """Follow a PlannedTrajectory; what goes on goes on until its start [s]."""
         now = max(now, self._now)       # a shaper looks ahead by a sample
-        if plan.start is None:
-            plan = PlannedTrajectory(plan.pieces, now)
-        if plan.start > now:
-            self._waiting = plan
+        start = now if plan.start is None else plan.start
+        if start > now:
+            self._waiting = plan.pieces, start
         else:
-            self._begin(plan, now)
+            self._begin(plan.pieces, start, now)
 
     def planned(self, profile: ProfileSettings,
                 start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
@@ -173,14 +173,13 @@ class Reference:
         self.position[:] = position
         self._now = -math.inf
 
-    def _begin(self, plan, now):
-        """Join a PlannedTrajectory to the present reference, from a time on [s]."""
-        elapsed = now - plan.start
-        motion = plan.pieces.motion(self._values.reshape(3, -1), elapsed)
+    def _begin(self, pieces, start, now):
+        """Join an Interpolation to the present reference, from a time on [s]."""
+        motion = pieces.motion(self._values.reshape(3, -1), now - start)
         # `plan` has checked all pieces but the first one, which begins here
         self._refuse_beyond_limits(motion.first_piece())
         self.stop()
-        self._motion, self._start = motion, plan.start
+        self._motion, self._start = motion, start
 
     def _refuse_beyond_limits(self, motion):
         refuse_curve_beyond_stops(self.arm, motion)

@@ -25,7 +25,7 @@ from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import MessageSettings, RobotSettings
-from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
 from flex_robot_sim.rig.bench.drives import DriveSettings
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
@@ -69,14 +69,14 @@ class BridgeNode(Node):
             parameters[DriveSettings], parameters[EstimatorSettings], self._on_state)
         self._service_set = BridgeServices(self, self._bridge, parameters[AccessSettings],
                                            parameters[MessageSettings])
-        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file)
+        self._diagnostics = BridgeDiagnostics(self, self._bridge, self._log_file,
+                                              COMMAND_TOPICS)
         if parameters[TwinSettings].twin_robot:
             self._change_twin(parameters[TwinSettings].twin_robot)
         parameters.on_change(self._on_change)
         most = parameters[MessageSettings].max_names
-        listen_to_joint_states(self, 'joint_commands', self._on_command, COMMANDS, most)
-        subscribe_short(self, Float64MultiArray, 'effort_controller/commands', self._on_array,
-                        COMMANDS, most)
+        listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most)
+        subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS, most)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '

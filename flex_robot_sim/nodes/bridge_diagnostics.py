@@ -1,10 +1,12 @@
 """What the bridge node says about itself: lines in the log, and /diagnostics once a second."""
 
 import time
+from collections.abc import Sequence
 
 from rclpy.node import Node
 
 from flex_robot_sim.nodes.reporting import Reporter, log
+from flex_robot_sim.nodes.senders import SenderWatch
 from flex_robot_sim.rig.bridge.bridge import RigBridge
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.bridge.report import BridgeReport
@@ -17,11 +19,17 @@ GOOD = (LinkState.READY, LinkState.GREETING)
 class BridgeDiagnostics:
     """Timers that pass on events and figures of a RigBridge."""
 
-    def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None) -> None:
-        """Start the timers of `node`; log_file is an ExperimentLog, or None."""
+    def __init__(self, node: Node, bridge: RigBridge, log_file: ExperimentLog | None,
+                 command_topics: Sequence[str]) -> None:
+        """
+        Start the timers of `node`.
+
+        :param log_file: ExperimentLog, or None; command_topics: by which one node commands.
+        """
         self._node, self._bridge, self._log_file = node, bridge, log_file
         self._report = BridgeReport(bridge, time.monotonic())
         self._link, self._told_failure = LinkState.READY, False
+        self._senders = SenderWatch(node, command_topics)
         Reporter(node, 'rig', self._log_events, self._figures)
 
     def _log_events(self):
@@ -44,4 +52,8 @@ class BridgeDiagnostics:
             log(node, 'error', self._log_file.failure)
 
     def _figures(self):
-        return self._bridge.link.board.uid.hex(), *self._report.figures(time.monotonic())
+        level, message, values = self._report.figures(time.monotonic())
+        several = self._senders.look()
+        if several and level == 'ok':
+            level, message = 'warning', several
+        return self._bridge.link.board.uid.hex(), level, message, values

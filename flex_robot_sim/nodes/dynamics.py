@@ -27,12 +27,10 @@ from flex_robot_sim.nodes.settings import (
     RobotSettings,
 )
 from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfaces
-from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.settings import SimulationSettings
-
-COMMAND_TOPICS = 'joint_commands', 'effort_controller/commands'
 
 
 class DynamicsNode(Node):

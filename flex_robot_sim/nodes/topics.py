@@ -7,6 +7,9 @@ STATES = QoSProfile(depth=10)
 
 COMMANDS = QoSProfile(depth=10)
 
+COMMAND_TOPICS = 'joint_commands', 'effort_controller/commands'
+"""By which one node, and no other, gives efforts to an arm."""
+
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """What is sent once and kept for those who come later, as robot_description is."""
 

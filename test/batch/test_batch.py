@@ -130,6 +130,16 @@ def test_who_is_lost_stops_alone_and_is_told():
     assert is_same(batch, 1, fresh)
 
 
+def test_a_push_that_is_too_strong_is_refused_and_changes_nothing():
+    arm = frs.load('single_link')
+    batch, fresh = frs.Batch(arm, 2), frs.Batch(arm, 2)
+    with pytest.raises(SettingError, match='the force of the push at "tool" is 1e.08 N, more'):
+        batch.push('tool', [[0.0, 0.0, 0.0], [0.0, 1e8, 0.0]])
+    for each in (batch, fresh):
+        each.step(5)
+    np.testing.assert_array_equal(batch.coordinates, fresh.coordinates)
+
+
 def test_what_bends_too_far_is_told_once_for_its_member():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)

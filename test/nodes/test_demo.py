@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import rclpy
 from arms import joint, link, robot
+from geometry_msgs.msg import WrenchStamped
 from node_processes import PATIENCE
 from project_files import ROOT
 from warm_programs import Program
@@ -128,6 +131,29 @@ def demo(tmp_path):
     yield start_demo
     for each in started:
         each.close()
+
+
+def test_a_simulation_that_stops_ends_the_demo_with_a_line_and_code_1(demo):
+    running = demo('--seconds', '60', '--no-view', '--plot', 'run.png')
+    running.wait_for_line(LINE)
+    domain = re.search(rf'{LINE}=(\d+)', '\n'.join(running.errors))[1]
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=int(domain))
+    node = rclpy.create_node('pusher', context=context)
+    publisher = node.create_publisher(WrenchStamped, '/push', 10)
+    message = WrenchStamped()
+    message.header.frame_id = 'tool'
+    message.wrench.force.y = 9.9e5      # as strong as it may be; no step follows that
+    end = time.monotonic() + PATIENCE
+    while running.process.poll() is None and time.monotonic() < end:
+        publisher.publish(message)
+        time.sleep(0.2)
+    node.destroy_node()
+    rclpy.try_shutdown(context=context)
+    code, _, errors = running.end()
+    assert code == 1
+    assert errors[-1] == ('flexsim demo: the simulation has stopped: its state is not finite any '
+                          'more')
 
 
 @pytest.fixture(scope='module')
