@@ -82,6 +82,52 @@ def test_extremes_are_those_of_many_samples(seed):
         assert (highest[k] >= places.max(axis=0) - 1e-12).all()
 
 
+@pytest.mark.parametrize('seed', range(20))
+def test_extremes_beyond_bounds_are_exact(seed):
+    random = np.random.default_rng(seed)
+    tables = [random.normal(size=(40, 3)) * size for size in (1.0, 3.0, 10.0)]
+    tables[1][-1] = 0.0
+    motion = Trajectory(NAMES, np.cumsum(random.uniform(0.05, 1.0, 40)), *tables).motion(
+        NAMES, PRESENT)
+    bounds = np.array([0.5, 1.5, 3.0])
+    lowest, highest, _ = motion.extremes()
+    for exact, found in ((-lowest, -motion.extremes(-bounds, bounds)[0]),
+                         (highest, motion.extremes(-bounds, bounds)[1]),
+                         (motion.fastest(), motion.fastest(bounds))):
+        np.testing.assert_array_equal(found > bounds, exact > bounds)
+        np.testing.assert_array_equal(found[exact > bounds], exact[exact > bounds])
+        assert (exact > bounds).any()
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_each_piece_is_that_of_a_trajectory_of_its_two_points(seed):
+    random = np.random.default_rng(seed)
+    k = int(random.integers(2, 9))
+    times = np.cumsum(random.uniform(0.05, 1.0, k))
+    has_velocity = random.random(k) < 0.7
+    has_acceleration = has_velocity & (random.random(k) < 0.7)
+    positions, velocities, accelerations = random.normal(size=(3, k, 3))
+    velocities[-1] = 0.0
+    rows = [[*velocities * has_velocity[:, None]], [*accelerations * has_acceleration[:, None]]]
+    given = [[row if has[i] else [] for i, row in enumerate(table)] for table, has in zip(
+        rows, (has_velocity, has_acceleration))]
+    motion = Trajectory(NAMES, times, positions, *given).motion(NAMES, PRESENT)
+    for i in range(k - 1):
+        both = has_velocity[i] and has_velocity[i + 1]
+        second = [[0.0] * 3] if both and i + 1 == k - 1 else [velocities[i + 1]] if both else ()
+        if both and i + 1 < k - 1:
+            continue        # a trajectory does not end while its joints move
+        more = [[accelerations[i + 1]]] if both and has_acceleration[i:i + 2].all() else []
+        alone = Trajectory(NAMES, [times[i + 1] - times[i]], [positions[i + 1]], second,
+                           *more).motion(NAMES, np.array([positions[i], velocities[i],
+                                                          accelerations[i]]))
+        for share in (0.0, 0.3, 0.9):
+            time = share * (times[i + 1] - times[i])
+            # rounding of times, over pieces as short as 0.05 s, twice
+            np.testing.assert_allclose(motion.sample(times[i] + time), alone.sample(time),
+                                       rtol=1e-7, atol=1e-7)
+
+
 def test_joints_that_are_left_out_stand_still():
     motion = Trajectory(['elbow', 'waist'], [1.0], [[0.2, 0.9]]).motion(NAMES, PRESENT)
     for t in (0.0, 0.5, 3.0):
