@@ -25,11 +25,11 @@ def test_two_dynamics_are_named_and_their_states_are_no_flood_of_lines(start, ob
 
 
 def test_two_senders_of_commands_are_named(start, observer):
-    dynamics = start('dynamics', '-r', '__ns:=/led', robot='two_link')
-    start('controller', '-r', '__ns:=/led', robot='two_link')
-    observer.publisher(JointState, '/led/joint_commands')
+    dynamics = start('dynamics', '-r', '__ns:=/commanded', robot='two_link')
+    start('controller', '-r', '__ns:=/commanded', robot='two_link')
+    observer.publisher(JointState, '/commanded/joint_commands')
     dynamics.wait_for_line('2 nodes send joint_commands or effort_controller/commands: '
-                           '/led/controller, /observer. Stop all but one')
+                           '/commanded/controller, /observer. Stop all but one')
     time.sleep(2.5)             # it is looked for every second, and said once
     assert dynamics.count('2 nodes send') == 1
 
