@@ -47,8 +47,8 @@ def pytest_addoption(parser):
     group.addoption('--rig-port', metavar='PORT',
                     help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
-                    help='broken inputs that a fuzzer tries (default: %(default)s, or a share of it '
-                         'where each takes long)')
+                    help='broken inputs that a fuzzer tries, or a share where each takes long '
+                         '(default: %(default)s)')
 
 
 @pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n
@@ -109,14 +109,8 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def mutants(request):
-    """Return how many broken robot descriptions or messages to try."""
+    """Return how many broken inputs a fuzzer tries; slow ones try a share of it."""
     return request.config.getoption('--mutants')
-
-
-@pytest.fixture
-def messages(request):
-    """Return how many damaged messages and wild settings to try."""
-    return request.config.getoption('--messages')
 
 
 @pytest.fixture(scope='session')

@@ -120,11 +120,12 @@ def test_a_plan_joins_the_reference_where_it_is_by_then(controller):
 
 
 @pytest.mark.filterwarnings('error::RuntimeWarning')
-def test_wild_trajectories_are_refused_in_one_line_or_stay_within_the_limits(arm, messages):
+def test_wild_trajectories_are_refused_in_one_line_or_stay_within_the_limits(arm, mutants):
+    count = mutants // 20
     random = np.random.default_rng(20261125)
     controller, refused = JointController(arm), 0
     update(controller, 0.0)
-    for _ in range(messages // 5):
+    for _ in range(count // 5):
         k = int(random.integers(1, 6))
         sizes = 10.0 ** random.uniform(-1, 1, 4) if random.random() < 0.5 else (
             10.0 ** random.uniform(-330, 308, 4))
@@ -144,4 +145,4 @@ def test_wild_trajectories_are_refused_in_one_line_or_stay_within_the_limits(arm
             assert (sample[0] >= arm.arrays.lower - 1.1e-3).all()
             assert (sample[0] <= arm.arrays.upper + 1.1e-3).all()
         controller.hold()
-    assert refused > messages / 50
+    assert refused > count / 50

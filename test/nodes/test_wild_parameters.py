@@ -66,13 +66,14 @@ def context():
     rclpy.try_shutdown(context=context)
 
 
-def test_wild_parameters_are_refused_in_one_line_or_keep_their_bounds(context, messages):
+def test_wild_parameters_are_refused_in_one_line_or_keep_their_bounds(context, mutants):
+    count = mutants // 20
     random, refused = np.random.default_rng(SEED), 0
     for k, kinds in enumerate(NODES):
         node = rclpy.create_node(f'wild_{k}', context=context)
         parameters = Parameters(node, *kinds)
         names = [item.name for kind in kinds for item in fields(kind)]
-        for _ in range(messages // (2 * len(NODES))):
+        for _ in range(count // (2 * len(NODES))):
             result = node.set_parameters_atomically([
                 Parameter(names[random.integers(len(names))], value=wild_value(random))
                 for _ in range(random.integers(1, 3))])
@@ -81,12 +82,13 @@ def test_wild_parameters_are_refused_in_one_line_or_keep_their_bounds(context, m
             for kind in kinds:
                 assert_bounds_hold(parameters[kind])
         node.destroy_node()
-    assert refused > messages / 8
+    assert refused > count / 8
 
 
-def test_a_node_with_a_wild_parameter_starts_or_names_it_in_one_line(context, messages):
+def test_a_node_with_a_wild_parameter_starts_or_names_it_in_one_line(context, mutants):
+    count = mutants // 20
     random, refused = np.random.default_rng(SEED + 1), 0
-    for k in range(max(messages // 50, 20)):
+    for k in range(max(count // 50, 20)):
         kinds = NODES[random.integers(len(NODES))]
         items = [item for kind in kinds for item in fields(kind)]
         name = items[random.integers(len(items))].name
@@ -104,9 +106,10 @@ def test_a_node_with_a_wild_parameter_starts_or_names_it_in_one_line(context, me
     assert refused > 5
 
 
-def test_wild_yaml_is_refused_in_one_line_or_keeps_the_bounds(tmp_path, messages):
+def test_wild_yaml_is_refused_in_one_line_or_keeps_the_bounds(tmp_path, mutants):
+    count = mutants // 20
     random, refused, file = np.random.default_rng(SEED + 2), 0, tmp_path / 'wild.yaml'
-    for _ in range(messages):
+    for _ in range(count):
         kind = KINDS[random.integers(len(KINDS))]
         names = [item.name for item in fields(kind)]
         name = names[random.integers(len(names))]
@@ -122,4 +125,4 @@ def test_wild_yaml_is_refused_in_one_line_or_keeps_the_bounds(tmp_path, messages
             assert '\n' not in str(error) and len(str(error)) < 1500
         else:
             assert_bounds_hold(settings)
-    assert refused > messages / 10
+    assert refused > count / 10
