@@ -10,10 +10,12 @@ from pathlib import Path
 
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.description import read_text
+from flex_robot_sim.exceptions import DescriptionError, UsageError
 from flex_robot_sim.recording.cdr import MessageError, decode
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader
+from flex_robot_sim.settings import write_yaml
 from flex_robot_sim.system import VIEW, Program, command
 
 TOPIC = '/robot_description'
@@ -24,10 +26,11 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
     """Show the arm of a recording in browsers, while the context lasts; its address is said."""
     namespace, text = _robot_of(reader)
     with tempfile.TemporaryDirectory() as folder, Children() as children:
-        path = Path(folder) / 'recorded.urdf'
-        path.write_text(text, encoding='utf-8')
+        # the node gets the URDF itself: the name of a file would be expanded if it holds xacro
+        path = Path(folder) / 'recorded.yaml'
+        write_yaml(path, {'/**': {'ros__parameters': {'robot': text}}}, ['the recorded robot'])
         children.start(VIEW, command(Program(
-            VIEW, {'robot': str(path), 'thread_priority': 0}, namespace=namespace)))
+            VIEW, {'thread_priority': 0}, namespace=namespace, params_file=str(path))))
         screen.show('waiting for the view')
         line = ''
         while '?token=' not in line:
@@ -44,11 +47,17 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
 
 
 def _robot_of(reader):
-    """Namespace of the first robot in a recording, and its description."""
+    """Namespace of the first robot in a recording, and its URDF, which is never expanded."""
     for topic, _, data in reader:
         if topic.name.endswith(TOPIC):
-            with contextlib.suppress(MessageError, DefinitionError):
+            with contextlib.suppress(MessageError, DefinitionError, KeyError):
                 kind = message_type(topic.kind, topic.text)
-                return topic.name[:-len(TOPIC)].strip('/'), decode(kind, data)['data']
+                text = decode(kind, data)['data']
+                try:
+                    read_text(text)
+                except DescriptionError as error:
+                    raise UsageError(f'{reader.path}: the robot in it cannot be shown: {error} '
+                                     'Or leave --view out.') from error
+                return topic.name[:-len(TOPIC)].strip('/'), text
     raise UsageError(f'{reader.path}: there is no robot_description in it, without which nothing '
                      'can be shown: leave --view out')

@@ -20,7 +20,9 @@ from flex_robot_sim.description.values import closest
 from flex_robot_sim.exceptions import DescriptionError
 from flex_robot_sim.share import shipped_robots
 
-__all__ = ['RobotDescription', 'read_description', 'read_text', 'read_urdf']
+__all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf']
+
+TEXT_SOURCE = '<text>'      # source of a description that comes from no file
 
 
 def read_description(source: str | Path,
@@ -62,7 +64,7 @@ def read_urdf(source: str | Path) -> RobotDescription:
 def read_text(text: str) -> RobotDescription:
     """Read a robot from its URDF and from nothing else: no path, no name, no xacro."""
     if '<' not in text:
-        raise DescriptionError('<text>', None, 'this is no text of a robot',
+        raise DescriptionError(TEXT_SOURCE, None, 'this is no text of a robot',
                                'Give the text of a URDF, with xacro expanded')
     return _read(_document_of(text))
 
@@ -77,9 +79,9 @@ def _read(document):
 
 
 def _document_of(text):
-    document = Document('<text>', text.encode('utf-8', 'replace'))
+    document = Document(TEXT_SOURCE, text.encode('utf-8', 'replace'))
     if _holds_xacro(document):
-        raise DescriptionError('<text>', 1, 'the text holds xacro, which needs its files',
+        raise DescriptionError(TEXT_SOURCE, 1, 'the text holds xacro, which needs its files',
                                'Give the path of the xacro file, or the expanded text')
     return document
 

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.recording.definitions import SEPARATOR
 
 _WORDS = {'boolean': 'bool', 'octet': 'byte', 'float': 'float32', 'double': 'float64'}
+_NAME = re.compile(r'([a-z][a-z0-9_]*)/(?:msg/)?([A-Za-z][A-Za-z0-9]*)', re.ASCII)
 _FIELD = re.compile(r'(sequence<)?([\w/]+)(<\d+>)?(?:, (\d+))?>?(?:\[(\d+)\])?')
 
 
 def type_of(name: str) -> Any:
-    """Return the class of messages that is called package/msg/Type; None if it is not here."""
-    package, _, word = name.replace('/msg/', '/').partition('/')
+    """
+    Return the class of messages that is called package/msg/Type; None if it is not here.
+
+    The name may come from a recording: only a package that has messages is imported.
+    """
+    match = _NAME.fullmatch(name)
+    if match is None or not _has_messages(match[1]):
+        return None
     try:
-        kind = getattr(import_module(f'{package}.msg'), word)
-    except (ImportError, AttributeError, ValueError):
+        kind = getattr(import_module(f'{match[1]}.msg'), match[2])
+    except (ImportError, AttributeError):
         return None
     return kind if hasattr(kind, 'get_fields_and_field_types') else None
+
+
+def _has_messages(package):
+    """Whether an installed package has a folder of message types; the package is not imported."""
+    spec = find_spec(package)
+    return spec is not None and any(
+        (Path(folder) / 'msg' / '__init__.py').is_file()
+        for folder in spec.submodule_search_locations or ())
 
 
 def definition_of(kind: Any) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from flex_robot_sim.description import TEXT_SOURCE
 from flex_robot_sim.exceptions import SettingError, bearable
 
 
@@ -43,15 +44,24 @@ def read_mesh(name: str, source: str) -> Mesh:
 
 
 def find_mesh(name: str, source: str) -> Path:
-    """Return the file that a URDF calls `name`: a path, file:// or package://."""
+    """
+    Return the file that a URDF calls `name`: a path, file:// or package://.
+
+    A URDF without a file, from a message, a recording or a log, names only files of installed
+    packages.
+    """
     scheme, found, rest = name.partition('://')
+    if source == TEXT_SOURCE and scheme != 'package':
+        raise SettingError(f'mesh {bearable(name, 200)} is left out: a robot from a message or a '
+                           'recording may only name meshes by package://')
     if not found:
         candidates = [Path(source).parent / name]
     elif scheme == 'file':
         candidates = [Path(unquote(rest))]
     elif scheme == 'package':
-        candidates = [folder / rest.partition('/')[2]
-                      for folder in _package_folders(rest.partition('/')[0], source)]
+        package, _, place = rest.partition('/')
+        candidates = [folder / place for folder in _package_folders(package, source)
+                      if not {'', '.', '..'} & {package, *place.split('/')}]
     else:
         raise SettingError(f'mesh {bearable(name, 200)} is not on this machine: it is left out')
     for path in candidates:
@@ -77,6 +87,8 @@ def _package_folders(package, source):
         yield Path(prefix, 'share', package)
     for prefix in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
         yield Path(prefix, package)
+    if source == TEXT_SOURCE:
+        return
     for folder in Path(source).resolve().parents:
         yield folder / package
         if folder.name == package:

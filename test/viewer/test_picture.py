@@ -12,6 +12,8 @@ from flex_robot_sim import load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
@@ -195,6 +197,32 @@ def test_a_mesh_that_is_not_there_is_one_line_and_the_rest_is_drawn(tmp_path, na
     urdf = tmp_path / 'robot.urdf'
     urdf.write_text(MESH_ROBOT.format(name=name))
     assert solids(load(urdf)) == ([], [line])
+
+
+@pytest.mark.parametrize('name', ['part.obj', '{folder}/part.obj', 'file://{folder}/part.obj',
+                                  'package://{folder}/part.obj', 'package://arm_parts/../part.obj',
+                                  'package://arm_parts//{folder}/part.obj',
+                                  'package://../part.obj', 'package://./part.obj'])
+def test_a_robot_from_a_message_opens_no_file_outside_of_packages(tmp_path, monkeypatch, name):
+    package = tmp_path / 'share' / 'arm_parts'
+    package.mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, tmp_path / 'share'):
+        (folder / 'part.obj').write_text(TETRAHEDRON)
+    text = MESH_ROBOT.format(name=name.format(folder=tmp_path))
+    found, (line,) = solids(build_arm(read_text(text)))
+    assert found == [] and 'it is left out' in line or 'is left out: a robot from a' in line
+
+
+@needs_meshes
+def test_a_robot_from_a_message_shows_meshes_of_installed_packages(tmp_path, monkeypatch):
+    (tmp_path / 'share' / 'arm_parts').mkdir(parents=True)
+    (tmp_path / 'share' / 'arm_parts' / 'part.obj').write_text(TETRAHEDRON)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    text = MESH_ROBOT.format(name='package://arm_parts/part.obj')
+    found, lines = solids(build_arm(read_text(text)))
+    assert len(found) == 1 and lines == []
 
 
 @needs_meshes
