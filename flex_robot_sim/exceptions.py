@@ -36,11 +36,16 @@ def bearable(text: object, length: int = 1200) -> str:
 
 
 def plain(text: object) -> str:
-    """Return `text` without line breaks and without characters that steer a terminal."""
+    r"""
+    Return `text` on one line, with the characters that steer a terminal or turn text as escapes.
+
+    Names come from messages and files: escape sequences, control characters, direction overrides
+    and characters without a glyph become \x1b, \u202e and so on.
+    """
     text = str(text)
     return text if text.isprintable() else ''.join(
-        ' ' if letter.isspace() else letter for letter in text
-        if letter.isspace() or letter.isprintable())
+        letter if letter.isprintable() else ' ' if letter.isspace() else
+        letter.encode('unicode_escape').decode('ascii') for letter in text)
 
 
 class SettingError(FlexRobotSimError):

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.exceptions import SettingError, plain
 from flex_robot_sim.files import why_unwritable
 
 KINDS = ('.png', '.pdf', '.svg')
@@ -110,6 +110,16 @@ def _write_charts(paths, title, charts, columns):
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
 
+def _words(text):
+    """
+    Return a text for a figure as it is meant: no formula, no hidden label.
+
+    Names come from anybody, and matplotlib takes $...$ for a formula, and _... for no label.
+    """
+    text = '\n'.join(map(plain, text.split('\n'))).replace('$', r'\$')
+    return f' {text}' if text.startswith('_') else text
+
+
 def _lay_out(figure):
     """Find all places once, without a drawing that nobody sees: it is half the work."""
     if hasattr(figure, 'set_layout_engine'):            # matplotlib 3.6
@@ -162,13 +172,13 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
         width = min(width, MARGINS + (height - MARGINS) * _slimness(charts[0]))
     figure = Figure(figsize=(width, height), dpi=CHART_DPI, layout='constrained')
     FigureCanvasAgg(figure)
-    figure.suptitle(title, x=0.01, ha='left', fontsize=11)
+    figure.suptitle(_words(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, chart in zip(all_axes, charts):
         _draw_curves(axes, chart)
         # told where it is, it looks for no ticks that it might meet: a tenth of the work
-        axes.set_title(chart.title, loc='left', fontsize=9, y=1.0)
-        axes.set_xlabel(chart.across)
+        axes.set_title(_words(chart.title), loc='left', fontsize=9, y=1.0)
+        axes.set_xlabel(_words(chart.across))
         if chart.has_whole_ticks:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.margins(x=0.03)            # the label of the last tick stays within the picture
@@ -197,7 +207,7 @@ def draw_figure(title: str, panels: Sequence[Panel]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.6 + PANEL_HEIGHT * len(panels)), dpi=DPI,
                     layout='constrained')
     FigureCanvasAgg(figure)
-    figure.suptitle(title, x=0.01, ha='left', fontsize=11)
+    figure.suptitle(_words(title), x=0.01, ha='left', fontsize=11)
     all_axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axes, panel in zip(all_axes, panels):
         _draw_panel(axes, panel)
@@ -213,11 +223,11 @@ def _draw_panel(axes, panel):
 
 def _draw_curves(axes, panel):
     for curve in panel.curves:
-        axes.plot(curve.time, curve.values, label=curve.label, linewidth=curve.width,
+        axes.plot(curve.time, curve.values, label=_words(curve.label), linewidth=curve.width,
                   color=COLOURS[curve.colour % len(COLOURS)],
                   linestyle=DASHES[curve.dashes % len(DASHES)],
                   marker='o' if curve.has_marks else None, markersize=3.5)
-    axes.set_ylabel(panel.label)
+    axes.set_ylabel(_words(panel.label))
     axes.margins(x=0.01)
     axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)

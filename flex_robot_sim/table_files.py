@@ -19,7 +19,7 @@ def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
         writer = csv.writer(file)
         writer.writerow(columns)
         # what a number is goes out; nan stays empty, as tools for tables have it
-        writer.writerows(zip(*(column.tolist() if column.dtype.kind == 'U' else [
+        writer.writerows(zip(*(column.tolist() if column.dtype.kind in 'UO' else [
             '' if value != value else repr(value) for value in column.tolist()]
             for column in columns.values())))
 

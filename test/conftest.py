@@ -49,6 +49,8 @@ def pytest_addoption(parser):
     group.addoption('--mutants', type=int, default=20000, metavar='N',
                     help='broken inputs that a fuzzer tries, or a share where each takes long '
                          '(default: %(default)s)')
+    group.addoption('--mutants-seed', type=int, default=34, metavar='SEED',
+                    help='of damaged recordings (default: %(default)s)')
 
 
 @pytest.hookimpl(tryfirst=True)     # before pytest-xdist looks at -n
@@ -111,6 +113,13 @@ def pytest_collection_modifyitems(config, items):
 def mutants(request):
     """Return how many broken inputs a fuzzer tries; slow ones try a share of it."""
     return request.config.getoption('--mutants')
+
+
+@pytest.fixture
+def recording_mutants(request):
+    """Return the seed and the number of damaged recordings to try."""
+    option = request.config.getoption
+    return option('--mutants-seed'), option('--mutants') // 500
 
 
 @pytest.fixture(scope='session')

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.xacro_arguments import xacro_arguments
 
@@ -129,4 +129,4 @@ def print_result(arguments: Namespace, summary: Mapping[str, Any],
     if arguments.json:
         print(json.dumps(summary, indent=2))
     else:
-        print('\n'.join(as_text(summary)))
+        print('\n'.join(map(plain, as_text(summary))))

@@ -7,7 +7,7 @@ from typing import Any
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import as_text, summarise
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.exceptions import FlexRobotSimError, UsageError, plain
 from flex_robot_sim.xacro_arguments import SIGN, xacro_arguments
 
 
@@ -42,5 +42,5 @@ def run(arguments: Namespace) -> int:
         if 'error' in summary:
             print(summary['error'], file=sys.stderr)
         elif not arguments.json:
-            print('\n'.join(as_text(summary)))
+            print('\n'.join(map(plain, as_text(summary))))
     return 2 if any('error' in summary for summary in summaries) else 0

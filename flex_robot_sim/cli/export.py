@@ -8,7 +8,7 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError('; '.join([f'{reader.path}: there are no messages in it that make a '
                                     'table', *reader.notes, *notes]) + '.')
     for note in [*reader.notes, *notes]:
-        print(f'flexsim export: note: {note}', file=sys.stderr)
+        print(f'flexsim export: note: {plain(note)}', file=sys.stderr)
     with patience('writing'):
         files = write_tables(tables, place, form)
     print_result(arguments, {

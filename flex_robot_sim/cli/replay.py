@@ -10,7 +10,7 @@ from flex_robot_sim.cli.arguments import no_ros
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.viewed import viewed
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.playing import extent_of
@@ -22,8 +22,9 @@ def add_to(commands: Any, about: str) -> None:
     parser = commands.add_parser(
         'replay', help=about,
         description='Send the messages of a recording again, on the topics and at the times at '
-                    'which they came, for viewers and for other programs. It ends where somebody '
-                    'else sends on one of them, because an arm may be live.',
+                    'which they came, for viewers and for other programs. Topics that command an '
+                    'arm are left out. It ends where another node sends on one of its topics, '
+                    'because an arm may be live.',
         epilog='Without ROS, flexsim report makes a page of a recording, with the arm in motion.')
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument('--speed', type=float, default=1.0, metavar='S',
@@ -33,6 +34,10 @@ def add_to(commands: Any, about: str) -> None:
                         help='where to begin, from the first message on [s]')
     parser.add_argument('--until', type=float, default=math.inf, metavar='S',
                         help='where to end, likewise')
+    parser.add_argument('--commands', action='store_true',
+                        help='send topics that command an arm, too, unless a node listens to them')
+    parser.add_argument('--force', action='store_true',
+                        help='send commands although nodes listen to them: an arm may move')
     parser.add_argument('--view', action='store_true',
                         help='show the arm in a browser, again and again, until Ctrl-C')
     parser.add_argument('--network', action='store_true', help='let other machines listen')
@@ -41,6 +46,8 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
+    if arguments.force and not arguments.commands:
+        raise UsageError('--force is about commands: give --commands, too.')
     if not 0.0 < arguments.speed < math.inf:
         raise UsageError('--speed must be above 0.')
     reader = RecordingReader(arguments.recording)
@@ -50,7 +57,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError('; '.join([f'{reader.path}: there are no messages in it', *reader.notes])
                          + '.')
     for note in reader.notes:
-        print(f'flexsim replay: note: {note}', file=sys.stderr)
+        print(f'flexsim replay: note: {plain(note)}', file=sys.stderr)
     if not 0.0 <= arguments.start <= extent.seconds or not arguments.until > arguments.start:
         raise UsageError(f'--start and --until must lie in order within the {extent.seconds:.1f} '
                          's of the recording.')
@@ -63,9 +70,10 @@ def run(arguments: Namespace) -> int:
     if arguments.view:
         refuse_without_view()
     try:
-        with viewed(reader, screen) if arguments.view else contextlib.nullcontext():
+        with viewed(reader, screen) if arguments.view else contextlib.nullcontext('') as viewer:
             return play(reader, extent, Playing(
                 arguments.speed, arguments.start, arguments.until,
-                arguments.loop or arguments.view), 'flexsim replay', screen.say, screen.show)
+                arguments.loop or arguments.view, arguments.commands, arguments.force, viewer),
+                'flexsim replay', screen.say, screen.show)
     except KeyboardInterrupt:       # before anything was played
         return 0

@@ -9,8 +9,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.share import shipped_robots
-from flex_robot_sim.viewer.escaping import visible
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.opening import open_browser
 
@@ -43,11 +43,11 @@ def run(arguments: Namespace) -> int:
             shipped = {name: partial(frs.load, str(path), arguments.coupling, arguments.gravity)
                        for name, path in shipped_robots().items()}
             own = (arguments.robot if arguments.robot in shipped else
-                   visible(Path(arguments.robot).name))
+                   plain(Path(arguments.robot).name))
             with compiling():
                 view = RobotChoice(page, {own: lambda: arm, **{
                     name: load for name, load in shipped.items() if name != own}})
-        print(f'{visible(arm.description.name)} at {page.private_address}  Ctrl-C ends it.',
+        print(f'{plain(arm.description.name)} at {page.private_address}  Ctrl-C ends it.',
               flush=True)
         # the file that leads a browser to the page is there as long as the page
         opened = None if arguments.no_browser else open_browser(page.private_address)

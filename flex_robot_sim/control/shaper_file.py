@@ -53,7 +53,8 @@ def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperP
         raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output')
     try:
         parts = _parts(tree)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError,
+            OverflowError) as error:        # the last of a number of 400 digits
         raise SettingError(f'{path}: is damaged. Write it again by flexsim shape --output'
                            ) from error
     if parts.stages and joints is not None and list(joints) != tree['joints']:

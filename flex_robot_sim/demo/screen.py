@@ -4,6 +4,8 @@ import shutil
 import sys
 from typing import TextIO
 
+from flex_robot_sim.exceptions import plain
+
 
 class Screen:
     """Standard error, so that standard output has nothing but the result."""
@@ -21,14 +23,14 @@ class Screen:
     def show(self, line: str) -> None:
         """Write over the line that is shown; '' takes it away."""
         if self._is_terminal and line != self._shown:
-            self._write(f'\r{line[:self.width]}\x1b[K')
+            self._write(f'\r{plain(line)[:self.width]}\x1b[K')
             self._shown = line
 
     def say(self, line: str) -> None:
         """Write a line that stays, above the one that is shown."""
         shown = self._shown
         self.show('')
-        self._write(f'{line}\n')
+        self._write(f'{plain(line)}\n')
         self.show(shown)
 
     def _write(self, text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,16 @@ from flex_robot_sim.settings import write_yaml
 from flex_robot_sim.system import VIEW, Program, command
 
 TOPIC = '/robot_description'
+_ALLOWED = re.compile(r'(/[A-Za-z_]\w*)*' + TOPIC, re.ASCII)      # names that ROS allows
 
 
 @contextlib.contextmanager
-def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
-    """Show the arm of a recording in browsers, while the context lasts; its address is said."""
+def viewed(reader: RecordingReader, screen: Screen) -> Iterator[str]:
+    """
+    Show the arm of a recording in browsers while the context lasts, and print its address.
+
+    The context gives the full name of the node that shows it.
+    """
     namespace, text = _robot_of(reader)
     with tempfile.TemporaryDirectory() as folder, Children() as children:
         # the node gets the URDF itself: the name of a file would be expanded if it holds xacro
@@ -43,13 +49,13 @@ def viewed(reader: RecordingReader, screen: Screen) -> Iterator[None]:
                 continue
         screen.show('')
         screen.say(line)
-        yield
+        yield f'/{namespace}/{VIEW}' if namespace else f'/{VIEW}'
 
 
 def _robot_of(reader):
     """Namespace of the first robot in a recording, and its URDF, which is never expanded."""
     for topic, _, data in reader:
-        if topic.name.endswith(TOPIC):
+        if _ALLOWED.fullmatch(topic.name):
             with contextlib.suppress(MessageError, DefinitionError, KeyError):
                 kind = message_type(topic.kind, topic.text)
                 text = decode(kind, data)['data']

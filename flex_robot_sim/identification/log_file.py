@@ -258,7 +258,7 @@ def _add_imus(log, table, time):
 def _stamps(table: Table, log: Log) -> np.ndarray:
     """Times at which the messages were sent, where they say so; a note if clocks drift."""
     stamp = table.columns.get('stamp')
-    if stamp is None or not (stamp > 0.0).all():
+    if stamp is None or stamp.dtype.kind != 'f' or not (stamp > 0.0).all():
         return table.time
     span = table.time[-1] - table.time[0]
     if span > 1.0:

@@ -9,6 +9,7 @@ from std_msgs.msg import Float64MultiArray
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.description import read_urdf
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
@@ -79,8 +80,8 @@ class BridgeNode(Node):
         subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS, most)
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
-        self.get_logger().info(f'{arm.description.name} at {self._bridge.link.name}: disarmed, '
-                               'call ~/enable to let commands move it')
+        self.get_logger().info(f'{plain(arm.description.name)} at {self._bridge.link.name}: '
+                               'disarmed, call ~/enable to let commands move it')
 
     def _port(self):
         settings, robot = self.parameters[BridgeSettings], self.parameters[RobotSettings]

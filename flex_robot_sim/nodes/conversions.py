@@ -22,7 +22,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.control.trajectory_shaper import ShapedTrajectory
-from flex_robot_sim.exceptions import CommandError
+from flex_robot_sim.exceptions import CommandError, plain
 
 SECOND = 1_000_000_000     # [ns]
 NOT_LED = 'not_led'        # frame of the state of an arm that commands do not move
@@ -175,6 +175,6 @@ def diagnostic_status(name: str, hardware: str, level: str, message: str,
                       values: Mapping[str, object]) -> DiagnosticStatus:
     """DiagnosticStatus of a level 'ok', 'warning' or 'error' and of {key: value}."""
     return DiagnosticStatus(
-        name=name, hardware_id=hardware, level=LEVELS[level], message=message,
-        values=[KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float)
-                         else str(value)) for key, value in values.items()])
+        name=name, hardware_id=plain(hardware), level=LEVELS[level], message=plain(message),
+        values=[KeyValue(key=plain(key), value=f'{value:.6g}' if isinstance(value, float)
+                         else plain(value)) for key, value in values.items()])

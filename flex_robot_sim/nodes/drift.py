@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
@@ -41,7 +42,7 @@ class DriftNode(Onlooker):
         rate = min(max(PER_PERIOD * self._watch.slowest, RATES[0]), RATES[1])
         self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
         Reporter(self, 'stiffness', self._look, self._figures)
-        self.get_logger().info(f'{self._name}: slowest mode {self._watch.slowest:.4g} Hz')
+        self.get_logger().info(f'{plain(self._name)}: slowest mode {self._watch.slowest:.4g} Hz')
 
     def _listen(self):
         for sample in self._inputs.samples():

@@ -9,6 +9,7 @@ from std_msgs.msg import Float64MultiArray
 import flex_robot_sim as frs
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.core.compiled import must_compile, why_compiling
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
@@ -75,7 +76,7 @@ class DynamicsNode(Node):
             subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
                             most)
         loop.start()
-        self.get_logger().info(f'{arm.description.name}: {len(arm.joint_names)} joints, '
+        self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')
 
     def _on_command(self, message):

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.exceptions import FlexRobotSimError, plain
 from flex_robot_sim.nodes.conversions import diagnostic_status
 
 LOOK = 0.1                  # period of the look for news                                     [s]
@@ -42,7 +42,7 @@ def answer(response: Any, action: Callable[[], str]) -> Any:
 
 def log(node: Node, level: str, line: str) -> None:
     """Log a line of level 'info', 'warning' or 'error'."""
-    logger = node.get_logger()
+    logger, line = node.get_logger(), plain(line)
     # each level in a line of its own: rclpy refuses to change the level of a line of code
     if level == 'error':
         logger.error(line)

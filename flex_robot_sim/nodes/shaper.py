@@ -10,7 +10,7 @@ from flex_robot_sim.control.set_point_stream import SetPointStream
 from flex_robot_sim.control.shaper_file import read_parts
 from flex_robot_sim.control.shaper_parts import parts_by_arm, parts_by_modes
 from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError
+from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError, plain
 from flex_robot_sim.nodes.background import LONG, Background
 from flex_robot_sim.nodes.conversions import (
     SECOND,
@@ -87,7 +87,7 @@ class ShaperNode(Node):
         self._action = offer_follow_joint_trajectory(self, self, settings.controller_action)
         self.parameters.on_change(self._on_change)
         Reporter(self, 'shaping', self._look, self._figures)
-        self.get_logger().info(f'{self._name}: shapes {topics}')
+        self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
 
     def _made(self, settings, progress=None):
         """ShaperParts of ShaperSettings."""
@@ -144,7 +144,7 @@ class ShaperNode(Node):
     def _tell_progress(self, done, total):
         if self._began is not None and time.monotonic() > self._began + LONG:
             self._began = None
-            self.get_logger().info(f'computing what rings of {self._name} in all poses: '
+            self.get_logger().info(f'computing what rings of {plain(self._name)} in all poses: '
                                    f'{done / total:.0%} after {LONG:g} s')
 
     def _on_joints(self, message):

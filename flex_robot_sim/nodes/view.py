@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.nodes.onlooker import Onlooker
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
@@ -55,7 +56,7 @@ class ViewNode(Onlooker):
         self.create_timer(1.0 / settings.view_rate, self._draw,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
         # every user of the machine can hear /rosout, and the token is for the terminal alone
-        self.get_logger().info(f'{arm.description.name} at {page.address}')
+        self.get_logger().info(f'{plain(arm.description.name)} at {page.address}')
         print(f'view: open {page.private_address}', file=sys.stderr, flush=True)
         if settings.view_browser:
             self._opened = open_browser(page.private_address)

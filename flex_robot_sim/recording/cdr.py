@@ -23,6 +23,7 @@ from flex_robot_sim.recording.definitions import PRIMITIVES, TEXT, Field, Messag
 LITTLE = b'\x00\x01\x00\x00'
 HEADER = 4
 WIDEST = 8              # of all numbers [bytes]: of a place, only the rest by this tells
+MAX_LISTS = 2**21       # of a message with lists of texts or messages, which take room    [bytes]
 # of struct, whose codes are not those of NumPy
 _CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
                  'i8': 'q', 'u8': 'Q', 'f4': 'f', 'f8': 'd'}[word]
@@ -92,6 +93,8 @@ def _end_of(kind, name, body, word, place):
                 place += -place % size + count * size
             continue
         for _ in range(count):
+            if place > len(body):
+                raise IndexError        # a wild count would go on for ever
             if field.kind == TEXT:
                 place += -place % 4
                 place += 4 + struct.unpack_from(word, body, place)[0]
@@ -234,6 +237,8 @@ def _list_getter(field, get_value, order):
     counts = _COUNTS[order]
 
     def get(data, place):
+        if len(data) > MAX_LISTS:
+            raise MessageError('the message is too large for its lists')
         count, place = _count(field, counts, data, place)
         # each takes a byte at least, so that a wild count ends soon
         if count > len(data) - place:

@@ -16,8 +16,31 @@ PRIMITIVES = {
 
 TEXT = 'string'
 NOTHING = 'structure_needs_at_least_one_member'     # what a message without fields is sent as
-_TYPE = re.compile(r'([\w/]+)(?:<=\d+)?(\[(?:<=)?(\d*)\])?')
+MAX_TEXT = 2**20            # of a definition; those of ROS are below 10 kB           [letters]
+MAX_FIELDS = 20_000         # of a message with all that it is made of, arrays counted once
+MAX_DEPTH = 50              # of types within types
+_TYPE = re.compile(r'([\w/]+)(?:<=\d+)?(\[(?:<=)?(\d{0,9})\])?')
 _BOUNDED = re.compile(r'\[<=\d+\]')
+
+
+# fields that are read of messages by their names, wherever such a type stands in a file
+_REQUIRED = {
+    'builtin_interfaces/Time': 'int32 sec\nuint32 nanosec',
+    'std_msgs/Header': 'builtin_interfaces/Time stamp\nstring frame_id',
+    'std_msgs/String': 'string data',
+    'sensor_msgs/JointState': 'std_msgs/Header header\nstring[] name\nfloat64[] position\n'
+                              'float64[] velocity\nfloat64[] effort',
+    'geometry_msgs/Point': 'float64 x\nfloat64 y\nfloat64 z',
+    'geometry_msgs/Vector3': 'float64 x\nfloat64 y\nfloat64 z',
+    'geometry_msgs/Pose': 'Point position\nQuaternion orientation',
+    'geometry_msgs/PoseStamped': 'std_msgs/Header header\nPose pose',
+    'diagnostic_msgs/KeyValue': 'string key\nstring value',
+    'diagnostic_msgs/DiagnosticStatus': 'string name\nKeyValue[] values',
+    'diagnostic_msgs/DiagnosticArray': 'std_msgs/Header header\nDiagnosticStatus[] status',
+    'sensor_msgs/Imu': 'std_msgs/Header header\ngeometry_msgs/Vector3 angular_velocity\n'
+                       'float64[9] angular_velocity_covariance\n'
+                       'geometry_msgs/Vector3 linear_acceleration\n'
+                       'float64[9] linear_acceleration_covariance'}
 
 
 class DefinitionError(ValueError):
@@ -47,6 +70,8 @@ class MessageType:
 
 def message_type(name: str, text: str) -> MessageType:
     """Return the MessageType of a name like package/msg/Type and its text."""
+    if len(text) > MAX_TEXT:
+        raise DefinitionError(f'its definition has more than {MAX_TEXT} letters')
     first, *others = re.split(r'^={3,}\s*$', text, flags=re.MULTILINE)
     root = short_name(name)
     types = {root: _fields(root, first)}
@@ -60,7 +85,12 @@ def message_type(name: str, text: str) -> MessageType:
         for field in fields:
             if field.kind not in PRIMITIVES and field.kind != TEXT and field.kind not in types:
                 raise DefinitionError(f'type {field.kind} is not defined')
-    _refuse_circles(root, types, ())
+    for part, fields in types.items():
+        for field in _fields(part, _REQUIRED[part]) if part in _REQUIRED else ():
+            if field not in fields:
+                raise DefinitionError(f'its definition of {part} lacks "{field.name}"')
+    if _count_fields(root, types, {}, ()) > MAX_FIELDS:
+        raise DefinitionError(f'it has more than {MAX_FIELDS} fields')
     return MessageType(root, types)
 
 
@@ -70,12 +100,16 @@ def short_name(name: str) -> str:
     return f'{words[0]}/{words[-1]}'
 
 
-def _refuse_circles(name, types, above):
+def _count_fields(name, types, counts, above):
+    """Fields of a type with those of the types in it; DefinitionError for a circle."""
     if name in above:
         raise DefinitionError(f'type {name} is made of itself')
-    for field in types[name]:
-        if field.kind in types:
-            _refuse_circles(field.kind, types, (*above, name))
+    if len(above) > MAX_DEPTH:
+        raise DefinitionError(f'it has more than {MAX_DEPTH} types within each other')
+    if name not in counts:
+        counts[name] = sum(_count_fields(field.kind, types, counts, (*above, name))
+                           if field.kind in types else 1 for field in types[name])
+    return counts[name]
 
 
 def _fields(name, text):

@@ -12,6 +12,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.tables import Table
 from flex_robot_sim.table_files import refuse_without_parquet, write_csv, write_parquet
 
+MAX_LETTERS = 2**24     # of a column of texts in a file of NumPy, which has four bytes for each
 FORMATS = 'csv', 'numpy', 'parquet'
 
 
@@ -40,10 +41,11 @@ def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
     path = place
     try:
         if form == 'numpy':
+            arrays = {f'{word}/{name}': _array(table, name, column)
+                      for word, table in zip(words, tables)
+                      for name, column in _columns(table).items()}
             with open(place, 'xb') as file:
-                np.savez_compressed(file, **{
-                    f'{word}/{name}': column for word, table in zip(words, tables)
-                    for name, column in _columns(table).items()})
+                np.savez_compressed(file, **arrays)
             return [place]
         place.mkdir()
         files = []
@@ -60,6 +62,18 @@ def _columns(table):
     """Return all columns; time first."""
     name = 'time' if 'time' not in table.columns else 'time of recording'
     return {name: table.time, **table.columns}
+
+
+def _array(table, name, column):
+    """Return a column as NumPy stores it without pickle: texts as long as the longest."""
+    if column.dtype.kind != 'O':
+        return column
+    longest = max(map(len, column.tolist()), default=0)
+    if longest * len(column) > MAX_LETTERS:
+        raise UsageError(f'{table.topic.name}: the texts of {name} are too long for NumPy, which '
+                         'gives each the room of the longest. Take --format csv, or leave the '
+                         'topic out by --topics.')
+    return column.astype(str)
 
 
 def _file_words(topics: Sequence[str]) -> list[str]:

@@ -18,7 +18,17 @@ from typing import IO, Any, NamedTuple
 from flex_robot_sim import __version__
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.files import why_unwritable
-from flex_robot_sim.recording.mcap_records import Kind, message, records, records_in
+from flex_robot_sim.recording.chunks import DEFAULT_MB, MAX_CHUNK_MB, Limits, TooLarge, unpacked
+from flex_robot_sim.recording.mcap_records import (
+    MESSAGE_HEAD,
+    USED,
+    Kind,
+    chunk_size,
+    message,
+    places_in,
+    records,
+    records_in,
+)
 
 ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK = 2**18               # of messages, before they are packed                         [bytes]
@@ -38,6 +48,8 @@ _QOS = """- history: 1
   liveliness_lease_duration: {{sec: 9223372036, nsec: 854775807}}
   avoid_ros_namespace_conventions: false
 """
+LATEST = 2**63              # times from here on are no times of ROS                       [ns]
+DEFINITION = 500            # that a type, a topic or metadata takes beside its texts    [bytes]
 LATCHED, VOLATILE = 1, 2    # durability
 RELIABLE, BEST_EFFORT = 1, 2
 
@@ -204,21 +216,38 @@ class RecordingReader:
         self.notes, damaged, known = [], 0, _Known(self.about, self.facts)
         with self._open() as file:
             size = os.fstat(file.fileno()).st_size
+            limits, total = Limits.of_file(size), 0
             found = records(file, size)
             while True:
                 try:
                     kind, data = next(found, (Kind.DATA_END, b''))
-                    parts = [_parsed(kind, data)] if kind != Kind.CHUNK else _parts(data)
+                    parts = iter([_parsed(kind, data)]) if kind != Kind.CHUNK else None
                 except (McapError, EOFError, ValueError, ArithmeticError, struct.error):
                     self.notes.append(f'{self.path} is cut off or damaged at {file.tell()} of '
                                       f'{size} bytes; what stands before is read')
                     break
                 if kind == Kind.DATA_END:
                     break
-                damaged += parts is None
-                yield from known.messages(parts or [])
+                try:
+                    if parts is None:
+                        total += min(chunk_size(data), limits.chunk)
+                        if total > limits.total:
+                            raise TooLarge
+                        chunk = _unpacked(data, limits.chunk)
+                        parts = iter(()) if chunk is None else (
+                            _parsed(kind, part) for kind, part in records_in(chunk))
+                        damaged += chunk is None
+                    yield from known.messages(parts, limits.chunk)
+                except TooLarge as error:
+                    raise UsageError(
+                        f'{self.path}: what it unpacks to at {file.tell()} of {size} bytes is '
+                        f'larger than the limit. Set {MAX_CHUNK_MB} (default {DEFAULT_MB}) if '
+                        'you trust the file.') from error
         if damaged:
             self.notes.append(f'{damaged} chunks of {self.path} are damaged and left out')
+        if known.untimed:
+            self.notes.append(f'{known.untimed} messages of {self.path} have an impossible time '
+                              'and are left out')
         if known.strangers:
             self.notes.append(f'{known.strangers} messages of {self.path} belong to no topic')
 
@@ -230,48 +259,67 @@ class RecordingReader:
 
 
 class _Known:
-    """Types and topics that a file has told of so far."""
+    """Types and topics that a file has defined so far."""
 
     def __init__(self, about, facts):
         self._about, self._facts = about, facts
-        self._schemas, self._topics, self.strangers = {}, {}, 0
+        self._schemas, self._topics, self._size = {}, {}, 0
+        self.strangers = self.untimed = 0
 
-    def messages(self, records) -> Iterator[Recorded]:
+    def messages(self, records, limit) -> Iterator[Recorded]:
+        """Yield the messages of `records`; TooLarge if definitions exceed `limit` [bytes]."""
         for record in records:
             kind = type(record).__name__
             if kind == 'Message':
                 topic = self._topics.get(record.channel_id)
                 if topic is None:
                     self.strangers += 1
+                elif record.log_time >= LATEST:
+                    self.untimed += 1
                 else:
                     yield Recorded(topic, record.log_time, record.data)
-            elif kind == 'Schema':
-                self._schemas[record.id] = record
+                continue
+            if kind == 'Schema':
+                self._grow(len(record.name) + len(record.data), limit)
+                self._schemas[record.id] = (record.name, record.encoding,
+                                            record.data.decode(errors='replace'))
             elif kind == 'Channel':
+                self._grow(len(record.topic), limit)
                 self._topics[record.id] = self._topic(record)
             elif kind == 'Metadata':
+                self._grow(sum(len(word) for pair in record.metadata.items() for word in pair),
+                           limit)
                 self._facts.setdefault(record.name, {}).update(record.metadata)
                 if record.name == ABOUT:
                     self._about.update(record.metadata)
 
+    def _grow(self, size, limit):
+        """Count what is kept of a definition until the end [bytes]."""
+        self._size += size + DEFINITION
+        if self._size > limit:
+            raise TooLarge
+
     def _topic(self, channel):
-        schema = self._schemas.get(channel.schema_id)
+        name, encoding, text = self._schemas.get(channel.schema_id, ('', '', ''))
         qos = channel.metadata.get(QOS, '')
-        return Topic(channel.topic, schema.name if schema else '',
-                     schema.data.decode(errors='replace') if schema else '',
-                     channel.message_encoding, schema.encoding if schema else '',
+        return Topic(channel.topic, name, text, channel.message_encoding, encoding,
                      'durability: 1' in qos or 'durability: transient_local' in qos,
                      not ('reliability: 2' in qos or 'reliability: best_effort' in qos))
 
 
-def _parts(data: bytes) -> list[Any] | None:
-    """Return the records of a chunk; None if it is damaged."""
-    from mcap.stream_reader import get_chunk_data_stream
-
-    chunk = _parsed(Kind.CHUNK, data)
+def _unpacked(data: bytes, limit: int) -> bytes | bytearray | None:
+    """Return the bytes in a chunk; None if it is damaged, TooLarge if there are too many."""
     try:
-        stream, size = get_chunk_data_stream(chunk, validate_crc=True)
-        return [_parsed(kind, part) for kind, part in records_in(stream.read(size))]
+        unpacked_data = unpacked(_parsed(Kind.CHUNK, data), limit)
+        for kind, begin, end in places_in(unpacked_data):
+            if kind == Kind.MESSAGE:
+                if end - begin < MESSAGE_HEAD:
+                    raise EOFError
+            elif kind in USED:
+                _parsed(kind, bytes(unpacked_data[begin:end]))
+        return unpacked_data
+    except TooLarge:
+        raise
     except Exception:       # each way to pack has errors of its own for bytes that are none of it
         return None
 
@@ -280,7 +328,7 @@ def _parsed(kind: int, data: bytes) -> Any:
     """Return a record of its bytes; None if nobody here asks for its kind."""
     if kind == Kind.MESSAGE:
         return message(data)
-    if kind not in (Kind.SCHEMA, Kind.CHANNEL, Kind.CHUNK, Kind.METADATA):
+    if kind not in USED:
         return None
     from mcap import records as of
     from mcap.data_stream import ReadDataStream

@@ -7,9 +7,16 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from flex_robot_sim.recording.definitions import short_name
 from flex_robot_sim.recording.mcap_file import Recorded, Topic
 from flex_robot_sim.recording.messages import SECOND
 
+# topics that an arm listens to, by the last part of their names, and types that only go to an arm
+COMMAND_NAMES = ('joint_commands', 'commands', 'reference', 'joint_trajectory', 'profile',
+                 'set_points', 'push')
+COMMAND_TYPES = ('trajectory_msgs/JointTrajectory', 'std_msgs/Float64MultiArray',
+                 'control_msgs/JointJog')
+MEASURED = 'joint_wrenches'     # joint_wrenches/JOINT is measured, however the joint is named
 WINDOW = SECOND             # within which messages of a file may have changed places         [ns]
 
 
@@ -34,6 +41,14 @@ def extent_of(messages: Iterable[Recorded]) -> Extent | None:
         begin, end = time if begin is None else min(begin, time), max(end, time)
         topics[topic] = None
     return None if begin is None else Extent(begin, end, tuple(topics))
+
+
+def is_command(topic: Topic) -> bool:
+    """Whether the messages of a topic command an arm, in any namespace."""
+    *above, last = topic.name.split('/')
+    if above and above[-1] == MEASURED:
+        return False
+    return last in COMMAND_NAMES or short_name(topic.kind) in COMMAND_TYPES
 
 
 def in_order(messages: Iterable[Recorded], window: int = WINDOW) -> Iterator[Recorded]:

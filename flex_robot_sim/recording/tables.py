@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, Recorded, Topic
 
 MOST_COLUMNS = 1000
+MAX_EMPTY_CELLS = 1_000_000     # of a table, over the bytes of its messages
 LABELS = 'name', 'joint_names', 'key'       # texts that say what stands beside them
 SECOND = 1e-9
 
@@ -24,7 +26,7 @@ class Table(NamedTuple):
 
     topic: Topic
     time: np.ndarray                        # since the recording began, (rows,)            [s]
-    columns: dict[str, np.ndarray]          # numbers, or texts, (rows,)
+    columns: dict[str, np.ndarray]          # numbers, or texts as objects, (rows,)
 
 
 class Tables(NamedTuple):
@@ -65,6 +67,7 @@ class _Growing:
         self.topic, self.time = topic, array('q')
         self._columns: dict[str, Any] = {}
         self._refused, self._problem, self._type = 0, '', None
+        self._bytes, self._cells = 0, 0
         try:
             if (topic.encoding, topic.schema) != (ENCODING, SCHEMA):
                 raise DefinitionError(f'its messages are {topic.encoding or "of no encoding"} '
@@ -77,29 +80,44 @@ class _Growing:
         if self._problem:
             return
         try:
-            row = dict(_cells('', decode(self._type, data)))
+            row = _row(decode(self._type, data))
         except MessageError:
             self._refused += 1
             return
-        if len(self._columns.keys() | row.keys()) > MOST_COLUMNS:
-            self._problem = f'a row would have more than {MOST_COLUMNS} columns'
-            self._columns, self.time = {}, array('q')
+        columns = self._columns
+        names = columns.keys() | row.keys()
+        self._bytes += len(data)
+        self._cells += len(names)
+        if len(names) > MOST_COLUMNS:
+            self._give_up(f'a row would have more than {MOST_COLUMNS} columns')
+            return
+        if self._cells > self._bytes + MAX_EMPTY_CELLS:
+            self._give_up('its rows have too few of its columns')
+            return
+        if any(isinstance(columns.get(name, value), (list, str)) != isinstance(value, str)
+               for name, value in row.items()):
+            self._refused += 1      # a label that makes a text of what was a number
             return
         rows = len(self.time)
         for name, value in row.items():
-            if name not in self._columns:
-                self._columns[name] = ([''] * rows if isinstance(value, str) else
-                                       array('d', [math.nan]) * rows)
-        for name, column in self._columns.items():
+            if name not in columns:
+                columns[name] = ([''] * rows if isinstance(value, str) else
+                                 array('d', [math.nan]) * rows)
+        for name, column in columns.items():
             is_text = isinstance(column, list)
             column.append(row.get(name, '' if is_text else math.nan))
         self.time.append(time)
 
+    def _give_up(self, problem):
+        self._problem, self._columns, self.time = problem, {}, array('q')
+
     def table(self, begin):
         order = np.argsort(self.time, kind='stable')
         time = (np.array(self.time, np.int64)[order] - begin) * SECOND
-        return Table(self.topic, time, {name: np.array(self._columns[name])[order]
-                                        for name in self._columns})
+        # texts stay texts: as an array of letters each would take as much room as the longest
+        return Table(self.topic, time, {
+            name: np.array(column, object if isinstance(column, list) else float)[order]
+            for name, column in self._columns.items()})
 
     def notes(self):
         if self._problem:
@@ -107,6 +125,11 @@ class _Growing:
         if self._refused:
             yield (f'{self._refused} messages of {self.topic.name} are left out: they are no '
                    f'{self.topic.kind}')
+
+
+def _row(message: dict[str, Any]) -> dict[str, Any]:
+    """{column: value} of a message; no more than one column over what a table may have."""
+    return dict(islice(_cells('', message), MOST_COLUMNS + 1))
 
 
 def _cells(place: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.plots import chart_svg
 from flex_robot_sim.reports.charts import Plot
 
@@ -38,9 +38,9 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
     :param motion: of `motion_of`; tables: (title, heading, rows).
     :param folded: tables that a click opens.
     """
-    parts = [f'<h1>{escape(title)}</h1>',
-             *(f'<p class="faint">{escape(line)}</p>' for line in lines),
-             *(f'<p class="note">{escape(note)}</p>' for note in notes)]
+    parts = [f'<h1>{_shown(title)}</h1>',
+             *(f'<p class="faint">{_shown(line)}</p>' for line in lines),
+             *(f'<p class="note">{_shown(note)}</p>' for note in notes)]
     if motion is not None:
         data = json.dumps(motion, separators=(',', ':')).translate(SAFE)
         parts += ['<h2>The arm in motion</h2>', STAGE,
@@ -50,15 +50,15 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
                   *(_plot(number, plot) for number, plot in enumerate(plots)), '</div>']
     parts += ['<h2>Numbers</h2>', '<div class="grid">',
               *(f'<section class="card{" whole" * (len(heading) > MOST_BESIDE)}">'
-                f'<h3>{escape(name)}</h3>{_table(heading, rows)}</section>'
+                f'<h3>{_shown(name)}</h3>{_table(heading, rows)}</section>'
                 for name, heading, rows in tables if rows), '</div>']
-    parts += [f'<details><summary>{escape(name)}</summary>{_table(heading, rows, True)}</details>'
+    parts += [f'<details><summary>{_shown(name)}</summary>{_table(heading, rows, True)}</details>'
               for name, heading, rows in folded if rows]
     style, script = ((FOLDER / f'page.{kind}').read_text('utf-8') for kind in ('css', 'js'))
     body = '\n'.join(parts)
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
+            f'<title>{_shown(title)}</title><link rel="icon" href="data:,">'
             f'<style>\n{style}</style></head>\n<body><main>\n{body}\n</main>\n<script>\n{script}</script>'
             '</body></html>\n')
 
@@ -72,19 +72,24 @@ def write_page(path: str | Path, text: str) -> None:
                          '--output.') from error
 
 
+def _shown(text):
+    """A text of anybody as HTML."""
+    return html.escape(plain(text))
+
+
 def _plot(number, plot):
     svg, (left, right), (begin, end) = chart_svg(plot.chart, f'p{number}')
     time = (f' data-left="{left:.5f}" data-right="{right:.5f}" data-from="{begin:.6g}" '
             f'data-until="{end:.6g}"' if plot.is_of_time else '')
     return (f'<section class="card"><div class="plot" id="{plot.word}"{time} role="img" '
-            f'aria-label="{escape(plot.chart.title)}">{svg}</div></section>')
+            f'aria-label="{_shown(plot.chart.title)}">{svg}</div></section>')
 
 
 def _table(heading, rows, is_text=False):
     kind = ' class="text"' if is_text else ''
-    head = ''.join(f'<th>{escape(word)}</th>' for word in heading)
+    head = ''.join(f'<th>{_shown(word)}</th>' for word in heading)
     body = ''.join('<tr>' + ''.join(
-        f'<td{kind if column else ""}>{escape(cell)}</td>' for column, cell in enumerate(row))
+        f'<td{kind if column else ""}>{_shown(cell)}</td>' for column, cell in enumerate(row))
         + '</tr>' for row in rows)
     head = f'<thead><tr>{head}</tr></thead>' if any(heading) else ''
     return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

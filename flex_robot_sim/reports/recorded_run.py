@@ -316,12 +316,12 @@ def _arm(run, description):
         return None
     told = next((run.parameters[node] for node in ('dynamics', 'bridge', 'controller')
                  if node in run.parameters), {})
-    gravity = ([float(word) for word in run.about['gravity'].split()]
-               if 'gravity' in run.about else told.get('gravity') or GRAVITY)
     try:
+        gravity = ([float(word) for word in run.about['gravity'].split()]
+                   if 'gravity' in run.about else told.get('gravity') or GRAVITY)
         return _laden(build_arm(read_text(description), run.about.get('coupling') or told.get(
             'coupling') or 'shortening', gravity), told)
-    except FlexRobotSimError as error:
+    except (FlexRobotSimError, TypeError, ValueError) as error:     # words where numbers belong
         run.notes.append(f'the robot of the recording cannot be read: {error}')
         return None
 

@@ -22,9 +22,9 @@ import numpy as np
 import viser
 import viser._messages as viser_messages
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.exceptions import FlexRobotSimError, plain
 from flex_robot_sim.viewer.control import Control
-from flex_robot_sim.viewer.escaping import as_html, visible
+from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX
 from flex_robot_sim.viewer.page_access import PageAccess, guarded
 from flex_robot_sim.viewer.plot_lines import Line
@@ -52,7 +52,7 @@ class Page:
         # who knocks and goes, or is no browser, is none of a user's business
         logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
         self._filter, self._logged = MessageFilter(), ''
-        self._server, access = _listen(visible(title), port, self._filter)
+        self._server, access = _listen(plain(title), port, self._filter)
         self.port = self._server.get_port()
         # whatever a browser asks for, there is no tunnel to this page
         self._server.request_share_url = lambda *_, **__: None      # type: ignore
@@ -137,24 +137,24 @@ class Page:
     @contextlib.contextmanager
     def folder(self, title: str, is_open: bool = True) -> Iterator[None]:
         """Put what is made in this context under a title."""
-        with self._server.gui.add_folder(visible(title), expand_by_default=is_open):
+        with self._server.gui.add_folder(plain(title), expand_by_default=is_open):
             yield
 
     def slider(self, label: str, low: float, high: float, step: float, value: float,
                reaction: Reaction, hint: str = '') -> Control:
         """Add a slider."""
-        handle = self._server.gui.add_slider(visible(label), low, high, step, value,
-                                             hint=visible(hint) or None)
+        handle = self._server.gui.add_slider(plain(label), low, high, step, value,
+                                             hint=plain(hint) or None)
         return self._control(handle, reaction, slider_value(low, high, handle.precision))
 
     def tick(self, label: str, value: bool, reaction: Reaction, hint: str = '') -> Control:
         """Add a box to tick."""
         return self._control(self._server.gui.add_checkbox(
-            visible(label), value, hint=visible(hint) or None), reaction, switch_value)
+            plain(label), value, hint=plain(hint) or None), reaction, switch_value)
 
     def button(self, label: str, reaction: Callable[[], object], hint: str = '') -> Control:
         """Add a button."""
-        handle = self._server.gui.add_button(visible(label), hint=visible(hint) or None)
+        handle = self._server.gui.add_button(plain(label), hint=plain(hint) or None)
         control = Control(handle)
 
         @handle.on_click
@@ -169,7 +169,7 @@ class Page:
                hint: str = '') -> Control:
         """Add a choice of words."""
         return self._control(self._server.gui.add_dropdown(
-            visible(label), options, initial_value=value, hint=visible(hint) or None),
+            plain(label), options, initial_value=value, hint=plain(hint) or None),
             reaction, one_of(options))
 
     def text(self, content: str = '') -> Callable[[str], None]:
@@ -308,7 +308,7 @@ class Page:
                                               anchor='center-center')
 
         def change(text: str) -> None:
-            if handle.text != (text := visible(text)):
+            if handle.text != (text := plain(text)):
                 handle.text, handle.visible = text, bool(text)
         return change
 
@@ -320,7 +320,7 @@ class Page:
 
     def _begin(self, title):
         """Make what every page has."""
-        self._server.gui.set_panel_label(visible(title))
+        self._server.gui.set_panel_label(plain(title))
         self._server.gui.main_panel.dock_right()
         self._notice = self._server.gui.add_html('', visible=False)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flex_robot_sim.viewer.escaping import visible
+from flex_robot_sim.exceptions import plain
+
 
 
 class Control:
@@ -31,7 +32,7 @@ class Control:
 
     def label(self, text: str) -> None:
         """Change what stands beside or on it."""
-        if self._handle.label != (text := visible(text)):
+        if self._handle.label != (text := plain(text)):
             self._handle.label = text
 
     def appear(self, is_there: bool) -> None:
@@ -43,5 +44,5 @@ class Control:
         """Let it be used, or not: then its hint says why."""
         if self._handle.disabled != bool(why_not):
             self._handle.disabled = bool(why_not)
-        if self._handle.hint != (hint := visible(why_not) or self._hint):
+        if self._handle.hint != (hint := plain(why_not) or self._hint):
             self._handle.hint = hint

@@ -62,6 +62,12 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
         with pytest.raises(SettingError, match='is damaged'):
             read_parts(path)
     text = json.dumps(good)
+    for digits in (400, 5000):      # more than a float holds, more than Python reads
+        number = '9' * digits
+        path.write_text(text.replace(json.dumps(good['shaper']['times'][0]), number, 1))
+        with pytest.raises(SettingError) as error:
+            read_parts(path)
+        assert '\n' not in str(error.value) and len(str(error.value)) < 400
     for cut in rng.integers(1, len(text) - 1, 20):
         path.write_text(text[:cut])
         with pytest.raises(SettingError):

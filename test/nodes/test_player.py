@@ -9,14 +9,16 @@ import pytest
 from chromium import browsers, one_chromium  # noqa: F401
 from node_processes import Process
 from project_files import ROOT
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
+from flex_robot_sim.nodes.message_types import definition_of, type_of
 from flex_robot_sim.nodes.topics import LATCHED
-from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
+from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter, Topic
 from flex_robot_sim.recording.messages import (
     JOINT_STATE,
     TEXT,
@@ -24,7 +26,7 @@ from flex_robot_sim.recording.messages import (
     joint_state,
     text,
 )
-from flex_robot_sim.recording.playing import due_times, extent_of, in_order
+from flex_robot_sim.recording.playing import due_times, extent_of, in_order, is_command
 
 COUNT, STEP = 100, 10_000_000       # messages, and between two of them [ns]
 
@@ -121,13 +123,111 @@ def test_what_has_no_robot_cannot_be_seen(replay, tmp_path):
 
 
 def test_it_does_not_send_where_an_arm_is_live(replay, recording, observer):
-    observer.node.create_publisher(JointState, '/live/joint_states', 10)
+    publisher = observer.node.create_publisher(JointState, '/live/joint_states', 10)
     # it looks again and again, and a busy machine finds the other one late
     process = replay(recording('live'), '--loop')
     assert process.wait() == 2
     assert process.lines[-1] == (
-        'flexsim replay: somebody else sends /live/joint_states in this ROS_DOMAIN_ID: an arm may '
+        'flexsim replay: another node sends /live/joint_states in this ROS_DOMAIN_ID: an arm may '
         'be live. Stop it, or choose another domain for the replay.')
+    observer.node.destroy_publisher(publisher)      # the observer is no arm in the next test
+
+
+COMMANDED = {           # by topic: type, and a message that moves the waist of two_link
+    'joint_commands': (JOINT_STATE, joint_state(1, ['waist'], effort=[20.0])),
+    'effort_controller/commands': ('std_msgs/msg/Float64MultiArray', None),
+    'push': ('geometry_msgs/msg/WrenchStamped', None),
+    'remapped_efforts': (JOINT_STATE, joint_state(1, ['waist'], effort=[20.0]))}
+
+
+def write_commands(path, space, *topics):
+    """Write a second of commands of 100 Hz; return the path."""
+    writer = RecordingWriter(path, {})
+    for name in topics:
+        kind, data = COMMANDED[name]
+        message = type_of(kind)()
+        if kind.endswith('Float64MultiArray'):
+            message.data = [20.0, 0.0, 0.0]
+        elif kind.endswith('WrenchStamped'):
+            message.header.frame_id, message.wrench.force.y = 'forearm', 50.0
+        for k in range(1, COUNT + 1):
+            writer.write(writer.topic(f'/{space}/{name}', kind, definition_of(type_of(kind))),
+                         k * STEP, data or serialize_message(message))
+    writer.close()
+    return path
+
+
+def waist(observer, space):
+    """Return the angle of the waist once a new state has come."""
+    return observer.hear(JointState, f'/{space}/joint_states').position[0]
+
+
+def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_path):
+    space = 'driven'
+    arm = start('dynamics', '-r', f'__ns:=/{space}', '-r', 'joint_commands:=remapped_efforts',
+                robot='two_link')
+    before = waist(observer, space)
+    path = write_commands(tmp_path / 'run.mcap', space, 'joint_commands', 'push',
+                          'effort_controller/commands')
+    process = replay(path)
+    assert process.wait() == 2
+    for name in ('joint_commands', 'push', 'effort_controller/commands'):
+        assert (f'note: /{space}/{name} is left out: it commands an arm. --commands sends it'
+                in process.lines)
+    assert process.lines[-1] == f'flexsim replay: {path}: none of its topics can be sent.'
+    for topics in (('push',), ('effort_controller/commands',), ('remapped_efforts',)):
+        path = write_commands(tmp_path / f'{topics[0].replace("/", "_")}.mcap', space, *topics)
+        # on a busy machine the node may be found in a later round
+        process = replay(path, '--commands', '--loop')
+        assert process.wait() == 2
+        assert process.lines[-1] == (
+            f'flexsim replay: the node /{space}/dynamics listens to /{space}/{topics[0]} in this '
+            'ROS_DOMAIN_ID: an arm may move. Stop it, choose another domain for the replay, or '
+            'give --commands --force.')
+        # nothing holds the waist, which turns about the vertical: a command would have moved it
+        assert abs(waist(observer, space) - before) < 1e-3
+    process = replay(path, '--commands', '--force', '--loop')
+    observer.spin_until(lambda: abs(waist(observer, space) - before) > 0.05, what='a motion')
+    assert process.stop(signal.SIGINT)[0] == 0
+    assert arm.count('Traceback') == 0
+
+
+def test_a_listener_that_comes_later_ends_a_replay_of_commands(replay, observer, tmp_path):
+    path = write_commands(tmp_path / 'run.mcap', 'later', 'joint_commands')
+    process = replay(path, '--commands', '--loop')
+    process.wait_for_line('Ctrl-C ends it')
+    observer.listen(JointState, '/later/joint_commands')
+    assert process.wait() == 2
+    assert 'the node /observer listens to /later/joint_commands' in process.lines[-1]
+
+
+@pytest.mark.parametrize('name, kind, commands', [
+    ('/joint_commands', JOINT_STATE, True), ('/left/joint_commands', JOINT_STATE, True),
+    ('/effort_controller/commands', 'std_msgs/msg/Float64MultiArray', True),
+    ('/a/controller/reference', JOINT_STATE, True), ('/push', 'geometry_msgs/msg/WrenchStamped',
+                                                     True),
+    ('/any', 'trajectory_msgs/msg/JointTrajectory', True),
+    ('/joint_states', JOINT_STATE, False), ('/controller/target', JOINT_STATE, False),
+    ('/joint_wrenches/push', 'geometry_msgs/msg/WrenchStamped', False)])
+def test_commands_are_known_by_name_and_direction(name, kind, commands):
+    assert is_command(Topic(name, kind, '')) is commands
+
+
+def test_a_topic_name_that_ros_does_not_allow_is_left_out_with_a_line(replay, observer, tmp_path):
+    path = tmp_path / 'run.mcap'
+    writer = RecordingWriter(path, {})
+    names = ['/a b', '', '/1x', '/a//b', '/a/', '/{x}', '/' + 'x' * 300, '/\u202ea', '/good']
+    for k in range(1, 21):
+        for name in names:
+            writer.write(writer.topic(name, JOINT_STATE, TEXTS[JOINT_STATE]), k * STEP,
+                         joint_state(k, ['elbow'], [k]))
+    writer.close()
+    heard = observer.listen(JointState, '/good')
+    process = replay(path)
+    observer.spin_until(lambda: len(heard) == 20, what='the topic with a good name')
+    assert process.wait() == 0 and process.count('Traceback') == 0
+    assert process.count('is left out') == len(names) - 1
+    assert ('note: /a b is left out: ROS does not allow this name of a topic') in process.lines
 
 
 @pytest.mark.parametrize('content, line', [

@@ -50,6 +50,8 @@ OWNERS = {
     'matplotlib': 'plots',
     'mcap': 'recording.mcap_file',
     'msgspec': 'viewer.widget_messages',
+    'zstandard': 'recording.chunks',
+    'lz4': 'recording.chunks',
     'numba': ('core.compiled and core.handle and core.linking and '
               'core.numba_shortcuts and core.pipeline'),
     'pyarrow': 'table_files',
