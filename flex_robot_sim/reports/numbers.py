@@ -189,7 +189,7 @@ def written(value: float | None, unit: str = '', factor: float = 1.0) -> str:
     value *= factor
     if value and abs(value) < 1e-9:
         value = 0.0
-    text = f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'{value:.3g}'
+    text = f'{value:.0f}' if abs(value) < 1e9 and value == int(value) else f'{value:.3g}'
     if abs(value) >= 1000 and '.' not in text:
         text = f'{value:.0f}'
     return f'{text} {unit}'.rstrip()
