@@ -67,7 +67,7 @@ def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
     assert flexsim('check', path).stdout.splitlines() == [
         f'test ({path}): 2 links, 1 moving joint, 0 flexible links, 0 flexible joints',
         '  base',
-        '  └─ a b31m 2 kg  [hinge: continuous z]']
+        '  └─ a b\\u202e\\x9b31m 2 kg  [hinge: continuous z]']
 
 
 def test_check_of_nothing_is_one_line():
