@@ -7,7 +7,6 @@ from typing import Any
 from flex_robot_sim.exceptions import plain
 
 
-
 class Control:
     """A slider, a checkbox, a choice or a button on the page."""
 
