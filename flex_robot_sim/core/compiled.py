@@ -21,13 +21,15 @@ from typing import IO, Any
 import numba
 import numpy as np
 from numba.core import config as numba_config
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
 import flex_robot_sim.core.numba_shortcuts  # noqa: F401      (tells Numba)
+from flex_robot_sim.core.call_marker import marked_call
+from flex_robot_sim.core.checked_files import CheckedFiles
 from flex_robot_sim.core.held_signals import is_of_a_handler, pass_on_signals, signals_held
-from flex_robot_sim.core.kept_code import CORE, PACKAGE, cache_root, folder_of
+from flex_robot_sim.core.kept_code import CORE, PACKAGE, CacheError, cache_variable, folder_of
 from flex_robot_sim.core.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.core.pipeline import ShortPipeline
 from flex_robot_sim.garbage import collected_seldom
@@ -77,6 +79,8 @@ def compiled(function: Callable | None = None, *, allocates: bool = False,
         result.compile = functools.partial(_compile_once, result, result.compile)
         result.add_overload = functools.partial(_add, result, result.add_overload)
         result.typeof_pyval = functools.partial(_type_of, result.typeof_pyval)
+        result._compile_for_args = functools.partial(
+            _compile_for_call, result, result._compile_for_args)
     return result
 
 
@@ -88,7 +92,8 @@ def bound(function: Any, *arguments: Any) -> Callable:
     """
     if config.DISABLE_JIT:
         return function
-    return function.overloads[compile_for(function, *arguments)].entry_point
+    return _marked_once(
+        function, function.overloads[compile_for(function, *arguments)].entry_point)
 
 
 def compile_for(function: Any, *arguments: Any) -> tuple[Any, ...]:
@@ -107,10 +112,11 @@ def must_compile() -> bool:
 
 def why_compiling() -> str:
     """Return what somebody is told who has to wait for machine code."""
-    if _cache_folder(CORE):
-        return 'compiling, once after an installation: ten seconds to a minute'
-    return (f'compiling, at every start: {cache_root()} must be writable for you alone to keep '
-            'machine code. Name another place by XDG_CACHE_HOME')
+    try:
+        _folder_of(CORE)
+    except CacheError as error:
+        return f'compiling, at every start: {error}. Name another place by {cache_variable()}'
+    return 'compiling, once after an installation: ten seconds to a minute'
 
 
 def parts_of(function: Any) -> list[Any]:
@@ -142,7 +148,7 @@ def lock_of_second_process() -> Iterator[IO[str] | None]:
     if folder is None or sys.platform == 'win32':
         yield None
         return
-    with open(folder / 'second_process.lock', 'w') as file:
+    with open(folder / 'second_process.lock', 'a') as file:
         yield file if _is_locked(file) else None
 
 
@@ -199,6 +205,30 @@ def _compile_once(dispatcher, compile_, signature):
         return entry
 
 
+def _compile_for_call(dispatcher, compile_for_args, *arguments, **named):
+    """Return what Numba calls for a call from Python with arguments of new types."""
+    return _marked_once(dispatcher, compile_for_args(*arguments, **named))
+
+
+def _marked_once(dispatcher, entry):
+    """Return an entry point; where it is of loaded code, its first call has a marker."""
+    cache = dispatcher._cache
+    if not isinstance(cache, _PackageCache) or not cache.is_unproven:
+        return entry
+
+    def call(*arguments, **named):
+        if not cache.is_unproven:
+            return entry(*arguments, **named)
+        with marked_call(cache.folder.parent, _loaded_from):
+            result = entry(*arguments, **named)
+        cache.is_unproven = False
+        return result
+    return call
+
+
+_loaded_from: set[str] = set()      # names of folders of the cache
+
+
 @contextlib.contextmanager
 def _plain_loops():
     """
@@ -247,9 +277,10 @@ class _PackageCache(FunctionCache):
 
     def __init__(self, function, folder, allocates):
         super().__init__(function)
-        self._allocates = allocates
+        self._allocates, self.folder = allocates, folder
         self._cache_path = str(folder / PACKAGE.name)
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, None)
+        self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, None)
+        self.is_unproven = False        # code was loaded, and no call of it has returned yet
 
     def is_there(self):
         return (Path(self._cache_path) / f'{self._impl.filename_base}.nbi').exists()
@@ -260,7 +291,11 @@ class _PackageCache(FunctionCache):
         load = super().load_overload if self._allocates else self._load_overload
         try:
             result = load(*args)
-            return result if _depth > 1 or result is None or is_for_python(result) else None
+            if result is None or _depth <= 1 and not is_for_python(result):
+                return None
+            _loaded_from.add(self.folder.name)
+            self.is_unproven = True
+            return result
         except Exception as error:      # a damaged file only costs the time to compile
             if is_of_a_handler(error):  # and what is whole is kept
                 raise
@@ -293,7 +328,7 @@ class _PackageCache(FunctionCache):
     def _open(self, name):
         folder = Path(self.cache_path)
         folder.mkdir(parents=True, exist_ok=True)
-        return open(folder / name, 'w')
+        return open(folder / name, 'a')
 
 
 def _is_locked(file):
@@ -321,7 +356,13 @@ def _cache_directory(folder):
 @functools.cache
 def _cache_folder(room):
     """Folder for the present sources, ready to write to; None where there can be none."""
+    try:
+        return None if config.DISABLE_JIT else _folder_of(room)
+    except CacheError:
+        return None
+
+
+def _folder_of(room):
     settings = sorted(item for item in os.environ.items()
                       if item[0].startswith('NUMBA_') and item[0] not in CHANGE_NO_CODE)
-    return None if config.DISABLE_JIT else folder_of(
-        room, numba.__version__, settings, sorted(OPTIONS.items()))
+    return folder_of(room, numba.__version__, settings, sorted(OPTIONS.items()))

@@ -1,7 +1,9 @@
 """What is told while machine code is made: some of it, in a cache of its own."""
 
+import json
 import os
 import pty
+import random
 import re
 import shutil
 import subprocess
@@ -29,9 +31,11 @@ def cache(tmp_path):
     """Give a folder of machine code that lacks a dozen of the functions of a step."""
     frs.Simulation(frs.load('single_link')).step()
     kept = Path(advance._cache.cache_path).parent
-    folder = shutil.copytree(kept, tmp_path / 'flex_robot_sim' / kept.name,
+    root = tmp_path / kept.parent.name
+    root.mkdir(mode=0o700)
+    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
+    folder = shutil.copytree(kept, root / kept.name,
                              ignore=shutil.ignore_patterns('*.tmp.*'))   # of who compiles now
-    tmp_path.joinpath('flex_robot_sim').chmod(0o700)
     for function in parts_of(advance)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
     return tmp_path
@@ -68,10 +72,46 @@ def test_a_terminal_is_told_how_many_functions_are_left(cache):
     assert shown.endswith(b'\r')        # and the line is gone
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+def test_simulate_gives_its_numbers_whatever_bit_flips_in_the_cache(tmp_path, mutants):
+    """A real cache and a real command; a long run: --mutants 1000000."""
+    frs.Simulation(frs.load('single_link')).step()
+    kept, cache = Path(advance._cache.cache_path).parent, tmp_path / 'cache'
+    root = cache / kept.parent.name
+
+    def simulate():
+        return subprocess.run(
+            [sys.executable, '-m', 'flex_robot_sim', 'simulate', 'two_link', '--seconds', '0.1',
+             '--json'], text=True, capture_output=True,
+            env={**os.environ, 'NUMBA_CACHE_DIR': str(cache)})
+
+    def numbers(text):
+        return [json.loads(text)[name] for name in ('position', 'velocity', 'energy')]
+
+    root.mkdir(parents=True, mode=0o700)
+    shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
+    shutil.copytree(kept, root / kept.name, ignore=shutil.ignore_patterns('*.tmp.*'))
+    first = simulate()          # fills what a step alone does not need
+    expected, whole = numbers(first.stdout), shutil.copytree(root, tmp_path / 'whole')
+    draw = random.Random(34)
+    for _ in range(max(1, mutants // 7000)):
+        shutil.rmtree(root)
+        shutil.copytree(whole, root)
+        path = draw.choice(sorted(path for path in root.rglob('*.nb?')))
+        data, bit = bytearray(path.read_bytes()), draw.randrange(8 * path.stat().st_size)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        done = simulate()
+        assert done.returncode == 0 and numbers(done.stdout) == expected, (path, bit, done.stderr)
+        lines = [line for line in done.stderr.splitlines() if 'is damaged' in line]
+        assert lines == done.stderr.splitlines() and len(lines) <= 1
+
+
 @pytest.mark.parametrize('mode, reason', [
     (0o755, 'compiling, once after an installation: ten seconds to a minute'),
-    (0o777, 'compiling, at every start: {}/flex_robot_sim must be writable for you alone to keep '
-            'machine code. Name another place by XDG_CACHE_HOME')])
+    (0o777, 'compiling, at every start: other users can write to {}. Name another place by '
+            'NUMBA_CACHE_DIR')])
 def test_who_compiles_at_every_start_is_told_why(tmp_path, mode, reason):
     tmp_path.chmod(mode)        # others might put code there, so none is kept and none is loaded
     done = subprocess.run(

@@ -3,28 +3,19 @@
 import contextlib
 import fcntl
 import os
-import pickle
 import shutil
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
-from forks import Forks
+from small_package import CALL, CALL_AND_COUNT, cache_folders, start, write_callee
 
 from flex_robot_sim.core import compiled as compiled_module
 from flex_robot_sim.core import kept_code
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.interpreter import run_text
-
-CALL = 'from small.core.caller import caller; print(caller(2.0))'
-CALL_AND_COUNT = f"""
-{CALL}
-print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.values()))
-"""
 
 
 @compiled
@@ -49,88 +40,6 @@ def _at_places_written_as_numbers(a, b):
     b[1][0] = 7.0 * a[1]
     a[1:] = 0.5
     return a[0] - b[0, 1] + b[1, 0]
-
-
-@pytest.fixture
-def package(tmp_path):
-    """Write a package of two files, of which one calls the other, and a cache of its own."""
-    return write_package(tmp_path / 'small')
-
-
-@pytest.fixture(scope='module')
-def first_call(tmp_path_factory, call):
-    """Call a package for the first time; return it, and what came of the call."""
-    package = write_package(tmp_path_factory.mktemp('first') / 'small')
-    return package, call(package)
-
-
-@pytest.fixture
-def called(first_call, tmp_path):
-    """Copy a package that has been called, with its machine code."""
-    return shutil.copytree(first_call[0].parent, tmp_path / 'called') / 'small'
-
-
-def write_package(folder):
-    (folder / 'core').mkdir(parents=True)
-    for name in ('garbage', 'core/compiled', 'core/handle', 'core/held_signals',
-                 'core/kept_code', 'core/linking', 'core/numba_shortcuts', 'core/pipeline'):
-        source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
-        (folder / f'{name}.py').write_text(
-            source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
-    write_callee(folder, 'x + 1.0')
-    (folder / 'core' / 'caller.py').write_text(
-        'from small.core.callee import callee\nfrom small.core.compiled import compiled\n\n\n'
-        '@compiled\ndef caller(x):\n    return 10.0 * callee(x)\n')
-    return folder
-
-
-def write_callee(folder, expression):
-    (folder / 'core' / 'callee.py').write_text(
-        'from small.core.compiled import compiled\n\n\n'
-        f'@compiled\ndef callee(x):\n    return {expression}\n')
-
-
-def environment_of(package, **environment):
-    # two edits within a second have the same age for Python's own cache, so that is left out
-    return {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1',
-            'XDG_CACHE_HOME': str(package.parent / 'cache'), 'HOME': '/nowhere', **environment}
-
-
-def start(package, program=CALL_AND_COUNT, **environment):
-    """Start a process that calls the package; it prints the result, cache hits and misses."""
-    return subprocess.Popen(
-        [sys.executable, '-c', program], cwd=package.parent, text=True,
-        env=environment_of(package, **environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-@pytest.fixture(scope='module')
-def run(tmp_path_factory):
-    """Return a function that does as `start`, to the end, and gives what was said."""
-    folder = tmp_path_factory.mktemp('said')
-    lines = 'import numba; numba.njit(lambda x: x + 1.0)(2.0)'      # which gets Numba ready
-    with Forks(folder, lines, {'PATH': os.environ['PATH'], 'HOME': '/nowhere'}) as forks:
-        def run(package, program=CALL_AND_COUNT, **environment):
-            if any(name.startswith('NUMBA_') for name in environment):      # read by its import
-                return start(package, program, **environment).communicate(timeout=120)
-            done = forks.run(['-c', program], package.parent,
-                             environment_of(package, **environment))
-            return done.stdout, done.stderr
-        yield run
-
-
-@pytest.fixture(scope='module')
-def call(run):
-    """Return a function that calls the package; it gives the result, cache hits and misses."""
-    def call(package, **environment):
-        out, err = run(package, **environment)
-        assert not err, err
-        value, hits, misses = out.split()
-        return float(value), int(hits), int(misses)
-    return call
-
-
-def cache_folders(package):
-    return sorted((package.parent / 'cache' / 'small').iterdir())
 
 
 needs_numba = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
@@ -211,25 +120,10 @@ def test_a_cache_that_cannot_be_written_is_done_without(package, call):
 
 
 @needs_numba
-def test_a_cache_that_others_could_write_to_is_emptied_and_closed(called, call):
-    root, planted = called.parent / 'cache' / 'small', called.parent / 'planted'
-    assert root.stat().st_mode & 0o077 == 0
-    for path in root.rglob('*.nbi'):            # an index is a pickle, and to load it is to run it
-        path.write_bytes(b'cos\nsystem\n(S"touch ' + bytes(planted) + b'"\ntR.')
-    pickle.loads(path.read_bytes())
-    assert planted.exists()                     # the trap works
-    planted.unlink()
-    root.chmod(0o777)
-    assert call(called) == (30.0, 0, 1)
-    assert not planted.exists() and root.stat().st_mode & 0o077 == 0
-    assert call(called) == (30.0, 1, 0)
-
-
-@needs_numba
 @pytest.mark.parametrize('owner, mode', [(0, 0o777), (12345, 0o755)],
                          ids=['the folder above is open to all', 'it is of another user'])
 def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call):
-    root = called.parent / 'cache' / 'small'
+    root = called.parent / 'cache' / 'small_machine_code'
     if owner:
         if os.getuid() != 0:
             pytest.skip('only root can give files away')
@@ -237,17 +131,6 @@ def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call
     root.parent.chmod(mode)
     for _ in range(2):
         assert call(called) == (30.0, 0, 1)
-
-
-@needs_numba
-@pytest.mark.parametrize('suffix', ['.nbc', '.nbi'])
-def test_a_damaged_cache_is_filled_again(called, suffix, call):
-    damaged = [path for path in cache_folders(called)[0].rglob('*') if path.suffix == suffix]
-    assert damaged
-    for path in damaged:
-        path.write_bytes(b'\0')
-    assert call(called)[0] == 30.0
-    assert call(called) == (30.0, 1, 0)
 
 
 @needs_numba
@@ -262,7 +145,7 @@ def test_of_processes_that_start_together_one_compiles_and_the_others_load(packa
 def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
     call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
-    folder = next(package.parent.glob('cache/small/*/small'))
+    folder = next(package.parent.glob('cache/small_machine_code/*/small'))
     with contextlib.ExitStack() as stack:
         for path in folder.glob('*.lock'):
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
@@ -272,17 +155,6 @@ compiled.PATIENCE = 0.2
 from small.core.caller""", 1)
         out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n1 0\n', '')
-
-
-def test_the_cache_keeps_the_folders_used_last(tmp_path):
-    now = time.time()
-    for age in range(kept_code.FOLDERS_KEPT + 4):
-        folder = tmp_path / f'{age:02}'
-        (folder / 'inside').mkdir(parents=True)
-        os.utime(folder, (now - age, now - age))
-    kept_code.prune(tmp_path)
-    kept = [f'{age:02}' for age in range(kept_code.FOLDERS_KEPT)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
 
 def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):

@@ -52,7 +52,7 @@ OWNERS = {
     'msgspec': 'viewer.widget_messages',
     'zstandard': 'recording.chunks',
     'lz4': 'recording.chunks',
-    'numba': ('core.compiled and core.handle and core.linking and '
+    'numba': ('core.checked_files and core.compiled and core.handle and core.linking and '
               'core.numba_shortcuts and core.pipeline'),
     'pyarrow': 'table_files',
     'rclpy': 'nodes',
@@ -185,8 +185,8 @@ def test_module_keeps_to_its_layer_and_its_libraries(path):
     ('description.urdf', 'from lxml import etree',
      'description.urdf imports lxml, which belongs to description.document'),
     ('core.dynamics', 'try:\n    import numba as nb\nexcept ImportError:\n    pass',
-     'core.dynamics imports numba, which belongs to core.compiled and core.handle and '
-     'core.linking and core.numba_shortcuts and core.pipeline'),
+     'core.dynamics imports numba, which belongs to core.checked_files and core.compiled and '
+     'core.handle and core.linking and core.numba_shortcuts and core.pipeline'),
     ('rig.host.portable', 'import serial',
      'rig.host.portable imports serial, which belongs to rig.host.port'),
     ('plots', 'import pandas', 'plots imports pandas, which has no owner'),

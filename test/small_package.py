@@ -1,0 +1,58 @@
+"""A package of two compiled functions, of which one calls the other, with a cache of its own."""
+
+import os
+import subprocess
+import sys
+
+from flex_robot_sim.core import kept_code
+
+CALL = 'from small.core.caller import caller; print(caller(2.0))'
+CALL_AND_COUNT = f"""
+{CALL}
+print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.values()))
+"""
+
+
+def write_package(folder):
+    (folder / 'core').mkdir(parents=True)
+    for name in ('garbage', 'core/call_marker', 'core/checked_files', 'core/compiled',
+                 'core/handle', 'core/held_signals', 'core/kept_code', 'core/linking',
+                 'core/numba_shortcuts', 'core/pipeline'):
+        source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
+        (folder / f'{name}.py').write_text(
+            source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
+    write_callee(folder, 'x + 1.0')
+    (folder / 'core' / 'caller.py').write_text(
+        'from small.core.callee import callee\nfrom small.core.compiled import compiled\n\n\n'
+        '@compiled\ndef caller(x):\n    return 10.0 * callee(x)\n')
+    return folder
+
+
+def write_callee(folder, expression):
+    (folder / 'core' / 'callee.py').write_text(
+        'from small.core.compiled import compiled\n\n\n'
+        f'@compiled\ndef callee(x):\n    return {expression}\n')
+
+
+def environment_of(package, **environment):
+    # two edits within a second have the same age for Python's own cache, so that is left out
+    return {'PATH': os.environ['PATH'], 'PYTHONDONTWRITEBYTECODE': '1',
+            'XDG_CACHE_HOME': str(package.parent / 'cache'), 'HOME': '/nowhere', **environment}
+
+
+def start(package, program=CALL_AND_COUNT, **environment):
+    """Start a process that calls the package; it prints the result, cache hits and misses."""
+    return subprocess.Popen(
+        [sys.executable, '-c', program], cwd=package.parent, text=True,
+        env=environment_of(package, **environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def cache_folders(package):
+    root = package.parent / 'cache' / 'small_machine_code'
+    return sorted(path for path in root.iterdir() if path.is_dir())
+
+
+def tree_of(folder):
+    """Return all that is in a folder: contents of files, targets of links."""
+    return {path.relative_to(folder): os.readlink(path) if path.is_symlink() else
+            path.read_bytes() if path.is_file() else None for path in folder.rglob('*')}
