@@ -1,9 +1,13 @@
-"""Files that a user names: what is read may be a device or a pipe without an end, too."""
+"""Files that a user names: read within bounds, written as a whole or not at all."""
 
+import contextlib
 import errno
 import os
+import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 
 def read_bytes(path: str | Path, most: int = 2**30) -> bytes:
@@ -48,3 +52,61 @@ def why_unwritable(path: str | Path) -> str:
             os.access(folder, os.W_OK | os.X_OK)):
         return os.strerror(errno.EACCES)
     return ''
+
+
+@contextlib.contextmanager
+def open_atomic(path: str | Path, mode: str = 'w', is_new: bool = False,
+                **options: Any) -> Iterator[IO[Any]]:
+    """
+    Open a file for writing that appears under its name once it is complete.
+
+    Until then it has another name in the same folder: after a failure, nothing of it stays, and a
+    file that was there before is as it was. Devices and pipes are written directly.
+
+    :param mode: 'w' or 'wb'; options: as of `open`.
+    :param is_new: whether a name that is taken raises FileExistsError.
+    """
+    if is_new and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    draft = draft_of(path)
+    if draft is None:
+        with open(path, mode, **options) as file:
+            yield file
+        return
+    target = os.path.realpath(path)         # a link stays, and the file behind it is replaced
+    if os.path.exists(target) and not os.access(target, os.W_OK):   # a rename would not ask
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    try:
+        with open(draft, mode.replace('w', 'x'), **options) as file:
+            if os.path.exists(target):
+                os.chmod(draft, stat.S_IMODE(os.stat(target).st_mode))
+            yield file
+        if is_new:
+            _rename_new(draft, target)
+        else:
+            os.replace(draft, target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def draft_of(path: str | Path) -> Path | None:
+    """Return a free name beside a file; None where the file can only be written directly."""
+    if os.path.abspath(path).startswith(('/dev/', '/proc/')):       # `> file` keeps its file, too
+        return None
+    if os.path.exists(path) and not (
+            os.path.isfile(path) and os.access(os.path.dirname(os.path.realpath(path)), os.W_OK)):
+        return None
+    return Path(os.path.realpath(path)).with_name(f'.{secrets.token_hex(8)}.part')
+
+
+def _rename_new(draft, target):
+    """Rename a file; FileExistsError where another program has taken the name meanwhile."""
+    try:
+        os.link(draft, target)              # which never replaces a file
+    except FileExistsError:
+        raise
+    except OSError:                         # a file system without such links
+        os.rename(draft, target)
+    else:
+        draft.unlink()

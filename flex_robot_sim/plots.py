@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from flex_robot_sim.exceptions import SettingError, plain
-from flex_robot_sim.files import why_unwritable
+from flex_robot_sim.files import open_atomic, why_unwritable
 
 KINDS = ('.png', '.pdf', '.svg')
 # Okabe and Ito's colours, which the colour-blind tell apart; without yellow, which paper swallows
@@ -80,7 +80,7 @@ def write_figure(path: str | Path, title: str, panels: Sequence[Panel]) -> None:
     figure = draw_figure(title, panels)
     _lay_out(figure)
     try:
-        figure.savefig(path, dpi=DPI)
+        _save(figure, path, DPI)
     except OSError as error:
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
@@ -105,9 +105,14 @@ def _write_charts(paths, title, charts, columns):
     _lay_out(figure)
     for path in paths:
         try:
-            figure.savefig(path, dpi=CHART_DPI)
+            _save(figure, path, CHART_DPI)
         except OSError as error:
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def _save(figure, path, dpi):
+    with open_atomic(path, 'wb') as file:
+        figure.savefig(file, dpi=dpi, format=Path(path).suffix[1:].lower())
 
 
 def _words(text):

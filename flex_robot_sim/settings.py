@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.files import read_bytes
+from flex_robot_sim.files import open_atomic, read_bytes
 
 FIXED_STEP_SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
 SCHEMES = (*FIXED_STEP_SCHEMES, 'reference')
@@ -157,7 +157,7 @@ def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) 
             return True
 
     try:
-        with open(path, 'w', encoding='utf-8') as file:
+        with open_atomic(path, 'w', encoding='utf-8') as file:
             file.writelines(f'# {line}\n' for line in about)
             yaml.dump(tree, file, PlainDumper, sort_keys=False)
     except OSError as error:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 
 
 def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of the same length, by name, as CSV; OSError where that cannot be."""
-    with open(path, 'w', newline='', encoding='utf-8') as file:
+    with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         # what a number is goes out; nan stays empty, as tools for tables have it
@@ -30,7 +31,7 @@ def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     table = pyarrow.table({name: pyarrow.array(column.tolist())
                            for name, column in columns.items()})
     # a file of Python's own: what it says of a full disk is what the system says, and no more
-    with open(path, 'wb') as file:
+    with open_atomic(path, 'wb') as file:
         parquet.write_table(table, file)
 
 

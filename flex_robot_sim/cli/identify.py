@@ -16,6 +16,7 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 
 NOT_GOOD = 1            # exit code
 WAYS = ('auto', 'efforts', 'motion')
@@ -243,7 +244,7 @@ def _write(path, found, logs, before, measured, calibration):
         place = own[0].place
         comments[place] = '; '.join(filter(None, [comments.get(place), line]))
     try:
-        with open(path, 'x', encoding='utf-8', newline='') as file:
+        with open_atomic(path, 'w', is_new=True, encoding='utf-8', newline='') as file:
             file.write(rewritten(before.text, edits, comments))
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error

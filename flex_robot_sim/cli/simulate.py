@@ -30,7 +30,8 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.mode_table import loaded, tool_of
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.exceptions import SimulationError, UsageError
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
@@ -122,22 +123,23 @@ def run(arguments: Namespace) -> int:
     else:
         driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
     recording = _begun(arguments.output, arm)
-    if recording:
-        _note(recording, arguments, arm, (stiffness, damping))
     try:
+        if recording:
+            _note(recording, arguments, arm, (stiffness, damping))
         rows, wall, largest = _simulate(simulation, arguments, driver, recording)
-    except SimulationError:
-        _close(recording)           # with what was there before the state was lost
+    except BaseException:
+        _close(recording)           # with what was there before the state was lost, or Ctrl-C
         raise
-    summary = _summary(simulation, wall, largest)
-    if arguments.shaper or arguments.feedback:
-        summary.update(residual(arguments, moves))
-    missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, stiffness)
-    if arguments.to is not None:
-        summary['missed'] = missed
-    print_result(arguments, summary, _as_text)
-    # after the figures: a full disk does not take them along
-    _close(recording)
+    try:
+        summary = _summary(simulation, wall, largest)
+        if arguments.shaper or arguments.feedback:
+            summary.update(residual(arguments, moves))
+        missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, stiffness)
+        if arguments.to is not None:
+            summary['missed'] = missed
+        print_result(arguments, summary, _as_text)
+    finally:            # after the figures: a full disk does not take them along
+        _close(recording)
     if arguments.output and not recording:
         _write(arguments.output, arm, rows)
     if missed:
@@ -323,7 +325,7 @@ def _write(path, arm, rows):
     header += [f'tip/{link}/{part}' for link in arm.tips
                for part in ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')]
     try:
-        with open(path, 'w', newline='', encoding='utf-8') as file:
+        with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows([f'{value:.9g}' for value in row] for row in rows)

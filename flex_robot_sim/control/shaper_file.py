@@ -10,7 +10,7 @@ from flex_robot_sim.control.impulses import tidied
 from flex_robot_sim.control.mode_table import ModeTable, Stage
 from flex_robot_sim.control.shaper_parts import ShaperParts
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.files import read_bytes
+from flex_robot_sim.files import open_atomic, read_bytes
 
 KIND = 'flex_robot_sim shaper 1'
 LARGEST = 16 * 2**20        # file that is read                                             [bytes]
@@ -31,7 +31,7 @@ def write_parts(path: str | Path, parts: ShaperParts, robot: str = '',
                          'frequencies': table.frequencies.tolist(),
                          'ratios': table.ratios.tolist()}
     try:
-        with open(path, 'w', encoding='utf-8') as file:
+        with open_atomic(path, 'w', encoding='utf-8') as file:
             json.dump(tree, file)
     except OSError as error:
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error

@@ -14,6 +14,7 @@ import numpy as np
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
@@ -84,7 +85,7 @@ def log_text(log: Log) -> list[list[str]]:
 def write_new(path: str | Path, content: str | list[list[str]]) -> None:
     """Write text, or rows as CSV, to a new file; UsageError if it is there or cannot be."""
     try:
-        with open(path, 'x', encoding='utf-8', newline='') as file:
+        with open_atomic(path, 'w', is_new=True, encoding='utf-8', newline='') as file:
             if isinstance(content, str):
                 file.write(content)
             else:

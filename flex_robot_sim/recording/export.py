@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 from flex_robot_sim.recording.tables import Table
 from flex_robot_sim.table_files import refuse_without_parquet, write_csv, write_parquet
 
@@ -44,18 +49,32 @@ def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
             arrays = {f'{word}/{name}': _array(table, name, column)
                       for word, table in zip(words, tables)
                       for name, column in _columns(table).items()}
-            with open(place, 'xb') as file:
+            with open_atomic(place, 'wb', is_new=True) as file:
                 np.savez_compressed(file, **arrays)
             return [place]
-        place.mkdir()
-        files = []
-        for word, table in zip(words, tables):
-            path = place / f'{word}.{form}'
-            files.append(path)
-            (write_csv if form == 'csv' else write_parquet)(path, _columns(table))
-        return files
+        with _new_folder(place) as folder:
+            for word, table in zip(words, tables):
+                path = place / f'{word}.{form}'
+                (write_csv if form == 'csv' else write_parquet)(
+                    folder / path.name, _columns(table))
+        return [place / f'{word}.{form}' for word in words]
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror or error}.') from error
+
+
+@contextlib.contextmanager
+def _new_folder(place):
+    """Give a folder for files, which appears under its name once all of them are written."""
+    draft = Path(tempfile.mkdtemp(prefix='.', suffix='.part', dir=place.absolute().parent))
+    try:
+        yield draft
+        umask = os.umask(0)
+        os.umask(umask)
+        draft.chmod(0o777 & ~umask)         # as `mkdir` makes it
+        draft.rename(place)                 # which refuses a place that has files
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
 
 
 def _columns(table):

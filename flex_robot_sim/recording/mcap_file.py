@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from flex_robot_sim import __version__
 from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import why_unwritable
+from flex_robot_sim.files import draft_of, why_unwritable
 from flex_robot_sim.recording.chunks import DEFAULT_MB, MAX_CHUNK_MB, Limits, TooLarge, unpacked
 from flex_robot_sim.recording.mcap_records import (
     MESSAGE_HEAD,
@@ -97,12 +97,15 @@ def refuse_recording(path: str | Path) -> None:
 class RecordingWriter:
     """A recording that is being written; what has failed once is not tried again."""
 
-    def __init__(self, path: str | Path, about: Mapping[str, str], is_new: bool = False) -> None:
+    def __init__(self, path: str | Path, about: Mapping[str, str], is_new: bool = False,
+                 is_atomic: bool = False) -> None:
         """
         Begin the file; UsageError if it cannot be written.
 
         :param about: what is said about the recording, as the metadata `flex_robot_sim`.
         :param is_new: whether a file that is there already is refused.
+        :param is_atomic: whether the file gets its name at the end, and an older one survives a
+            failure; otherwise a recording that was cut off keeps what it has.
         """
         refuse_without_mcap()
         from mcap.writer import Writer
@@ -111,7 +114,8 @@ class RecordingWriter:
         self._topics: dict[tuple[str, str], int] = {}
         self._schemas: dict[str, int] = {}
         try:
-            self._file = open(path, 'xb' if is_new else 'wb')       # noqa: SIM115
+            self._draft = draft_of(path) if is_atomic else None
+            self._file = open(self._draft or path, 'xb' if is_new else 'wb')    # noqa: SIM115
         except OSError as error:
             raise UsageError(f'{path}: cannot be written: {error.strerror}. Name '
                              f'{"a new" if is_new else "another"} file in a folder that '
@@ -166,6 +170,8 @@ class RecordingWriter:
                 self._file.close()
             except OSError as error:
                 self._failed(error)
+            if self._draft is not None and not self.failure:
+                self._try(os.replace, self._draft, os.path.realpath(self.path))
         if self.failure:
             raise UsageError(self.failure)
 
@@ -186,6 +192,9 @@ class RecordingWriter:
     def _failed(self, error):
         kept = f'{self.messages} messages were given to it before, and all but the last second ' \
                'of them are kept' if self.messages else 'nothing is in it'
+        if self._draft is not None:
+            kept = 'nothing of it is kept'
+            self._draft.unlink(missing_ok=True)
         self.failure = self.failure or f'{self.path}: cannot be written: {error.strerror}; {kept}.'
         with contextlib.suppress(OSError):
             self._file.close()

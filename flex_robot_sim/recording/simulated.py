@@ -43,7 +43,7 @@ class SimulationRecording:
         :param is_settled: whether each state gets the mean efforts around it, see `settle`.
         """
         self._writer = RecordingWriter(path, {
-            **about(arm), **({'efforts': AROUND} if is_settled else {})})
+            **about(arm), **({'efforts': AROUND} if is_settled else {})}, is_atomic=True)
         self._arm, self._sensors, self._tool = arm, flex_sensors(arm), tool_link(arm)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)

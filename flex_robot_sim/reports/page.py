@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.exceptions import UsageError, plain
+from flex_robot_sim.files import open_atomic
 from flex_robot_sim.plots import chart_svg
 from flex_robot_sim.reports.charts import Plot
 
@@ -66,7 +67,8 @@ def page(title: str, lines: Iterable[str], notes: Iterable[str], motion: Mapping
 def write_page(path: str | Path, text: str) -> None:
     """Write a page; UsageError if that cannot be done."""
     try:
-        Path(path).write_text(text, 'utf-8')
+        with open_atomic(path, 'w', encoding='utf-8') as file:
+            file.write(text)
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}. Name another file by '
                          '--output.') from error

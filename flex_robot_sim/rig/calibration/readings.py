@@ -1,7 +1,6 @@
 """The raw readings of a calibration that is not done yet, as a YAML file."""
 
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,8 @@ def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> No
 
     :param board: its unique number, text.
     """
-    write_yaml(f'{path}.new', {'board': board, 'readings': readings}, [
+    write_yaml(path, {'board': board, 'readings': readings}, [
         'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
-    try:
-        os.replace(f'{path}.new', path)
-    except OSError as error:
-        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
 
 def read_readings(path: str | Path, board: str) -> dict[str, Any]:

@@ -1,0 +1,62 @@
+"""On a full disk, a command leaves an older result as it was and nothing half-written."""
+
+import os
+import subprocess
+
+import pytest
+from written_runs import write_run
+
+from flex_robot_sim.cli import main
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """Mount a small file system."""
+    disk = tmp_path / 'disk'
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk],
+            capture_output=True).returncode:
+        pytest.skip('only root mounts a small disk')
+    yield disk
+    subprocess.run(['umount', disk], check=True)
+
+
+def fill(disk):
+    """Fill the disk but for two pages: a file begins, and does not end."""
+    with open(disk / 'filling', 'wb', buffering=0) as file:
+        while os.statvfs(disk).f_bavail > 2:
+            file.write(bytes(1024))
+
+
+SIMULATE = ['simulate', 'two_link', '--seconds', '0.5', '--rate', '1000']
+COMMANDS = {
+    'report': ['report', 'RUN', '--output', 'DISK/old.html'],
+    'figures': ['report', 'RUN', '--output', 'OUT/new.html', '--figures', 'DISK/figures'],
+    'compare': ['compare', 'RUN', 'RUN', '--output', 'DISK/old.html'],
+    'csv': ['export', 'RUN', '--output', 'DISK/new'],
+    'numpy': ['export', 'RUN', '--format', 'numpy', '--output', 'DISK/new.npz'],
+    'parquet': ['export', 'RUN', '--format', 'parquet', '--output', 'DISK/new'],
+    'simulate csv': [*SIMULATE, '--output', 'DISK/old.csv'],
+    'simulate mcap': [*SIMULATE, '--output', 'DISK/old.mcap'],
+    'shape plot': ['shape', 'two_link', '--plot', 'DISK/old.png'],
+}
+
+
+@pytest.mark.parametrize('words', COMMANDS.values(), ids=COMMANDS)
+def test_a_full_disk_keeps_the_older_result_and_nothing_half_written(disk, tmp_path, words,
+                                                                     capsys):
+    if 'parquet' in words:
+        pytest.importorskip('pyarrow')
+    for name in ('old.html', 'old.csv', 'old.mcap', 'old.png'):
+        (disk / name).write_text('an older result')
+    run = write_run(tmp_path / 'run.mcap')
+    fill(disk)
+    before = {path.name: path.read_bytes() for path in disk.iterdir()}
+    assert main([word.replace('RUN', str(run)).replace('DISK', str(disk)).replace(
+        'OUT', str(tmp_path)) for word in words]) == 2
+    error = capsys.readouterr().err
+    assert 'cannot be written: No space left on device' in error and error.count('\n') == 1
+    left = {path.name: path.read_bytes() for path in disk.iterdir() if path.is_file()}
+    assert left == before
+    assert not [path for path in disk.iterdir() if path.is_dir() and [*path.iterdir()]]
