@@ -2,16 +2,19 @@
 The folder of a sweep: what it is, a line for each run that was made, and the table at the end.
 
     sweep.json          what it is; a folder that holds another sweep is left alone
-    runs.jsonl          a line as soon as a run is made; half a line is what a kill left of one
+    runs.jsonl          a line as soon as a run is made; half a line is what a kill left of one.
+                        Either begins with a checksum: a damaged line is no run
     table.csv, table.parquet    all runs in order, written when the last one is there
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
+import logging
 import os
+import re
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,14 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.files import open_atomic
 from flex_robot_sim.sweeps.case import Done
 from flex_robot_sim.table_files import has_parquet, write_csv, write_parquet
 
-WHAT, DRAFT, RUNS, TABLE = 'sweep.json', 'sweep.part', 'runs.jsonl', 'table'
+WHAT, RUNS, TABLE = 'sweep.json', 'runs.jsonl', 'table'
+SEALED = re.compile(rb'\{"crc32": "([0-9a-f]{8})", (.*\n)', re.DOTALL)
+
+log = logging.getLogger(__name__)
 
 
 class Journal:
@@ -56,10 +63,10 @@ class Journal:
     def add(self, runs: Iterable[Done]) -> None:
         """Write runs that were made: from now on they count, whatever becomes of this program."""
         runs = [*runs]
-        text = ''.join(json.dumps({'run': one.run, **one.figures}) + '\n' for one in runs)
+        lines = b''.join(_sealed({'run': one.run, 'numbers': {**one.figures}}) for one in runs)
         try:
             start = self._file.tell()
-            _write_all(self._file, text.encode())
+            _write_all(self._file, lines)
         except OSError as error:
             os.ftruncate(self._file.fileno(), start)
             raise self._full(error) from error
@@ -71,12 +78,10 @@ class Journal:
         for form, write in (('csv', write_csv), ('parquet', write_parquet)):
             if form == 'parquet' and not has_parquet():
                 continue
-            path, draft = self.folder / f'{TABLE}.{form}', self.folder / f'{TABLE}.{form}.part'
+            path = self.folder / f'{TABLE}.{form}'
             try:
-                write(draft, columns)
-                os.replace(draft, path)
+                write(path, columns)
             except OSError as error:
-                draft.unlink(missing_ok=True)
                 raise self._full(error) from error
             out.append(path)
         return out
@@ -89,40 +94,42 @@ class Journal:
         """Write what this sweep is, or compare it with what is written."""
         path = self.folder / WHAT
         try:
-            written = json.loads(path.read_text('utf-8'))
+            written = _unsealed(path.read_bytes())
         except FileNotFoundError:
-            others = [one.name for one in self.folder.iterdir() if one.name not in (RUNS, DRAFT)]
+            others = [one.name for one in self.folder.iterdir() if one.name != RUNS]
             if others or self._file.tell():
                 raise UsageError(f'{self.folder}: there is {min(others, default=RUNS)} and no '
                                  f'{WHAT}: it is not of a sweep. Name another folder.') from None
-            draft = self.folder / DRAFT
-            with open(draft, 'wb', buffering=0) as file:
-                _write_all(file, json.dumps(identity, indent=1).encode())
-            os.replace(draft, path)
+            with open_atomic(path, 'wb') as file:
+                file.write(_sealed(identity, indent=1))
             return
-        except ValueError:
-            written = {}
+        except ValueError as error:
+            raise UsageError(f'{path} is damaged, so it is unknown of which sweep the runs there '
+                             'are. Name another folder, or delete this one.') from error
         if written != identity:
-            unlike = next((name for name in identity if not isinstance(written, dict)
-                           or written.get(name) != identity[name]), 'version')
+            unlike = next((name for name in identity if written.get(name) != identity[name]),
+                          'version')
             raise UsageError(f'{self.folder} holds another sweep, with another "{unlike}" in its '
                              f'{WHAT}. Name another folder, or delete this one.')
 
     def _read(self):
-        """Read the runs that were made: what is no run is made again, and half a line goes."""
-        good = 0
+        """Read the runs that were made: the run of a damaged line is made again."""
+        good, damaged = 0, []
         with open(self.folder / RUNS, 'rb') as file:
-            for line in file:
-                if not line.endswith(b'\n'):
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b'\n'):        # what a kill has left
                     break
                 good += len(line)
-                with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
-                    figures = json.loads(line)
-                    run = figures.pop('run')
-                    if 0 <= run < self._total:
-                        self.done[run] = Done(run, figures)
+                try:
+                    one = _unsealed(line)
+                    self.done[one['run']] = Done(one['run'], one['numbers'])
+                except ValueError:
+                    damaged.append(number)
         os.ftruncate(self._file.fileno(), good)
         self._file.seek(0, os.SEEK_END)
+        if damaged and len(self.done) < self._total:
+            log.warning('%s: damaged: line %s. Runs that are not in it are made again.',
+                        self.folder / RUNS, ', '.join(map(str, damaged)))
 
     def _full(self, error):
         return UsageError(f'{self.folder}: cannot be written: {error.strerror or error}. '
@@ -137,6 +144,20 @@ def kept_in(folder: Path) -> int:
             return sum(line.endswith(b'\n') for line in file)
     except FileNotFoundError:
         return 0
+
+
+def _sealed(tree, indent=None):
+    """Return a mapping as a line of JSON that begins with the checksum of the rest of it."""
+    rest = f'{json.dumps(tree, indent=indent)[1:]}\n'.encode()
+    return b'{"crc32": "%08x", %s' % (zlib.crc32(rest), rest)
+
+
+def _unsealed(line):
+    """Return what `_sealed` was given; ValueError if a line is not as it was written."""
+    found = SEALED.fullmatch(line)
+    if not found or int(found[1], 16) != zlib.crc32(found[2]):
+        raise ValueError('damaged')
+    return json.loads(b'{' + found[2])
 
 
 def _write_all(file, data):

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -161,7 +162,7 @@ def test_after_a_kill_it_goes_on_where_it_was(tmp_path, monkeypatch):
         assert is_same(frs.sweep('single_link', executor=threads, **options), table)
 
 
-def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path):
+def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path, caplog):
     table, journal = swept(folder=tmp_path), tmp_path / 'runs.jsonl'
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[2], lines[4], lines[5] = b'\n', b'\0\0\0\n', b'{"run": "5"}\n'   # editors, power cuts
@@ -169,6 +170,40 @@ def test_runs_behind_a_line_that_is_damaged_are_kept(tmp_path):
     told = []
     assert is_same(swept(folder=tmp_path, progress=lambda *row: told.append(row)), table)
     assert told[0] == (5, 8)
+    assert [record.getMessage() for record in caplog.records] == [
+        f'{journal}: damaged: line 3, 5, 6. Runs that are not in it are made again.']
+    caplog.clear()          # all runs are there now: nothing is to be done about those lines
+    assert is_same(swept(folder=tmp_path), table) and not caplog.records
+
+
+def test_no_bits_that_flip_in_a_journal_reach_the_table(tmp_path, mutants, caplog):
+    """Three bits in any of its lines; a long run: --mutants 200000."""
+    table, journal, draw = swept(folder=tmp_path), tmp_path / 'runs.jsonl', random.Random(5)
+    whole = journal.read_bytes()
+    for _ in range(max(1, mutants // 2000)):
+        data, bits = bytearray(whole), draw.sample(range(8 * len(whole)), 3)
+        for bit in bits:
+            data[bit // 8] ^= 1 << bit % 8
+        journal.write_bytes(data)
+        caplog.clear()
+        assert is_same(swept(folder=tmp_path), table), bits
+        # a line that has lost its end is one that a kill has cut off
+        assert len(caplog.records) == 1 or data[-1:] != b'\n', bits
+
+
+def test_a_damaged_description_of_a_sweep_is_called_damaged(tmp_path):
+    swept(folder=tmp_path)
+    path = tmp_path / 'sweep.json'
+    whole = path.read_bytes()
+    assert json.loads(whole)['crc32']
+    for damaged in (b'', whole[:-20], whole.replace(b'"seed": 0', b'"seed": 4'), b'\0' * 100):
+        assert damaged != whole
+        path.write_bytes(damaged)
+        with pytest.raises(UsageError) as caught:
+            swept(folder=tmp_path)
+        assert str(caught.value) == (
+            f'{path} is damaged, so it is unknown of which sweep the runs there are. Name another '
+            'folder, or delete this one.')
 
 
 def _lines(path):
@@ -276,7 +311,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
 
 def test_two_programs_do_not_write_into_one_folder(tmp_path):
     from flex_robot_sim.sweeps.journal import Journal
-    journal = Journal(tmp_path / 'runs', {}, 8)
+    journal = Journal(tmp_path / 'runs', {'seed': 0}, 8)
     with pytest.raises(UsageError) as caught:
         swept(folder=tmp_path / 'runs')
     assert str(caught.value) == (f'{tmp_path}/runs: another program writes runs there. Wait for '
