@@ -7,19 +7,9 @@ Robot arms whose links bend and twist, and whose joints give, from one URDF.
     sim.advance_to(2.0)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from flex_robot_sim.exceptions import (
-    DescriptionError,
-    FlexRobotSimError,
-    SettingError,
-    SimulationError,
-)
-from flex_robot_sim.garbage import collected_seldom
-
 __version__ = '0.1.0'
 
+TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:
     from flex_robot_sim.analysis.equations import (
         bias_forces,
@@ -41,12 +31,19 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.loads import Push
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.description import RobotDescription, read_description
+    from flex_robot_sim.exceptions import (
+        DescriptionError,
+        FlexRobotSimError,
+        SettingError,
+        SimulationError,
+    )
     from flex_robot_sim.settings import SimulationSettings
     from flex_robot_sim.simulation import Simulation
     from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
     from flex_robot_sim.sweeps.sweep import sweep
 
-# what needs SciPy or the compiled part is imported when it is asked for: that takes a second
+# All is imported when it is asked for. SciPy and the compiled part take a second, and Ctrl-C is a
+# traceback until start.py has a handler, which comes after this module.
 _LATER = {
     'analysis.equations': ('bias_forces', 'driven_coordinates', 'forward_dynamics',
                            'gravity_forces', 'inverse_dynamics', 'mass_matrix'),
@@ -62,6 +59,7 @@ _LATER = {
     'core.loads': ('Push',),
     'core.model': ('ArmModel',),
     'description': ('RobotDescription', 'read_description'),
+    'exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError', 'SimulationError'),
     'settings': ('SimulationSettings',),
     'simulation': ('Simulation',),
     'sweeps.manoeuvre': ('Manoeuvre',),
@@ -83,6 +81,9 @@ __all__ = [
 if not TYPE_CHECKING:       # or a static tool would take any name for one of ours
     def __getattr__(name):
         if name in _MODULE_OF:
+            from importlib import import_module
+
+            from flex_robot_sim.garbage import collected_seldom
             with collected_seldom():
                 return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

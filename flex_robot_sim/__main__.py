@@ -1,9 +1,7 @@
 """`python -m flex_robot_sim` is `flexsim`."""
 
 import sys
-from importlib import import_module
 
-from flex_robot_sim.interpreter import leave_current_folder
+from flex_robot_sim.start import main
 
-leave_current_folder()
-sys.exit(import_module('flex_robot_sim.start').main())
+sys.exit(main(leaves_folder=True))

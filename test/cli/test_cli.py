@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from arms import flexible_arm, joint, link, robot
@@ -12,6 +14,7 @@ from node_processes import Process
 from project_files import ROOT
 
 from flex_robot_sim import cli
+from flex_robot_sim.interpreter import run_text
 from flex_robot_sim.share import shipped_robots
 
 
@@ -43,6 +46,47 @@ def test_ctrl_c_ends_a_command_that_still_imports_without_a_traceback(module):
     process.wait_for_line(f"import '{module}")
     code, _ = process.stop()
     assert code == 130 and process.count('Traceback') == 0
+
+
+INTERRUPTED_AT_AN_IMPORT = """
+import os, signal, sys
+from flex_robot_sim.start import main
+left = int(sys.argv.pop(1))
+def interrupt(event, words):
+    global left
+    left -= event == 'import'
+    if left == 0:
+        left = -1
+        os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(interrupt)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize('number', [1, 2, 3, 5, 10, 30, 60, 100, 150])
+def test_ctrl_c_at_any_import_of_a_command_ends_it_without_a_traceback(number):
+    done = subprocess.run(run_text(INTERRUPTED_AT_AN_IMPORT, str(number), 'check', 'two_link'),
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, '')
+
+
+def test_before_a_command_handles_ctrl_c_it_imports_nothing_but_its_first_line():
+    program = ('import sys; before = {*sys.modules}; from flex_robot_sim.start import main; '
+               'print(*sorted({*sys.modules} - before))')
+    done = subprocess.run(run_text(program), capture_output=True, text=True, check=True)
+    assert done.stdout == 'flex_robot_sim flex_robot_sim.start\n'
+
+
+def test_ctrl_c_at_any_moment_of_a_start_shows_no_line_of_the_package():
+    """A traceback of Python's own start, before any line of ours, cannot be avoided."""
+    for moment in range(12):
+        process = subprocess.Popen([sys.executable, '-m', 'flex_robot_sim', 'check', 'two_link'],
+                                   text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(0.025 * moment)
+        process.send_signal(signal.SIGINT)
+        shown = process.communicate()[1]
+        assert not re.search(r'flex_robot_sim/(?!__main__|start|__init__)', shown)
+        assert 'Traceback' in shown or process.returncode in (130, -signal.SIGINT, 0)
 
 
 def test_check_shows_the_tree_and_the_beams(arm_file):
