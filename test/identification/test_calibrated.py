@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -210,6 +212,44 @@ def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
     assert found.calibration == own and not (tmp_path / 'bench.part.mcap').exists()
     assert [one.message.slide_counts for one in found.readings] == [
         one.message.slide_counts - 100 for one in lab.readings]
+
+
+def test_a_full_disk_keeps_what_a_calibration_has_logged(tmp_path):
+    arm, calibration = arm_and_calibration()
+    lab, disk = Lab(arm), tmp_path / 'disk'
+    lab.play([segment(0.3, 0.3, 300.0)], 400)
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk],
+            capture_output=True).returncode:
+        pytest.skip('only root mounts a small disk')
+    try:
+        others = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
+        for name, content in others.items():
+            (disk / name).write_text(content)
+        log = CalibrationLog(disk / 'bench.csv', arm)
+        log.record(np.zeros(2))
+        for reading in lab.readings:
+            log.take(reading)
+        log.close()
+        kept = (disk / 'bench.part.csv').read_bytes()
+        with open(disk / 'filling', 'wb', buffering=0) as file:
+            while os.statvfs(disk).f_bavail > 1:
+                file.write(bytes(1024))
+        with pytest.raises(UsageError) as caught:
+            CalibrationLog(disk / 'bench.csv', arm)
+        assert str(caught.value).startswith(
+            f'log file {disk}/bench.part.csv: No space left on device.')
+        with pytest.raises(UsageError) as caught:
+            log.finish(calibration)
+        error = str(caught.value)
+        assert error.startswith(f'log file {disk}/bench.csv: No space left on device.')
+        assert error.endswith(f'. What was logged is in {disk}/bench.part.csv.')
+        assert (disk / 'bench.part.csv').read_bytes() == kept
+        assert {path.name for path in disk.iterdir()} == {*others, 'bench.part.csv', 'filling'}
+        assert all((disk / name).read_text() == content for name, content in others.items())
+    finally:
+        subprocess.run(['umount', disk], check=True)
 
 
 def test_log_that_cannot_be_gone_on_with_is_one_line(tmp_path):

@@ -5,7 +5,7 @@ The child holds the read end of a pipe. Whatever becomes of the parent, kill -9 
 is closed then, and the child stops and takes its port away.
 """
 
-import shutil
+import contextlib
 import signal
 import subprocess
 import sys
@@ -62,7 +62,10 @@ class EmulatorProcess:
             self._process.kill()
             self._process.wait()
         if self.port:       # it clears up behind itself, unless it was killed, by us or by others
-            shutil.rmtree(Path(self.port).parent, ignore_errors=True)
+            with contextlib.suppress(OSError):      # its own files alone, whatever it has printed
+                Path(self.port).unlink(missing_ok=True)
+                Path(f'{self.port}.lock').unlink(missing_ok=True)
+                Path(self.port).parent.rmdir()
         self._stdout.close()
         self._stderr.close()
 

@@ -91,7 +91,7 @@ def _build_folder(sources):
     folder = sources / 'build'
     if not os.access(folder if folder.exists() else sources, os.W_OK):
         cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-        folder = cache / 'flex_robot_sim' / f'firmware-{zlib.crc32(bytes(sources)):08x}'
+        folder = cache / 'flex_robot_sim_firmware' / f'{zlib.crc32(bytes(sources)):08x}'
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -102,6 +102,6 @@ def _build_folder(sources):
 
 @contextlib.contextmanager
 def _locked(path):
-    with open(path, 'w') as lock:
+    with open(path, 'a') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

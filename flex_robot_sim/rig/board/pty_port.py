@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import re
+import secrets
 import select
 import stat
 import termios
@@ -57,9 +58,7 @@ class PtyPort:
         # the master reads errors while nobody is connected
         tty.setraw(slave, termios.TCSANOW)
         os.set_blocking(master, False)
-        fresh = self.link.with_name(f'{self.link.name}.{os.getpid()}.new')
-        with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
+        fresh = self.link.with_name(f'{self.link.name}.{secrets.token_hex(4)}.new')
         fresh.symlink_to(os.ttyname(slave))
         fresh.replace(self.link)            # in one step: nobody sees a missing link
 
@@ -67,7 +66,9 @@ class PtyPort:
         """Take link and terminal away, as a pulled plug does."""
         if self._master is None or self._slave is None:
             return
-        self.link.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):      # a file in its place is not the emulator's
+            if os.readlink(self.link) == os.ttyname(self._slave):
+                self.link.unlink()
         os.close(self._slave)
         os.close(self._master)
         self._master = self._slave = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,11 +34,7 @@ class CalibrationLog:
         self.part = self.path.with_name(f'{self.path.stem}.part{self.path.suffix}')
         self._origin: np.ndarray | None = None
         self.readings: list[Reading] = self._left()
-        fresh = self.part.with_name(f'{self.path.stem}.new{self.path.suffix}')
-        fresh.unlink(missing_ok=True)
-        self._log = ExperimentLog(fresh, arm, calibration_of(BridgeSettings(), arm))
-        self._log.put_all(self.readings)
-        os.replace(fresh, self.part)
+        self._log = self._written(self.part, calibration_of(BridgeSettings(), arm))
 
     def _left(self):
         if not self.part.exists():
@@ -47,6 +44,23 @@ class CalibrationLog:
         except UsageError as error:
             raise UsageError(f'{str(error).rstrip(".")}. Delete it, or give another '
                              '--log.') from error
+
+    def _written(self, path, calibration, is_complete=False):
+        """Return a log with all readings so far, in the place of an older one."""
+        draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')     # its kind: its suffix
+        try:
+            log = ExperimentLog(draft, self._arm, calibration)
+            log.put_all(self.readings)
+            if is_complete or log.failure:
+                log.close()
+            if log.failure:
+                raise UsageError(log.failure)
+            os.replace(draft, path)
+            return log
+        except UsageError as error:         # an older log stays
+            draft.unlink(missing_ok=True)
+            raise UsageError(f'{str(error).replace(str(draft), str(path)).rstrip(".")}.'
+                             ) from error
 
     def record(self, origin: np.ndarray | None) -> None:
         """Take readings from now on, whose counts have an origin (2,); None: leave them out."""
@@ -68,12 +82,11 @@ class CalibrationLog:
         """Write the log with the constants that were found; return how many readings it has."""
         self.close()
         if len(self.readings) > 1:
-            self.path.unlink(missing_ok=True)
-            log = ExperimentLog(self.path, self._arm, calibration)
-            log.put_all(self.readings)
-            log.close()
-            if log.failure:
-                raise UsageError(f'{log.failure}. What was logged is in {self.part}.')
+            try:
+                self._written(self.path, calibration, is_complete=True)
+            except UsageError as error:
+                raise UsageError(f'{str(error).rstrip(".")}. What was logged is in {self.part}.'
+                                 ) from error
         with contextlib.suppress(OSError):
             self.part.unlink(missing_ok=True)
         return len(self.readings)

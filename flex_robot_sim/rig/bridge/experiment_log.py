@@ -9,6 +9,7 @@ are those of docs/rig_protocol.md. 500 rows in a second are 3 MB in a minute. A 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Sequence
@@ -68,12 +69,21 @@ class ExperimentLog:
         try:
             # open until `close`
             self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
+        except OSError as error:
+            raise self._unusable(error) from error
+        try:
             self._file.write(f'# {json.dumps(about)}\n{",".join(COLUMNS)}\n')
             self._file.flush()
         except OSError as error:
-            raise UsageError(f'log file {path}: {error.strerror}. Name a new file in a folder '
-                             'that exists.') from error
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self.path.unlink(missing_ok=True)
+            raise self._unusable(error) from error
         self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
+
+    def _unusable(self, error):
+        return UsageError(f'log file {self.path}: {error.strerror}. Name a new file in a folder '
+                          'that exists.')
 
     def put(self, reading: Reading) -> None:
         """Add a Reading; it is written soon, by another thread."""

@@ -247,7 +247,7 @@ def test_sources_that_cannot_be_written_are_built_in_the_cache(tmp_path, monkeyp
         mode == os.W_OK and str(path).startswith(str(SOURCES))))
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
     elf = firmware.build()
-    assert elf.is_relative_to(tmp_path / 'flex_robot_sim') and elf.is_file()
+    assert elf.is_relative_to(tmp_path / 'flex_robot_sim_firmware') and elf.is_file()
 
 
 @for_the_board
