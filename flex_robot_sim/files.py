@@ -2,9 +2,11 @@
 
 import contextlib
 import errno
+import json
 import os
 import secrets
 import stat
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -52,6 +54,11 @@ def why_unwritable(path: str | Path) -> str:
             os.access(folder, os.W_OK | os.X_OK)):
         return os.strerror(errno.EACCES)
     return ''
+
+
+def checksum(tree: Any) -> str:
+    """Return a checksum of numbers, text, lists and mappings, to be written beside them."""
+    return f'{zlib.crc32(json.dumps(tree).encode()):08x}'
 
 
 @contextlib.contextmanager

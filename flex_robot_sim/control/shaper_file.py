@@ -10,7 +10,7 @@ from flex_robot_sim.control.impulses import tidied
 from flex_robot_sim.control.mode_table import ModeTable, Stage
 from flex_robot_sim.control.shaper_parts import ShaperParts
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.files import open_atomic, read_bytes
+from flex_robot_sim.files import checksum, open_atomic, read_bytes
 
 KIND = 'flex_robot_sim shaper 1'
 LARGEST = 16 * 2**20        # file that is read                                             [bytes]
@@ -32,7 +32,7 @@ def write_parts(path: str | Path, parts: ShaperParts, robot: str = '',
                          'ratios': table.ratios.tolist()}
     try:
         with open_atomic(path, 'w', encoding='utf-8') as file:
-            json.dump(tree, file)
+            json.dump({**tree, 'crc32': checksum(tree)}, file)
     except OSError as error:
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
@@ -52,6 +52,8 @@ def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperP
     if not isinstance(tree, dict) or tree.get('kind') != KIND:
         raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output')
     try:
+        if tree.pop('crc32', None) not in (None, checksum(tree)):       # other programs give none
+            raise ValueError
         parts = _parts(tree)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError,
             OverflowError) as error:        # the last of a number of 400 digits

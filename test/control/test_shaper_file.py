@@ -50,6 +50,7 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
     path, rng = tmp_path / 'a.json', np.random.default_rng(3)
     write_parts(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
     good = json.loads(path.read_text())
+    assert len(good.pop('crc32')) == 8          # without it, what is wrong is found, too
     for where, value in ((('shaper', 'times'), ['x']), (('shaper', 'amplitudes'), [np.nan]),
                          (('table', 'axes'), []), (('table', 'joints'), [7]), (('stages',), 3),
                          (('table', 'frequencies'), [[1.0]])):
@@ -72,6 +73,21 @@ def test_damage_anywhere_is_one_line(tmp_path, by_pose):
         path.write_text(text[:cut])
         with pytest.raises(SettingError):
             read_parts(path)
+
+
+def test_no_bit_that_flips_in_a_file_changes_a_shaper(tmp_path, by_pose, mutants):
+    path, rng = tmp_path / 'a.json', np.random.default_rng(4)
+    write_parts(path, by_pose, 'two_link', ('waist', 'shoulder', 'elbow'))
+    whole = path.read_bytes()
+    expected = repr(read_parts(path))
+    for bit in rng.integers(0, 8 * len(whole), mutants // 200):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        try:
+            assert repr(read_parts(path)) == expected, bit      # in the name of the checksum
+        except SettingError as error:
+            assert str(error).startswith(f'{path}: is ')
 
 
 def test_the_file_of_another_robot_is_refused(tmp_path, by_pose):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.files import checksum
 from flex_robot_sim.rig.calibration.sequence import COLUMNS
 from flex_robot_sim.settings import read_yaml, write_yaml
 
@@ -15,7 +16,8 @@ def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> No
 
     :param board: its unique number, text.
     """
-    write_yaml(path, {'board': board, 'readings': readings}, [
+    tree = {'board': board, 'readings': readings}
+    write_yaml(path, {**tree, 'crc32': checksum(tree)}, [
         'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
 
 
@@ -23,6 +25,8 @@ def read_readings(path: str | Path, board: str) -> dict[str, Any]:
     """Return the readings of a calibration that was left, if it is of this board."""
     tree = read_yaml(path)
     remedy = 'Delete it, or give another --output'
+    if tree.pop('crc32', None) not in (None, checksum(tree)):       # earlier versions gave none
+        raise SettingError(f'{path}: is damaged. {remedy}')
     if tree.get('board') != board:
         raise SettingError(f'{path}: was begun with the board {tree.get("board")}, and this is '
                            f'{board}. {remedy}')

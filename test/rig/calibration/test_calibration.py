@@ -1,6 +1,7 @@
 """Fits find the constants that made the data, and refuse data that do not support any."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -294,6 +295,7 @@ def test_readings_that_were_left_come_back(tmp_path):
 
 @pytest.mark.parametrize('board, old, new, message', [
     ('00fe', '', '', 'was begun with the board 00ff, and this is 00fe. Delete it'),
+    ('00ff', '18000.0', '18001.0', 'is damaged. Delete it'),
     ('00ff', 'counts', 'count', 'these are no readings of a calibration. Delete it'),
     ('00ff', '18000.0', 'many', 'these are no readings'),
     ('00ff', '- 2.0', '', 'these are no readings'),
@@ -302,6 +304,9 @@ def test_readings_that_were_left_come_back(tmp_path):
 def test_readings_that_do_not_fit_are_refused_in_one_line(tmp_path, board, old, new, message):
     path = tmp_path / 'bench.yaml.part'
     write_readings(path, '00ff', READINGS)
-    path.write_text(path.read_text(encoding='utf-8').replace(old, new, 1), encoding='utf-8')
+    text = path.read_text(encoding='utf-8').replace(old, new, 1)
+    if 'damaged' not in message:        # as an earlier version has written it
+        text = re.sub('crc32: .*', '', text)
+    path.write_text(text, encoding='utf-8')
     with pytest.raises(SettingError, match=message):
         read_readings(path, board)
