@@ -37,6 +37,7 @@ TAG_TEXT = ('Signature: 8a477f597d28d172789f06886806bc55\n'
             f'# Machine code of {PACKAGE.name}. This folder may be deleted.\n')
 FOLDER = re.compile(r'[0-9a-f]{16}')
 INNER_FOLDER = re.compile(rf'{PACKAGE.name}|\w+_[0-9a-f]{{40}}')        # ours, and Numba's
+NFS = re.compile(r'\.nfs[0-9a-f]+')     # what NFS makes of a file that is removed while it is open
 FILE = re.compile(r'[\w.-]+\.(nbi|nbc)(\.tmp\.[0-9a-f]{16})?|[\w.-]+\.lock|lock')
 
 
@@ -59,7 +60,8 @@ def folder_of(room: Path, *settings: Any) -> Path:
         tempfile.TemporaryFile(dir=folder).close()
         os.utime(folder)        # the time of last use
         if is_new:
-            prune(root)
+            with contextlib.suppress(OSError):      # another process removes the same ones
+                prune(root)
     except OSError as error:
         raise CacheError(f'{root} cannot be written: {error.strerror}') from error
     return folder
@@ -184,7 +186,7 @@ def _is_own(entry):
     if entry.is_dir(follow_symlinks=False):
         return FOLDER.fullmatch(entry.name)
     return entry.is_file(follow_symlinks=False) and (
-        entry.name == TAG or MARKER.fullmatch(entry.name))
+        entry.name == TAG or MARKER.fullmatch(entry.name) or NFS.fullmatch(entry.name))
 
 
 def _lets_others_write(status):

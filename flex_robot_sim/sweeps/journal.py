@@ -41,6 +41,7 @@ class Journal:
         self.done: dict[int, Done] = {}
         try:
             self.folder.mkdir(exist_ok=True)
+            is_new = not (self.folder / RUNS).exists()
             self._file = open(self.folder / RUNS, 'ab')         # noqa: SIM115
         except OSError as error:
             raise UsageError(f'{folder} cannot hold the runs: {error.strerror}. Name another '
@@ -57,6 +58,8 @@ class Journal:
             self._file.close()
             raise self._full(error) from error
         except UsageError:
+            if is_new:          # in a folder of something else
+                (self.folder / RUNS).unlink(missing_ok=True)
             self._file.close()
             raise
 

@@ -303,6 +303,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
         swept(folder=other)
     assert str(caught.value) == (f'{other}: there is thesis.tex and no sweep.json: it is not of a '
                                  'sweep. Name another folder.')
+    assert [path.name for path in other.iterdir()] == ['thesis.tex']
     with pytest.raises(UsageError) as caught:
         swept(folder=other / 'none' / 'runs')
     assert str(caught.value) == (f'{other}/none/runs cannot hold the runs: No such file or '
