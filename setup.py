@@ -72,6 +72,8 @@ setup(
         'view': ['pycollada>=0.7', 'viser>=1.1.1,<1.2'],
         'colcon': ['colcon-core>=0.18', 'colcon-ros>=0.5'],
         'docs': ['furo', 'myst-parser>=3', 'sphinx>=7', 'sphinx-mathjax-offline'],
+        # robots of other people, for tests
+        'robots': ['example-robot-data>=6.0'],
         'test': ['argcomplete>=1.8', 'control>=0.9',
                  'distributed>=2022.2; python_version >= "3.11"',
                  'gymnasium>=1.1; python_version >= "3.11"', 'hypothesis', 'mcap-ros2-support',

@@ -57,6 +57,7 @@ class SimulationArguments(Settings):
     robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
                                      'what arrives on this topic')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     namespace: str = setting('', 'of all nodes, topics and services')
     params_file: str = setting('simulation.yaml', 'YAML file with parameters, or one of config/')
     use_controller: str = setting(
@@ -84,7 +85,7 @@ class SimulationArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace,
             CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
             self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
-            view=self.view, record=_record(self), drift=self.drift)
+            view=self.view, record=_record(self), drift=self.drift, tool=self.tool)
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class HilArguments(Settings):
 
     robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
                                            'emulator: an emulated bench, no board is needed')
     baud: int = setting(BAUD, 'of the port', 'baud', above=0)
@@ -122,7 +124,7 @@ class HilArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=_record(self), drift=self.drift)
+            record=_record(self), drift=self.drift, tool=self.tool)
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class ShaperArguments(Settings):
     robot: str = setting(TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
                                 'arrives on this topic; none: any robot, by frequencies')
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
                                    'them, the modes of the robot')
     damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
@@ -163,7 +166,7 @@ class ShaperArguments(Settings):
         if self.robot == 'none' and not self.frequencies and not self.design_file:
             raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
         known = {TOPIC: '', 'none': ''}.get(self.robot, self.robot)
-        parameters = {**_robot_parameters(known, self.xacro_arguments.split()),
+        parameters = {**_robot_parameters(known, self.xacro_arguments.split(), self.tool),
                       'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
                       'stream': self.stream}
         if self.design_file:
@@ -204,7 +207,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       rviz: bool = False, rviz_config_file: str = '',
                       settings: Mapping[str, Mapping[str, Any]] | None = None,
                       view: bool = False, record: str | None = None,
-                      drift: bool = False) -> list[Program]:
+                      drift: bool = False, tool: str = '') -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -221,12 +224,13 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param view: whether a browser shows it.
     :param record: file that all that is sent is written into; '' names it by the time.
     :param drift: whether it is watched that it rings as its model says.
+    :param tool: link that is the tool; '': see description/tool.py.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
     shared: dict[str, Any] = {'namespace': namespace, 'log_level': log_level}
     params_file = params_file and config_file('params_file', params_file)
-    known, settings = _robot_parameters(robot, xacro_arguments), settings or {}
+    known, settings = _robot_parameters(robot, xacro_arguments, tool), settings or {}
     programs = _own_programs(known, controller, use_sim_time, settings, shared)
     if view:
         programs.append(_beside(VIEW, {**known, 'use_sim_time': use_sim_time}, settings, shared))
@@ -234,7 +238,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
         programs.append(_beside(DRIFT, {**known, 'use_sim_time': use_sim_time}, settings, shared))
     programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        use_sim_time, shared) + _recorder(record, shared)
+                                        use_sim_time, shared, tool) + _recorder(record, shared)
 
 
 def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace: str = '',
@@ -242,14 +246,14 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
                settings: Mapping[str, Mapping[str, Any]] | None = None,
                view: bool = False, record: str | None = None,
-               drift: bool = False) -> list[Program]:
+               drift: bool = False, tool: str = '') -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
     shared: dict[str, Any] = {
         'namespace': namespace, 'log_level': log_level,
         'params_file': params_file and config_file('params_file', params_file)}
-    known = _robot_parameters(robot, xacro_arguments)
+    known = _robot_parameters(robot, xacro_arguments, tool)
     settings = settings or {}
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
@@ -260,7 +264,7 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
         programs.append(_beside(DRIFT, known, settings, shared))
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
-                                        False, shared) + _recorder(record, shared)
+                                        False, shared, tool) + _recorder(record, shared)
 
 
 def command(program: Program) -> list[str]:
@@ -331,12 +335,13 @@ def _beside(name, robot, settings, shared):
     return Program(name, parameters, is_needed=False, **shared)
 
 
-def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared):
+def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared,
+                      tool):
     """Programs that draw a robot: TF, and rviz2 if it is asked for."""
     if not robot or not (display or rviz):
         return []
     programs, time = [], {'use_sim_time': use_sim_time}
-    arm = load(robot, xacro_arguments=parsed_arguments(xacro_arguments))
+    arm = load(robot, xacro_arguments=parsed_arguments(xacro_arguments), tool=tool)
     if display:
         programs.append(_robot_state_publisher(arm, time, shared))
     if rviz:
@@ -344,8 +349,10 @@ def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_si
     return programs
 
 
-def _robot_parameters(robot, xacro_arguments):
+def _robot_parameters(robot, xacro_arguments, tool):
     parameters = {'robot': str(robot)} if robot else {}
+    if tool:
+        parameters['tool'] = tool
     if xacro_arguments:
         parameters['xacro_arguments'] = list(xacro_arguments)
     return parameters

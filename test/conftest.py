@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import parallel
+import public_robots
 import pytest
 import quick
 from ros_here import NO_LAUNCH, NO_ROS
@@ -76,9 +77,8 @@ def pytest_configure(config):
 
 
 def pytest_report_header():
-    if NO_ROS:
-        return f'ROS tests are off: {NO_ROS}'
-    return f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
+    ros = f'ROS tests are on, but {NO_LAUNCH}' if NO_LAUNCH else 'ROS tests are on'
+    return [f'ROS tests are off: {NO_ROS}' if NO_ROS else ros, public_robots.HEADER]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
+from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.xacro_arguments import xacro_arguments
@@ -87,6 +88,13 @@ def add_model(parser: ArgumentParser) -> None:
                              '(default: %(default)s)')
     parser.add_argument('--gravity', type=numbers, default=[0.0, 0.0, -9.81], metavar='X,Y,Z',
                         help='[m/s2] (default: 0,0,-9.81)')
+    add_tool(parser)
+
+
+def add_tool(parser: ArgumentParser) -> None:
+    """Add --tool."""
+    parser.add_argument('--tool', default='', metavar='LINK',
+                        help='link that is the tool (default: the one that flexsim check shows)')
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -118,9 +126,13 @@ def no_ros(error: ImportError, instead: str = '') -> UsageError:
 
 
 def read_arm(arguments: Namespace) -> ArmModel:
-    """Return the ArmModel that the arguments name."""
-    return frs.load(arguments.robot, arguments.coupling, arguments.gravity,
-                    xacro_arguments(arguments.xacro))
+    """Return the ArmModel that the arguments name; one line lists arms of equal length."""
+    arm = frs.load(arguments.robot, arguments.coupling, arguments.gravity,
+                   xacro_arguments(arguments.xacro), arguments.tool)
+    note = note_of_equal_arms(arm.description.tool)
+    if note:
+        print(f'flexsim {arguments.command}: note: {plain(note)} (--tool)', file=sys.stderr)
+    return arm
 
 
 def print_result(arguments: Namespace, summary: Mapping[str, Any],

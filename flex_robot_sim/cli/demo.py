@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros
+from flex_robot_sim.cli.arguments import add_json, add_tool, expect_within, no_ros
 from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
@@ -43,6 +43,7 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--robot', default='two_link', metavar='URDF',
                         help='URDF or xacro file, or a shipped robot (default: %(default)s)')
     parser.add_argument('xacro', nargs='*', metavar='NAME:=VALUE', help='arguments for xacro')
+    add_tool(parser)
     parser.add_argument('--seconds', type=float, metavar='S',
                         help='simulated time to run (default: until Ctrl-C)')
     parser.add_argument('--shaper', choices=CONTROLLER_SHAPERS[1:], metavar='KIND',
@@ -103,7 +104,7 @@ def _demonstrate(arguments, stop):
         programs = simulation_system(
             *source, display=False, settings=settings, log_level='warn',
             controller='inside' if arguments.inside else 'process',
-            view=_can_show(arguments, screen), record=arguments.record)
+            view=_can_show(arguments, screen), record=arguments.record, tool=arguments.tool)
         programs = [program._replace(log_level='info') if program.executable == VIEW else program
                     for program in programs]        # it says its address
         greeting = f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
@@ -176,7 +177,8 @@ def _import_observer():
 
 
 def _load(arguments, **gravity):
-    return frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro), **gravity)
+    return frs.load(arguments.robot, xacro_arguments=xacro_arguments(arguments.xacro),
+                    tool=arguments.tool, **gravity)
 
 
 def _plan(arm, arguments, folder, screen):
@@ -207,7 +209,7 @@ def _swing_as_built(arm, settings, error):
     """Return the arm with as heavy drives as it needs, its Swing, and its description."""
     for share, damping in BUILT:
         text = as_built(arm, share, damping)
-        heavier = frs.load(text, **settings)
+        heavier = frs.load(text, tool=arm.description.tool_wish, **settings)
         with contextlib.suppress(UsageError):
             return heavier, fitting_swing(heavier), text
     raise error

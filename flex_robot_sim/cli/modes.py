@@ -49,8 +49,7 @@ def run(arguments: Namespace) -> int:
         arm = read_arm(arguments)
         payload = None
         if arguments.payload:
-            from flex_robot_sim.control.mode_table import tool_of
-            payload = parse_payload(arguments.payload, tool_of(arm))
+            payload = parse_payload(arguments.payload, arm.tool)
             arm = with_payload(arm, *payload)
     note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
     with patience('looking for the modes'):

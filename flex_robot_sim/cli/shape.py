@@ -110,7 +110,6 @@ def _of_robot(arguments):
     """Summary, cases, Choices, row of the best one, and no spectrum, of a model."""
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.control.limits import refuse_beyond_stops
-    from flex_robot_sim.control.mode_table import tool_of
     from flex_robot_sim.control.recommendation import OFF, recommend
     from flex_robot_sim.core.arguments import checked
 
@@ -125,7 +124,7 @@ def _of_robot(arguments):
     with patience('looking for gains that hold the arm'):
         gains = _servo_gains(arguments, arm)
     uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
-    payloads = [parse_payload(words, tool_of(arm)) for words in arguments.payload]
+    payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
     with patience('trying shapers, on linear models and in moves'):
         cases, found, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
@@ -143,7 +142,6 @@ def _write(arguments, summary, choice):
     """Write the recommended shaper; one that follows the pose with its table, which takes long."""
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.control.impulses import NONE
-    from flex_robot_sim.control.mode_table import tool_of
     from flex_robot_sim.control.recommendation import following
     from flex_robot_sim.control.shaper_file import write_parts
     from flex_robot_sim.control.shaper_parts import ShaperParts
@@ -153,7 +151,7 @@ def _write(arguments, summary, choice):
         arm = read_arm(arguments)
         joints = arm.joint_names
         if choice.follows:
-            payloads = [parse_payload(words, tool_of(arm)) for words in arguments.payload]
+            payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
             with patience('computing the modes of all poses'):
                 parts = ShaperParts(choice.name, NONE, *following(
                     arm, choice.design, payloads, _servo_gains(arguments, arm)))

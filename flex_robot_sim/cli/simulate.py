@@ -28,7 +28,7 @@ from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
-from flex_robot_sim.control.mode_table import loaded, tool_of
+from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.files import open_atomic
@@ -86,7 +86,7 @@ def run(arguments: Namespace) -> int:
     with patience('reading the robot'):
         arm = read_arm(arguments)
     if arguments.payload is not None:
-        arm = loaded(arm, parse_payload(arguments.payload, tool_of(arm)))
+        arm = loaded(arm, parse_payload(arguments.payload, arm.tool))
     settings = SimulationSettings(time_step=arguments.time_step, scheme=arguments.scheme,
                                   formulation=arguments.formulation)
     for name in ('seconds', 'rate'):
@@ -168,7 +168,7 @@ def _note(recording, arguments, arm, servo):
     """Put what was asked for into a recording, under the names that nodes have for it."""
     load = {}
     if arguments.payload is not None:
-        link, mass = parse_payload(arguments.payload, tool_of(arm))
+        link, mass = parse_payload(arguments.payload, arm.tool)
         load = {'payload_link': link, 'payload_mass': mass}
     recording.note('dynamics', {'time_step': arguments.time_step, 'scheme': arguments.scheme,
                                 'coupling': arm.coupling, **load})

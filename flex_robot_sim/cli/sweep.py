@@ -77,7 +77,8 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with patience('reading the robot'):
-        description = read_description(arguments.robot, xacro_arguments(arguments.xacro))
+        description = read_description(arguments.robot, xacro_arguments(arguments.xacro),
+                                       arguments.tool)
     method, count = next(((name, given) for name in ('latin', 'random')
                           if (given := getattr(arguments, name)) is not None), ('grid', None))
     manoeuvre = Manoeuvre(**{name: _given(arguments, name)

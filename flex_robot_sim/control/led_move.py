@@ -12,7 +12,7 @@ from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.modal_damping import KINDS, design_damping
-from flex_robot_sim.control.mode_table import excited_modes, tool_of
+from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.pose_model import Loop
 from flex_robot_sim.control.reference import Reference
@@ -169,7 +169,7 @@ class Residue:
         """Know the slowest of what rings at the goal, held by a servo of `gains`."""
         found = excited_modes(arm, np.asarray(goal, float), gains)
         self.period = 1.0 / found.frequencies[0] if found.frequencies.size else 1.0
-        self._tool = tool_of(arm)
+        self._tool = arm.tool
         self._rows: list[list[float]] = []
 
     def watch(self, simulation: Simulation, arrival: float) -> None:

@@ -86,16 +86,8 @@ def loaded(arm: ArmModel, payload: tuple | None = None) -> ArmModel:
     return arm if payload is None else with_payload(arm, *payload)
 
 
-def tool_of(arm: ArmModel) -> str:
-    """Name of the link that is the tool: `tool`, or the one furthest from the base."""
-    if 'tool' in arm.frames:
-        return 'tool'
-    return [*arm.frames][-1]
-
-
 def excited_modes(arm: ArmModel, position: np.ndarray,
-                  gains: tuple[ArrayLike, ArrayLike] | None = None,
-                  tool: str | None = None) -> PoseModes:
+                  gains: tuple[ArrayLike, ArrayLike] | None = None) -> PoseModes:
     """
     Return the PoseModes of all modes that ring, however little they are excited (S9).
 
@@ -108,7 +100,7 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
     found = modes(arm, q, gains=gains)
     rings = (found.damping_ratios < RINGS) & (found.frequencies > 0.0)
     M = mass_matrix(arm, q)
-    J = jacobian(arm, q, tool or tool_of(arm), 'mixed')[3:]
+    J = jacobian(arm, q, arm.tool, 'mixed')[3:]
     rates, shapes = 2 * np.pi * found.frequencies[rings], found.shapes[:, rings]
     # the phase of a damped mode is free: as much of it as can be is real
     shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
@@ -129,7 +121,7 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
 
 def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
                payload: tuple | None = None, poses: ArrayLike | None = None,
-               count: int | None = None, tool: str | None = None, like: ModeTable | None = None,
+               count: int | None = None, like: ModeTable | None = None,
                progress: Callable[[int, int], object] | None = None) -> ModeTable:
     """
     Tabulate the modes of an arm over the joints on which they depend; see ModeTable.
@@ -142,7 +134,7 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
     arm = loaded(arm, payload)
     given = poses_within(arm, 6) if poses is None else np.atleast_2d(np.asarray(poses, float))
     lower, upper = range_of(arm, given if poses is not None else None)
-    seen = [excited_modes(arm, pose, gains, tool) for pose in given]
+    seen = [excited_modes(arm, pose, gains) for pose in given]
     if like is not None:
         count = like.frequencies.shape[1]
     if count is None:
@@ -152,7 +144,7 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
                            'shaper')
     middle = given[0]
     if like is None:
-        joints = joints_that_matter(arm, middle, lower, upper, int(count), gains, tool)
+        joints = joints_that_matter(arm, middle, lower, upper, int(count), gains)
         coarse = [np.linspace(lower[j], upper[j], places) for j, places in zip(joints, PLACES)]
     else:
         joints, coarse = like.joints, [axis[::FINER] for axis in like.axes]
@@ -160,7 +152,7 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
     for values in product(*coarse):
         pose = middle.copy()
         pose[list(joints)] = values
-        rows.append(_first(excited_modes(arm, pose, gains, tool), count))
+        rows.append(_first(excited_modes(arm, pose, gains), count))
         if progress is not None:
             progress(len(rows), total)
     tables = [np.array(part).reshape(*(axis.size for axis in coarse), count)
@@ -219,8 +211,8 @@ def range_of(arm: ArmModel, poses: np.ndarray | None = None) -> tuple[np.ndarray
 
 
 def joints_that_matter(arm: ArmModel, middle: np.ndarray, lower: np.ndarray, upper: np.ndarray,
-                       count: int, gains: tuple[ArrayLike, ArrayLike] | None = None,
-                       tool: str | None = None) -> tuple[int, ...]:
+                       count: int, gains: tuple[ArrayLike, ArrayLike] | None = None
+                       ) -> tuple[int, ...]:
     """Rows of the joints whose positions change the frequencies, that which does most first."""
     changes = []
     for j in range(middle.size):
@@ -228,7 +220,7 @@ def joints_that_matter(arm: ArmModel, middle: np.ndarray, lower: np.ndarray, upp
         for place in np.linspace(lower[j], upper[j], 5) if upper[j] > lower[j] else ():
             pose = middle.copy()
             pose[j] = place
-            found.append(_first(excited_modes(arm, pose, gains, tool), count)[0])
+            found.append(_first(excited_modes(arm, pose, gains), count)[0])
         changes.append(np.max(np.ptp(found, axis=0) / np.min(found, axis=0)) if found else 0.0)
     order = np.argsort(changes)[::-1][:len(PLACES)]
     return tuple(int(j) for j in order if changes[j] > MATTERS)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.control.impulses import NONE, Shaper
-from flex_robot_sim.control.mode_table import ModeTable, tool_of
+from flex_robot_sim.control.mode_table import ModeTable
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
 from flex_robot_sim.control.settings import AUTO
@@ -65,7 +65,7 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     """
     if kind == NO_SHAPER:
         return ShaperParts(NO_SHAPER)
-    payloads = tuple((tool_of(arm), float(mass)) for mass in masses) or (None,)
+    payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
     design = Design(kind, 0.05)
     if kind == AUTO:
         found = recommend(arm, payloads=payloads, gains=gains)

@@ -19,7 +19,7 @@ from flex_robot_sim.analysis.felt_inertia import poses_within
 from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.control.limits import rate_limits
-from flex_robot_sim.control.mode_table import loaded, path_table, stretched, tool_of
+from flex_robot_sim.control.mode_table import loaded, path_table, stretched
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.control.shaper_choice import Choice
@@ -68,7 +68,7 @@ class TrialMoves:
         :param gains: (stiffness, damping) of a servo; None: drives follow exactly.
         """
         self._arm, self._gains, self._count = arm, gains, count
-        self._payloads, self._tool = tuple(payloads), tool_of(arm)
+        self._payloads, self._tool = tuple(payloads), arm.tool
         offs = (0.0, -uncertainty, uncertainty) if uncertainty else (0.0,)
         # what is soft and heavy is as far off as what is stiff and light
         self._variants = [(off, payload) for payload in self._payloads for off in offs]

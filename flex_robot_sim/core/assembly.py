@@ -34,7 +34,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 
 
 def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY,
-         xacro_arguments: Mapping[str, str] | None = None) -> ArmModel:
+         xacro_arguments: Mapping[str, str] | None = None, tool: str = '') -> ArmModel:
     """
     Return the ArmModel of a robot.
 
@@ -42,8 +42,9 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
     :param coupling: 'shortening', or 'zero_order' to leave it out.
     :param gravity: in the base frame, (3,) [m/s2].
     :param xacro_arguments: {name: value} for a xacro file.
+    :param tool: link that is the tool; '': found by name and place, as `flexsim check` shows.
     """
-    return build_arm(read_description(source, xacro_arguments), coupling, gravity)
+    return build_arm(read_description(source, xacro_arguments, tool), coupling, gravity)
 
 
 def build_arm(description: RobotDescription, coupling: str = 'shortening',

@@ -178,6 +178,11 @@ class ArmModel:
     beams: dict[int, Beam] = field(default_factory=dict)    # by body
 
     @property
+    def tool(self) -> str:
+        """Name of the link that is the tool."""
+        return self.description.tool.link
+
+    @property
     def size(self) -> int:
         """Number of coordinates."""
         return len(self.coordinate_names)

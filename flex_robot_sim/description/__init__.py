@@ -7,6 +7,7 @@ Read a robot: URDF or xacro, with what `<flexibility>` says about links that ben
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from flex_robot_sim.description import xacro_file
@@ -25,8 +26,8 @@ __all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', '
 TEXT_SOURCE = '<text>'      # source of a description that comes from no file
 
 
-def read_description(source: str | Path,
-                     xacro_arguments: Mapping[str, str] | None = None) -> RobotDescription:
+def read_description(source: str | Path, xacro_arguments: Mapping[str, str] | None = None,
+                     tool: str = '') -> RobotDescription:
     """
     Read a robot; DescriptionError says in one line where it is unusable and what to do.
 
@@ -35,7 +36,12 @@ def read_description(source: str | Path,
 
     :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
     :param xacro_arguments: {name: value} for a xacro file.
+    :param tool: link that is the tool; '': the one that tool.py finds.
     """
+    return _with_tool(_read_source(source, xacro_arguments), tool)
+
+
+def _read_source(source, xacro_arguments):
     if not isinstance(source, (str, os.PathLike)):
         raise DescriptionError(f'a {type(source).__name__}', None, 'this names no robot',
                                'Give a path, the name of a shipped robot, or the text of a URDF')
@@ -61,12 +67,21 @@ def read_urdf(source: str | Path) -> RobotDescription:
     return _read(document)
 
 
-def read_text(text: str) -> RobotDescription:
+def read_text(text: str, tool: str = '') -> RobotDescription:
     """Read a robot from its URDF and from nothing else: no path, no name, no xacro."""
     if '<' not in text:
         raise DescriptionError(TEXT_SOURCE, None, 'this is no text of a robot',
                                'Give the text of a URDF, with xacro expanded')
-    return _read(_document_of(text))
+    return _with_tool(_read(_document_of(text)), tool)
+
+
+def _with_tool(description, tool):
+    """Return the RobotDescription with the tool that the user names; SettingError: no link."""
+    if not tool:
+        return description
+    chosen = replace(description, tool_wish=tool)
+    assert chosen.tool      # raises the error here, where the name comes from
+    return chosen
 
 
 def _read(document):

@@ -1,9 +1,12 @@
 """A robot as its description says it: plain values in SI units, base to tip."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
+
+from flex_robot_sim.description.tool import ToolChoice, choose_tool
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +142,17 @@ class RobotDescription:
     joints: tuple[Joint, ...]   # joints[i] carries links[i + 1]
     warnings: tuple[str, ...] = field(default=())     # lines `file:line: what. what to do.`
     text: str = field(default='', repr=False)   # the URDF that was read, xacro expanded
+    tool_wish: str = ''         # link that you choose as the tool; '': see tool.py
 
     @property
     def joint_names(self) -> list[str]:
         """Names of the joints that move, base to tip."""
         return [joint.name for joint in self.joints if joint.moves]
+
+    @cached_property
+    def tool(self) -> ToolChoice:
+        """The link at the end of the arm that payloads, pushes and poses refer to."""
+        return choose_tool(self, self.tool_wish)
 
     def link(self, name: str) -> Link:
         """Return the link called `name`; KeyError if there is none."""

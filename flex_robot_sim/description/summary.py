@@ -23,6 +23,7 @@ def summarise(robot: RobotDescription) -> dict[str, Any]:
         'source': robot.source,
         'links': [_link(robot, index) for index in range(len(robot.links))],
         'joints': [_joint(joint) for joint in robot.joints],
+        'tool': robot.tool._asdict(),
         'warnings': list(robot.warnings),
     }
 
@@ -38,6 +39,7 @@ def _lines(summary):
            f'{_count([k for k in summary["links"] if k["beam"]], "flexible link")}, '
            f'{_count([j for j in summary["joints"] if j["stiffness"]], "flexible joint")}')
     yield from _tree(summary)
+    yield from _tool_text(summary['tool'])
     for link in summary['links']:
         if link['beam']:
             yield from _beam_text(link['name'], link['beam'])
@@ -149,6 +151,13 @@ def _axis(axis):
         if abs(abs(axis[index]) - 1) < 1e-9:
             return name if axis[index] > 0 else f'-{name}'
     return '(' + ' '.join(f'{value:.3g}' for value in axis) + ')'
+
+
+def _tool_text(tool):
+    yield f'  tool: {tool["link"]} ({tool["reason"]})'
+    if tool['other_ends']:
+        yield (f'    as many joints move {", ".join(tool["other_ends"])}: '
+               'choose one with --tool or the parameter tool')
 
 
 def _beam_text(name, beam):

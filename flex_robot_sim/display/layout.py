@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.display.extent import middle, reach
-from flex_robot_sim.display.tool_path import tool_link
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
@@ -33,7 +32,7 @@ def fitted_layout(tree: dict[str, Any], arm: ArmModel) -> str:
     displays = {item['Name']: item for item in manager['Displays']}
     displays['Grid']['Cell Size'] = round_length(CELLS * size)
     displays['Tool'].update({'Length': _short(AXES * size), 'Radius': _short(AXES * size / 20),
-                             'Reference Frame': tool_link(arm)})
+                             'Reference Frame': arm.tool})
     displays['TF']['Marker Scale'] = _short(FRAMES * size)
     view = manager['Views']['Current']
     view['Distance'], view['Near Clip Distance'] = _short(DISTANCE * size), _short(NEAR * size)

@@ -1,15 +1,8 @@
-"""Which link is the tool, and the trail that it leaves."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""The trail that the tool leaves."""
 
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
-
-if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
 
 
 class ToolPath:
@@ -55,10 +48,3 @@ class ToolPath:
     def clear(self) -> None:
         """Forget all of them, after a reset for instance."""
         self._count = 0
-
-
-def tool_link(arm: ArmModel, wish: str = '') -> str:
-    """Name of the link that is the tool: `wish`, or else `tool`, or else the last one."""
-    if wish and wish not in arm.frames:
-        raise SettingError(f'tool_link = "{wish}" is no link. Known: {", ".join(arm.frames)}')
-    return wish or ('tool' if 'tool' in arm.frames else arm.description.links[-1].name)

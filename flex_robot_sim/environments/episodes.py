@@ -19,7 +19,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.mode_table import loaded, tool_of
+from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.core.arguments import array_or_nan, is_known
 from flex_robot_sim.core.assembly import build_arm
@@ -108,7 +108,7 @@ class Episodes:
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
             np.isfinite(limits), limits, UNLIMITED * servo.stiffness)
-        self._tool, self.age = tool_of(self.arm), np.zeros(count)
+        self._tool, self.age = self.arm.tool, np.zeros(count)
         joints = len(self.arm.joint_names)
         start, goal, rate = np.zeros((3, count, joints))
         self._drawn = Drawn(start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf))

@@ -16,7 +16,7 @@ class DriftSettings(Settings):
         0.005, 'deviation of the frequency by the model, over it: half of that of a stiffness '
         'that flexsim identify has fitted', at_least=0.0)
     drift_payload_link: str = setting('', 'link whose payload is told by efforts and gauges at '
-                                          'rest; empty: "tool", or else the last')
+                                          'rest; empty: the tool')
     drift_payload_centre: tuple = setting((0.0, 0.0, 0.0), 'its centre of mass in the frame of '
                                                            'that link', 'm')
     drift_gauge_zero: float = setting(0.02, 'deviation of the zeros of the gauges', '1/m',

@@ -70,8 +70,7 @@ class DriftWatch:
         if not len(self._gauges) or not arm.tips:
             raise SettingError(f'{arm.description.name}: has no flex sensor to watch it by. Give '
                                'its links a <flex_sensor>')
-        last = 'tool' if 'tool' in arm.frames else arm.description.links[-1].name
-        self._link = self.settings.drift_payload_link or last
+        self._link = self.settings.drift_payload_link or arm.tool
         with_payload(arm, self._link, 0.0)      # refuses a link that is none
         self.stops: deque[Stop] = deque(maxlen=max(50, self.settings.drift_stops))
         self.rests = 0                          # at which it was looked how it rings

@@ -18,7 +18,6 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
@@ -55,7 +54,7 @@ class BridgeOutputs:
         self._arm_outputs = ArmOutputs(node, arm)
         self.shapes = ShapeTracker(arm, calibration, estimator_settings, filter_settings)
         self._tip = _Tip(node, arm, self.shapes.link)
-        tool = tool_link(arm, settings.tool_link)
+        tool = arm.tool
         self._tool, self._posture = arm.frames[tool], Posture(arm)
         self._tool_pose = PosePublisher(node, 'tool_pose', arm.description.links[0].name)
         self._display, self._life = DisplayOutputs(node, arm, tool, settings), 0

@@ -23,8 +23,6 @@ class BridgeOutputSettings(Settings):
     strain_scale: float = setting(
         0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
         'link bends by a tenth of its length', at_least=0.0, live=True)
-    tool_link: str = setting('', 'link whose pose goes out as tool_pose; empty: "tool", or else '
-                                 'the last link')
 
 
 @dataclass(frozen=True)

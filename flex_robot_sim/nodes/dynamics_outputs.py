@@ -9,7 +9,6 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
-from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
@@ -31,7 +30,7 @@ class DynamicsOutputs:
         self._has_own_time = settings.publish_clock or loop.is_lockstep
         self._arm_outputs = ArmOutputs(node, arm)
         base = arm.description.links[0].name
-        self._tool = tool_link(arm, settings.tool_link)
+        self._tool = arm.tool
         self._tool_pose = PosePublisher(node, 'tool_pose', base)
         self._wrenches = [_Wrench(node, arm, joint, word)
                           for joint, word in topic_words(settings.wrench_joints).items()]

@@ -11,7 +11,9 @@ import flex_robot_sim as frs
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description import read_text
+from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.display.description import is_display_description
+from flex_robot_sim.exceptions import plain
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.xacro_arguments import xacro_arguments
@@ -29,8 +31,15 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         its description arrives later, left in node.failure for the one who spins it.
     """
     node.failure = None
+
+    def begin(arm):
+        note = note_of_equal_arms(arm.description.tool)
+        if note:
+            node.get_logger().info(f'{plain(note)} (parameter tool)')
+        start(arm)
+
     if settings.robot:
-        start(_own_arm(settings))
+        begin(_own_arm(settings))
         return
     first: list[str] = []
 
@@ -42,7 +51,8 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
         elif not first:
             first.append(message.data)
             try:
-                start(build_arm(read_text(message.data), settings.coupling, settings.gravity))
+                begin(build_arm(read_text(message.data, settings.tool), settings.coupling,
+                                settings.gravity))
             except Exception as error:      # whatever is wrong at the start ends the node
                 node.failure = error
         elif message.data not in first:
@@ -80,4 +90,4 @@ def offer_description(node: Node, settings: RobotSettings, arm: ArmModel) -> Non
 
 def _own_arm(settings):
     return frs.load(settings.robot, settings.coupling, settings.gravity,
-                    xacro_arguments(settings.xacro_arguments))
+                    xacro_arguments(settings.xacro_arguments), settings.tool)

@@ -25,6 +25,7 @@ class RobotSettings(Settings):
     xacro_arguments: tuple = setting((), 'NAME:=VALUE for a xacro file', of=str)
     coupling: str = setting('shortening', 'elastic terms that live', choices=COUPLINGS)
     gravity: tuple = setting(GRAVITY, 'in the base frame', 'm/s2')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,6 @@ class OutputSettings(Settings):
     strain_scale: float = setting(
         0.0, 'surface strain at which the colour of bending_markers is full; 0: that at which a '
         'link bends by a tenth of its length', at_least=0.0, live=True)
-    tool_link: str = setting('', 'link whose pose goes out as tool_pose; empty: "tool", or else '
-                                 'the last link')
     wrench_joints: tuple = setting((), 'joints whose wrenches go out', of=str)
     publish_clock: bool = setting(
         False, 'send /clock; stamps are simulated time then, as they are in lockstep')

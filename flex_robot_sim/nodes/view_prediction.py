@@ -13,7 +13,6 @@ from flex_robot_sim.control.mode_table import excited_modes, loaded
 from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.view_remote import GAINS
@@ -40,7 +39,7 @@ class Prediction:
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
         """Take `arm` (ArmModel) and who shows them."""
         self._arm, self._view, self._work = arm, view, Background('prediction')
-        self._tool, self._next = tool_link(arm), -np.inf
+        self._tool, self._next = arm.tool, -np.inf
         self._asked: tuple[Case, np.ndarray] | None = None
         self._laden: tuple[tuple, LadenArm] | None = None
 

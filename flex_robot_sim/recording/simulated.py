@@ -11,7 +11,6 @@ import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
-from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.display.turns import quaternion, quaternion_about
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import (
@@ -44,7 +43,7 @@ class SimulationRecording:
         """
         self._writer = RecordingWriter(path, {
             **about(arm), **({'efforts': AROUND} if is_settled else {})}, is_atomic=True)
-        self._arm, self._sensors, self._tool = arm, flex_sensors(arm), tool_link(arm)
+        self._arm, self._sensors, self._tool = arm, flex_sensors(arm), arm.tool
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
         self._driving = np.array([arm.joint_names.index(name) for name in arm.motor_names], int)

@@ -11,7 +11,6 @@ from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.display.tool_path import tool_link
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
 from flex_robot_sim.viewer.solids import Seats, solids
@@ -45,7 +44,7 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     movers = list(dict.fromkeys(solid.link for solid in drawn))
     posture, seats, shape = Posture(arm), Seats(arm), BendingShape(arm, PIECES)
     still = shape.bent(np.zeros(arm.size))
-    tool = arm.frames[tool_link(arm)]
+    tool = arm.frames[arm.tool]
     places, axes, loads, tips = [], [], [], []
     for q in state[0]:
         posture.take(q)

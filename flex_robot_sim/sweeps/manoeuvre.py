@@ -21,7 +21,7 @@ from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
 from flex_robot_sim.control.led_move import sample_period
-from flex_robot_sim.control.mode_table import loaded, tool_of
+from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.control.shaper_design import table_of_pose
@@ -195,7 +195,7 @@ def _given(controller, manoeuvre, joints, values):
 
 
 def _laden(arm, mass):
-    return loaded(arm, (tool_of(arm), mass) if mass else None)
+    return loaded(arm, (arm.tool, mass) if mass else None)
 
 
 def _by_joint(arm, manoeuvre, name, one_for_all=True):

@@ -10,7 +10,7 @@ from flex_robot_sim.display.bending import LIMIT
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.layout import CELLS, round_length
-from flex_robot_sim.display.tool_path import ToolPath, tool_link
+from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.picture import GHOST, ArmPicture, Enlarger
 from flex_robot_sim.viewer.solids import solids
@@ -33,7 +33,7 @@ class Stage:
         """Draw `arm` (ArmModel) on a Page."""
         self.page, self.arm, self.reach = page, arm, reach(arm.description)
         self.enlarger, (self.solids, self.lines) = Enlarger(arm), solids(arm)
-        self.factor, self.tool = 1.0, tool_link(arm)
+        self.factor, self.tool = 1.0, arm.tool
         self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
         self._path = ToolPath(TRACE, SPACING * self.reach)
         page.grid(round_length(CELLS * self.reach / 2), 3 * self.reach)

@@ -213,7 +213,7 @@ def test_emulator_of_a_bridge_that_was_killed_ends_by_itself(start, observer):
     ({'calibration_file': 'no_such.yaml'}, 'no_such.yaml: cannot be read'),
     ({'board_parameters': '["SPEED=1"]'}, 'board_parameters: no parameter "SPEED"'),
     ({'log_file': '/no_such_folder/run.csv'}, 'log file /no_such_folder/run.csv: No such file'),
-    ({'tool_link': 'hand'}, 'tool_link = "hand" is no link'),
+    ({'tool': 'hand'}, 'tool = "hand" is no link'),
 ], ids=str)
 def test_useless_start_ends_with_one_line_and_code_2(start, parameters, line):
     process = start('bridge', **{**CALM, **parameters})

@@ -25,7 +25,7 @@ def figures(message):
     ({'robot': 'two_link', 'pacing': 'slow'}, "pacing = 'slow' must be one of"),
     ({'robot': 'two_link', 'time_step': 1.5e-3}, 'must be a whole number of'),
     ({'robot': 'two_link', 'initial_position': '[1.0]'}, 'position'),
-    ({'robot': 'two_link', 'tool_link': 'hand'}, 'tool_link = "hand" is no link'),
+    ({'robot': 'two_link', 'tool': 'hand'}, 'tool = "hand" is no link'),
     ({'robot': 'two_link', 'wrench_joints': '["hip"]'}, 'no joint "hip" carries a body'),
     ({'robot': 'two_link', 'period': 'soon'}, 'must be a number'),
 ], ids=str)

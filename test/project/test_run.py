@@ -244,7 +244,7 @@ def test_second_call_installs_nothing(ready):
 
 @installs
 def test_arguments_of_test_go_to_pytest(ready):
-    for installs_first in (['run: installing what only tests need'], []):
+    for installs_first in (['run: installing the extras test,colcon,docs'], []):
         code, out, errors = ready.run('test', '-q', '-k', 'test_it')
         assert (code, errors) == (0, installs_first)
         assert out.splitlines()[-1].startswith('1 passed in ')
@@ -255,7 +255,7 @@ def test_arguments_of_test_go_to_pytest(ready):
 def test_docs_install_what_only_they_need_and_leave_what_tests_need(ready):
     tests = 'test', '-q', '-k', 'test_it'
     assert ready.run(*tests)[0] == 0
-    for installs_first in (['run: installing what only docs need'], []):
+    for installs_first in (['run: installing the extras docs'], []):
         assert ready.run('docs', '--build', 'my site') == (
             0, '--build|my site\n', installs_first)
     assert ready.run(*tests)[2] == []

@@ -1,0 +1,113 @@
+"""
+The tool link: the frame at the end of the arm that poses, payloads, pushes and shapers refer to.
+
+Public descriptions name it in a dozen ways, and many end with another frame: a finger, a camera,
+or a second frame at the base. So the rule follows the tree first, and names second.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from flex_robot_sim.exceptions import SettingError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.robot import RobotDescription
+
+GRIPPER_WORDS = ('finger', 'gripper', 'jaw', 'knuckle', 'thumb', 'hand')
+"""A moving joint with one of these in its name belongs to a gripper: the arm ends before it."""
+
+TOOL_NAMES = ('tool', 'tool0', '*hand_tcp*', '*tcp*', '*tool_frame', '*tool_link',
+              '*gripper_frame*', '*grasping_frame', '*eef*', 'ee_link', '*end_effector*',
+              'flange', 'tip')
+"""Names of tool links, the surest first; a prefix such as `left_` may stand before any of them."""
+
+SENSOR_WORDS = ('camera', 'sensor', 'optical', 'depth', 'imu', 'lidar', 'laser')
+
+
+class ToolChoice(NamedTuple):
+    """Which link is the tool, and why."""
+
+    link: str
+    reason: str
+    candidates: tuple[str, ...]     # links that move rigidly with the end of the arm
+    other_ends: tuple[str, ...]     # tools of arms of the same length, later in the file
+
+
+def choose_tool(robot: RobotDescription, wish: str = '') -> ToolChoice:
+    """
+    Choose the tool of a RobotDescription.
+
+    :param wish: name of a link that you choose; SettingError if the robot has none of that name.
+    """
+    names = [link.name for link in robot.links]
+    if wish:
+        if wish not in names:
+            raise SettingError(f'tool = "{wish}" is no link of {robot.name}. '
+                               f'Known: {", ".join(names)}')
+        return ToolChoice(wish, 'chosen by name', (wish,), ())
+    longest, *others = _ends_of_longest_chains(robot)
+    link, reason = _named(longest)
+    return ToolChoice(link, reason, tuple(longest), tuple(_named(end)[0] for end in others))
+
+
+def note_of_equal_arms(choice: ToolChoice) -> str:
+    """Return the line about other arms that are as long as the one with the tool, or ''."""
+    if not choice.other_ends:
+        return ''
+    return (f'the tool is "{choice.link}"; as many joints move {", ".join(choice.other_ends)}. '
+            'Choose another one by its name')
+
+
+def _ends_of_longest_chains(robot):
+    """Links [[name]] of each body that most joints move, in the order of the file."""
+    gripper = _gripper_joints(robot)
+    base = robot.links[0]
+    body_of = {base.name: 0}
+    moves, lines, links = [0], [base.line], [[base.name]]
+    for joint in robot.joints:
+        parent = body_of.get(joint.parent)
+        if parent is None or joint.name in gripper:
+            continue
+        # what a flexible link carries moves against it, as behind a joint
+        if joint.moves or robot.link(joint.parent).beam is not None:
+            body_of[joint.child] = len(links)
+            moves.append(moves[parent] + 1)
+            lines.append(joint.line)
+            links.append([joint.child])
+        else:
+            body_of[joint.child] = parent
+            links[parent].append(joint.child)
+    ends = [body for body, count in enumerate(moves) if count == max(moves)]
+    return [links[body] for body in sorted(ends, key=lambda body: lines[body])]
+
+
+def _gripper_joints(robot):
+    """Names of the joints that open and close a gripper."""
+    found = {joint.name for joint in robot.joints
+             if joint.mimics or joint.moves and _has_a_word(joint.name, GRIPPER_WORDS)}
+    # the motor of a gripper may have another name, but the fingers that follow it do not
+    found |= {joint.mimics for joint in robot.joints
+              if joint.mimics and _has_a_word(joint.name, GRIPPER_WORDS)}
+    # a robot that is nothing but a hand has no arm in front of it
+    return found if found < {joint.name for joint in robot.joints if joint.kind != 'fixed'} else ()
+
+
+def _named(links):
+    """Tool among links that are one body, and why it is."""
+    for pattern in TOOL_NAMES:
+        for name in links:
+            if _matches(name.lower(), pattern):
+                return name, f'its name matches "{pattern}"'
+    plain = [name for name in links if not _has_a_word(name, SENSOR_WORDS)]
+    return (plain or links)[-1], 'the last link of the longest chain'
+
+
+def _matches(name, pattern):
+    return fnmatchcase(name, pattern) or any(
+        fnmatchcase(name, f'*{separator}{pattern}') for separator in '_-/.')
+
+
+def _has_a_word(name, words):
+    return any(word in name.lower() for word in words)

@@ -1,0 +1,29 @@
+"""Robots of other people: descriptions of the wheel example-robot-data, where it is installed."""
+
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+INSTALL = './run test --robots installs them'
+
+
+def _folder():
+    """Folder of the descriptions; None where the wheel is not installed."""
+    try:
+        wheel = distribution('example-robot-data')
+    except PackageNotFoundError:
+        return None
+    return Path(str(wheel.locate_file('cmeel.prefix/share/example-robot-data/robots')))
+
+
+ROBOTS = _folder()
+HEADER = (f'public robots are on: {ROBOTS}' if ROBOTS else
+          f'tests on public robots are left out: no example-robot-data; {INSTALL}')
+
+
+def public_robot(path):
+    """Path of a description in the wheel, or skip the test."""
+    if ROBOTS is None:
+        pytest.skip(f'no example-robot-data: {INSTALL}')
+    return ROBOTS / path
