@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SimulationError,
     )
     from flex_robot_sim.settings import SimulationSettings
+    from flex_robot_sim.share import robots
     from flex_robot_sim.simulation import Simulation
     from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
     from flex_robot_sim.sweeps.sweep import sweep
@@ -61,6 +62,7 @@ _LATER = {
     'description': ('RobotDescription', 'read_description'),
     'exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError', 'SimulationError'),
     'settings': ('SimulationSettings',),
+    'share': ('robots',),
     'simulation': ('Simulation',),
     'sweeps.manoeuvre': ('Manoeuvre',),
     'sweeps.sweep': ('sweep',),
@@ -73,7 +75,7 @@ __all__ = [
     'SimulationError', 'SimulationSettings', 'bias_forces', 'convert_rate', 'convert_twist',
     'convert_wrench', 'curvatures', 'driven_coordinates', 'equilibrium', 'forward_dynamics',
     'frequencies', 'gravity_forces', 'inverse_dynamics', 'jacobian', 'linearise', 'load',
-    'mass_matrix', 'modes', 'pose', 'read_description', 'sweep', 'twist', 'twist_rate',
+    'mass_matrix', 'modes', 'pose', 'read_description', 'robots', 'sweep', 'twist', 'twist_rate',
     'with_payload',
 ]
 

@@ -23,3 +23,6 @@ def share_folder() -> Path:
 def shipped_robots() -> dict[str, Path]:
     """Return {name: path} of the robots that come with the package."""
     return {path.stem: path for path in sorted(share_folder().glob('urdf/*.urdf'))}
+
+
+robots = shipped_robots     # the name in the public API

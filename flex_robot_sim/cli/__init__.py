@@ -18,6 +18,7 @@ from flex_robot_sim.garbage import collected_seldom
 from flex_robot_sim.xacro_arguments import SIGN
 
 COMMANDS = {
+    'robots': Command('the robots that come with the package', 'flexsim robots --json'),
     'check': Command('read robots and say what they are', 'flexsim check two_link'),
     'modes': Command('natural frequencies of an arm at a pose',
                      'flexsim modes two_link --pose 0,0.5,-0.8 --payload 0.2'),
@@ -46,7 +47,7 @@ COMMANDS = {
     'benchmark': Command('how fast, against other engines in the same run',
                          'flexsim benchmark --quick'),
     'reproduce': Command('the experiments of the papers, with figures and numbers beside theirs',
-                         'flexsim reproduce spin_up --out figures'),
+                         'flexsim reproduce spin_up --output figures'),
     'demo': Command('an arm in motion in ROS 2, simulated and controlled',
                     'flexsim demo --compare'),
     'rig': Command('the bench: ports, boards, and what stands in for them', 'flexsim rig emulate'),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from flex_robot_sim.cli.completion import complete_robots
 
 NUMBERS = re.compile(r'-[\d.][-+\d.,e]*')       # -1,0,0: to argparse an option
+UNKNOWN_COMMAND = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")
 
 
 class Command(NamedTuple):
@@ -22,6 +23,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one line."""
 
     example = ''
+    commands: Sequence[str] = ()
     _words: Sequence[str] = ()
 
     def add_argument(self, *words: Any, **options: Any) -> argparse.Action:
@@ -53,7 +55,17 @@ class Parser(argparse.ArgumentParser):
         for word, value in zip(self._words, self._words[1:]):
             if option.endswith(word) and NUMBERS.fullmatch(value) and 'expected' in message:
                 message = f'argument {option}: {value} begins with -, so write {word}={value}'
+        unknown = UNKNOWN_COMMAND.match(message)
+        if unknown:
+            message = self._of_unknown_command(unknown[1])
         self.exit(2, f'{self.prog}: {message}. Try {self.prog} --help.\n')
+
+    def _of_unknown_command(self, word):
+        from flex_robot_sim.description.values import closest  # lxml, which most calls need not
+
+        meant = closest(word, self.commands)
+        hint = f'Did you mean {meant}' if meant else f'Known: {", ".join(self.commands)}'
+        return f'there is no command "{word}". {hint}'
 
     def format_help(self) -> str:
         """Return the help, with the example."""
@@ -61,7 +73,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help() + example
 
 
-def add_commands(parser: argparse.ArgumentParser, modules: str, commands: Mapping[str, Command],
+def add_commands(parser: Parser, modules: str, commands: Mapping[str, Command],
                  wanted: str | None, name: str = 'command') -> None:
     """
     Add commands to a parser; only the one that is wanted says what it takes.
@@ -69,6 +81,7 @@ def add_commands(parser: argparse.ArgumentParser, modules: str, commands: Mappin
     :param modules: where they are imported from, before their names: some take a while to load.
     :param name: of the attribute that holds the command.
     """
+    parser.commands = tuple(commands)
     added: Any = parser.add_subparsers(dest=name, required=True, metavar='COMMAND',
                                        parser_class=Parser)
     for word, command in commands.items():

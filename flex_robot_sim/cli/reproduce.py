@@ -25,7 +25,7 @@ def add_to(commands: Any, about: str) -> None:
                     f'those of the paper, what agrees, what cannot be compared and what was '
                     f'chosen. {known}; all: as many at once as there are processors.')
     parser.add_argument('name', metavar='NAME', help=f'{", ".join([*EXPERIMENTS, ALL])}')
-    parser.add_argument('--out', default='reproduced', metavar='DIR',
+    parser.add_argument('--output', default='reproduced', metavar='DIR',
                         help='folder for the figures (default: %(default)s)')
     parser.add_argument('--seconds', type=float, help='cut the experiments short')
     parser.add_argument('--share', action='store_true', help=SUPPRESS)
@@ -42,7 +42,7 @@ def run(arguments: Namespace) -> int:
         return _run_all(arguments, list(EXPERIMENTS))
     show = _Shares() if arguments.share else _Progress([arguments.name])
     try:
-        found = reproduce(arguments.name, arguments.out,
+        found = reproduce(arguments.name, arguments.output,
                           lambda share: show(arguments.name, share), arguments.seconds)
     finally:
         show.clear()
@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
 def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
     started, show, found = time.perf_counter(), _Progress(names), {}
     try:
-        for facts in reproduce_together(names, arguments.out, show, arguments.seconds):
+        for facts in reproduce_together(names, arguments.output, show, arguments.seconds):
             found[facts['experiment']] = facts
             show(facts['experiment'], 1.0)
             if not arguments.json:

@@ -54,7 +54,7 @@ def reproduce_together(names: Iterable[str], folder: str | Path, share_of: Share
 
 def _run(name, folder, share_of, seconds, running, is_over):
     """Return the summary of one experiment."""
-    words = ['reproduce', name, '--json', '--out', str(folder), '--share']
+    words = ['reproduce', name, '--json', '--output', str(folder), '--share']
     if seconds is not None:
         words += ['--seconds', repr(seconds)]
     said = []

@@ -165,11 +165,26 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
     assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
 
 
-def test_a_misspelt_command_is_one_line_and_exit_code_2():
-    done = flexsim('chek', 'two_link')
-    assert done.returncode == 2
-    assert done.stderr.startswith("flexsim: argument COMMAND: invalid choice: 'chek'")
-    assert done.stderr.count('\n') == 1
+@pytest.mark.parametrize(('words', 'line'), [
+    (['simulat', 'two_link'], 'flexsim: there is no command "simulat". Did you mean simulate. '
+                              'Try flexsim --help.'),
+    (['rig', 'emulator'], 'flexsim rig: there is no command "emulator". Did you mean emulate. '
+                          'Try flexsim rig --help.'),
+    (['rig', 'x'], 'flexsim rig: there is no command "x". Known: info, calibrate, emulate, '
+                   'compare, conformance, setup. Try flexsim rig --help.'),
+])
+def test_a_misspelt_command_is_one_line_and_exit_code_2(words, line):
+    done = flexsim(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, '', line + '\n')
+
+
+def test_robots_lists_the_robots_that_come_with_the_package(capsys):
+    assert main(['robots']) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in table[1:]] == sorted(
+        path.stem for path in (ROOT / 'urdf').glob('*.urdf')) == [*flex_robot_sim.robots()]
+    assert [line.split() for line in table if line.startswith('two_link')] == [
+        ['two_link', '3', '3', '2']]
 
 
 def test_a_closed_pipe_is_no_error():

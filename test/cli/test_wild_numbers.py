@@ -86,7 +86,7 @@ def command_of_others(rng, folder):
     calibrate = ['rig', 'calibrate', str(folder / 'no_port'), f'--output={folder / "new.yaml"}']
     return rng.choice([
         ['demo', f'--seconds={value}'],
-        ['reproduce', 'spin_up', f'--seconds={value}', f'--out={folder}'],
+        ['reproduce', 'spin_up', f'--seconds={value}', f'--output={folder}'],
         [*emulate, f'--seconds={value}'],
         [*emulate, '--seconds=1', f'--seed={value}'],
         [*emulate, '--seconds=1', f'--fault={name}={value}'],

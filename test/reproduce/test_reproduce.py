@@ -22,7 +22,7 @@ SHORT = {'dual_screw': 0.02, 'element_sum_1': 0.05, 'element_sum_2': 0.05, 'rig'
 
 def run(name, folder, capsys):
     """Return the object that `flexsim reproduce --json` prints."""
-    assert main(['reproduce', name, '--out', str(folder), '--seconds', str(SHORT[name]),
+    assert main(['reproduce', name, '--output', str(folder), '--seconds', str(SHORT[name]),
                  '--json']) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -139,7 +139,7 @@ def test_a_motion_without_bound_ends_early():
 
 
 def test_an_unknown_experiment_is_one_line(tmp_path, capsys):
-    assert main(['reproduce', 'nonsense', '--out', str(tmp_path)]) == 2
+    assert main(['reproduce', 'nonsense', '--output', str(tmp_path)]) == 2
     assert capsys.readouterr().err == (f'flexsim reproduce: no experiment "nonsense". Known: '
                                        f'{", ".join([*EXPERIMENTS, "all"])}.\n')
 
