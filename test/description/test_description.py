@@ -7,10 +7,13 @@ from contextlib import redirect_stderr, redirect_stdout
 import numpy as np
 import pytest
 from arms import SECTION, beam, flexibility, flexible_arm, joint, link, robot
+from project_files import ROOT
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim import read_description
 from flex_robot_sim.share import shipped_robots
+
+PUBLIC_SKELETONS = {path.stem: path for path in (ROOT / 'test/data/robots').glob('*.urdf')}
 
 
 def arm(text):
@@ -171,12 +174,13 @@ def test_a_shipped_robot_is_found_by_its_name():
     assert read_description('two_link').name == 'two_link'
 
 
-@pytest.mark.parametrize('name', sorted(shipped_robots()))
+@pytest.mark.parametrize('name', sorted(shipped_robots() | PUBLIC_SKELETONS))
 def test_another_reader_sees_the_same_links_joints_and_inertias(name):
     urdf = pytest.importorskip('urdf_parser_py.urdf')
+    path = (shipped_robots() | PUBLIC_SKELETONS)[name]
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        other = urdf.URDF.from_xml_string(shipped_robots()[name].read_bytes())
-    ours = read_description(shipped_robots()[name])
+        other = urdf.URDF.from_xml_string(path.read_bytes())
+    ours = read_description(path)
     assert {item.name for item in ours.links} == {item.name for item in other.links}
     for theirs in other.joints:
         mine = ours.joint(theirs.name)
