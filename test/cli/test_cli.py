@@ -13,7 +13,9 @@ from arms import flexible_arm, joint, link, robot
 from node_processes import Process
 from project_files import ROOT
 
+import flex_robot_sim
 from flex_robot_sim import cli
+from flex_robot_sim.cli import main
 from flex_robot_sim.interpreter import run_text
 from flex_robot_sim.share import shipped_robots
 
@@ -95,6 +97,7 @@ def test_check_shows_the_tree_and_the_beams(arm_file):
         f'test ({arm_file}): 2 links, 1 moving joint, 1 flexible link, 0 flexible joints',
         '  base',
         '  └─ arm 2 kg flexible  [hinge: continuous z]',
+        '  tool: arm (the last link of the longest chain)',
         '  arm: length 1 m, mass 2 kg, EIy 20 N m2, EIz 30 N m2, GJ 10 N m2, EA 1e+06 N',
         # (1.8751/L)^2 sqrt(EI/rhoA)/(2 pi), sqrt(GJ/rhoIp)/(4L), sqrt(EA/rhoA)/(4L)
         '    first clamped-free frequency: bending_y 2.167 Hz, bending_z 1.77 Hz, torsion 25 Hz, '
@@ -111,7 +114,8 @@ def test_no_name_in_the_tree_steers_the_terminal(tmp_path):
     assert flexsim('check', path).stdout.splitlines() == [
         f'test ({path}): 2 links, 1 moving joint, 0 flexible links, 0 flexible joints',
         '  base',
-        '  └─ a b\\u202e\\x9b31m 2 kg  [hinge: continuous z]']
+        '  └─ a b\\u202e\\x9b31m 2 kg  [hinge: continuous z]',
+        '  tool: a b\\u202e\\x9b31m (the last link of the longest chain)']
 
 
 def test_check_of_nothing_is_one_line():
@@ -170,8 +174,8 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(words, line):
                               'Try flexsim --help.'),
     (['rig', 'emulator'], 'flexsim rig: there is no command "emulator". Did you mean emulate. '
                           'Try flexsim rig --help.'),
-    (['rig', 'x'], 'flexsim rig: there is no command "x". Known: info, calibrate, emulate, '
-                   'compare, conformance, setup. Try flexsim rig --help.'),
+    (['rig', 'x'], 'flexsim rig: there is no command "x". Known: setup, info, emulate, '
+                   'conformance, calibrate, compare. Try flexsim rig --help.'),
 ])
 def test_a_misspelt_command_is_one_line_and_exit_code_2(words, line):
     done = flexsim(*words)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from project_files import ROOT
 from public_robots import public_robot
 
 import flex_robot_sim as frs
@@ -68,6 +69,15 @@ FINGERS = """<link name="claw">INERTIAL</link><joint name="drive" type="revolute
     <parent link="palm"/><child link="claw"/>HINGE</joint>
     <link name="other_claw">INERTIAL</link><joint name="left_finger" type="revolute">
     <parent link="palm"/><child link="other_claw"/>HINGE<mimic joint="drive"/></joint>"""
+
+
+SKELETONS = {'fr3': 'fr3_hand_tcp', 'gen3': 'end_effector_link', 'lbr_iiwa14': 'lbr_link_ee',
+             'ur20': 'tool0', 'ur5e': 'tool0'}
+
+
+@pytest.mark.parametrize('name, tool', SKELETONS.items())
+def test_a_skeleton_of_a_public_robot_has_the_tool_of_its_maker(name, tool):
+    assert read_description(ROOT / 'test' / 'data' / 'robots' / f'{name}.urdf').tool.link == tool
 
 
 @pytest.mark.parametrize('path, tool', TOOLS.items(), ids=[path.split('/')[-1] for path in TOOLS])
