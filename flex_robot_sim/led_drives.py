@@ -55,6 +55,7 @@ class LedDrives(Questions):
                                f'Known: {", ".join(self.arm.joint_names)}')
         row = self.arm.joint_names.index(joint)
         self._motions.pop(row, None)
+        self._ends.pop(row, None)
         self._jumped.discard(row)
         self._work.given[row] = self._work.given_effort[row] = 0.0
         if motion is None:

@@ -43,6 +43,19 @@ def test_a_servo_keeps_to_the_limits_of_its_joint_if_asked():
     assert 2.0 < simulation.velocity[0] < 2.0 * 1.02 * (1 + 1e-9)
 
 
+def test_a_drive_that_is_given_back_moves_while_another_one_stays_prescribed():
+    simulation = Simulation(frs.load('two_link'))
+    for name in ('waist', 'elbow'):
+        simulation.prescribe(name, lambda t: (0.1 * t, 0.1))
+    simulation.step(10)
+    simulation.prescribe('waist')
+    simulation.effort = [5.0, 0.0, 0.0]
+    simulation.step(200)
+    # 5 N m turn the waist, which carries less than 1 kg m2, by more than 0.5 * 5 * 0.2^2 rad
+    assert simulation.motor_position[0] > 0.1
+    assert simulation.motor_position[2] == pytest.approx(0.1 * simulation.time, rel=1e-12)
+
+
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
 def test_a_prescribed_motion_is_made_and_its_effort_is_that_of_the_inverse_dynamics(scheme):
     simulation = hinge(gravity=(0.0, 0.0, -9.81), scheme=scheme)
