@@ -7,7 +7,7 @@ Robot arms whose links bend and twist, and whose joints give, from one URDF.
     sim.advance_to(2.0)
 """
 
-__version__ = '0.1.0'
+from flex_robot_sim.version import __version__ as __version__
 
 TYPE_CHECKING = False       # True for static tools, as `typing` has it
 if TYPE_CHECKING:

@@ -32,11 +32,11 @@ class StepLimits:
         """Begin with stops as damped as they are described; `arrays` get less where that helps."""
         self._arrays, self._full = arrays, arrays.stop_damping.copy()
         self._step, self._scheme = settings.time_step, settings.scheme
-        self._is_told = False
+        self.is_told = False
 
     def forget(self) -> None:
         """Tell again what is to be told."""
-        self._is_told = False
+        self.is_told = False
 
     def fit(self, stiffness: np.ndarray | float, damping: np.ndarray | float) -> list[str]:
         """
@@ -74,9 +74,9 @@ class StepLimits:
             self._arrays.stop_damping[:] = share * self._full
             if self._step <= longest:
                 return []
-        if self._is_told:
+        if self.is_told:
             return []
-        self._is_told = True
+        self.is_told = True
         return [f'time_step = {self._step:g} s is too long for {self._scheme} where joints lean '
                 f'on their stops, even without damping: it takes {rounded_down(longest):.3g} s at '
                 'most there']

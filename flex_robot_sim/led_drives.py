@@ -17,6 +17,7 @@ from flex_robot_sim.core.led import advance_led
 from flex_robot_sim.core.prescribed_motion import GivenMotion, as_motion
 from flex_robot_sim.core.validity import Watch, lines_of
 from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.explicit_schemes import StepLimits
 from flex_robot_sim.questions import Questions
 
 REMEDY = 'Take a shorter time_step or smaller efforts'
@@ -36,6 +37,9 @@ class LedDrives(Questions):
     _driven: np.ndarray
     _stage: np.ndarray
     _watch: Watch
+    _limits: StepLimits
+    _signs_of: Callable[[Watch], int]
+    _by_midpoints: Callable[..., int] | None
     _reported: set[object]
 
     def prescribe(self, joint: str, motion: GivenMotion | None = None) -> None:

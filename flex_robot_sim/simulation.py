@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
-from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.core.adaptive import advance_adaptively
 from flex_robot_sim.core.arguments import checked, expect_arm, is_known, settings_or_default, whole
@@ -24,19 +23,23 @@ from flex_robot_sim.core.integrators import NUMBERS, advance, advance_explicitly
 from flex_robot_sim.core.joint_laws import motor_pull
 from flex_robot_sim.core.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
-from flex_robot_sim.core.model import ArmModel, make_workspace
-from flex_robot_sim.core.validity import count_signs, lines_of, make_watch, turn_limits
+from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.validity import lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.explicit_schemes import EVERY, EXPLICIT, EnergyGain, StepLimits
+from flex_robot_sim.explicit_schemes import EVERY, EXPLICIT, EnergyGain
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
 from flex_robot_sim.led_drives import REMEDY, LedDrives, lost_state
+from flex_robot_sim.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.simulation_state import make_tables, state_of, write_state
+from flex_robot_sim.summary import SummaryRows, counted, listed, quantities, summarized
 
 STEPS_AT_ONCE = 10000       # between two looks at whether the user pressed Ctrl-C
 
 
-class Simulation(LedDrives):
+@summarized
+class Simulation(LedDrives, Serializable):
     """An arm in motion."""
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
@@ -51,32 +54,34 @@ class Simulation(LedDrives):
         self.time = 0.0
         self._effort = np.zeros(len(arm.joint_names))
         self.reports = []               # lines about a state beyond the validity of the model
-        # the payload may change, so the inertias are a copy
-        self._arrays = arm.arrays._replace(inertia=arm.arrays.inertia.copy(),
-                                           stop_damping=arm.arrays.stop_damping.copy())
-        self._work = make_workspace(self._arrays)
-        # questions have scratch of their own: another thread may ask while this one steps
-        work = self._work
         self._motions, self._ends, self._jumped = {}, {}, set()
-        self._asking = make_workspace(self._arrays)._replace(
-            effort_limit=work.effort_limit, rate_limit=work.rate_limit, target=work.target,
-            target_rate=work.target_rate, servo_stiffness=work.servo_stiffness,
-            servo_damping=work.servo_damping, given=work.given, given_rate=work.given_rate)
+        self._watch = make_watch(arm, self.settings)
+        make_tables(self)
         if self.settings.drive_limits:
-            work.effort_limit[:], work.rate_limit[:] = effort_limits(arm), rate_limits(arm)
+            self._work.effort_limit[:] = effort_limits(arm)
+            self._work.rate_limit[:] = rate_limits(arm)
         self._drive = self._made_drive()
         self._q, self._qd, self._qdd = np.zeros((3, arm.size))
-        self._stage, self._flow = np.zeros((9, arm.size)), np.zeros(3)
-        self._driven = driven(arm)
+        self._flow = np.zeros(3)
         self._payload: dict[str, tuple[int, np.ndarray]] = {}
         self._pushes: dict[str, Push] = {}
         self._loads = make_loads(arm)
-        self._watch = make_watch(arm, self.settings)
         self._reported = set()
-        self._gain, self._limits = EnergyGain(), StepLimits(self._arrays, self.settings)
-        self._signs_of, self._by_midpoints = bound(count_signs, self._watch), None
+        self._gain = EnergyGain()
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
+
+    def __copy__(self):
+        """Return a simulation that goes on from here independently; the arm is the same."""
+        other = make_blank(STAMP, type(self))
+        other.__setstate__(self.__getstate__())
+        return other
+
+    def __getstate__(self):
+        return state_of(self)
+
+    def __setstate__(self, state):
+        write_state(self, state)
 
     @property
     def effort(self) -> np.ndarray:
@@ -252,6 +257,8 @@ class Simulation(LedDrives):
         self._loads = make_loads(self.arm, pushes.values())
         if not np.any(force) and not np.any(moment):
             del pushes[link]
+        else:       # the caller may write into its own arrays
+            pushes[link] = Push(link, np.array(force), np.array(moment), np.array(point), follows)
         self._pushes = pushes
 
     def set_payload(self, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
@@ -357,6 +364,20 @@ class Simulation(LedDrives):
         if not is_known(link, self.arm.frames):
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
         return self.arm.frames[link]
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        names, units, settings = self.arm.joint_names, self.arm.units, self.settings
+        lists = (('payloads', self._payload), ('pushes', self._pushes),
+                 ('prescribed', [names[row] for row in self._motions]))
+        return f'Simulation of "{self.arm.description.name}" at {self.time:.6g} s', [
+            ('position', quantities(names, self.position, units)),
+            ('velocity', quantities(names, self.velocity, [f'{unit}/s' for unit in units])),
+            ('effort', quantities(names, self._effort, self.arm.effort_units)),
+            *((label, listed(words)) for label, words in lists if words),
+            ('settings', f'{settings.scheme}, {settings.formulation}, time_step = '
+             f'{settings.time_step:g} s'),
+            *[('reports', f'{counted(len(self.reports), "line")}, the last: {line}')
+              for line in self.reports[-1:]]]
 
     def _refuse_unstable_step(self, stiffness, damping):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""

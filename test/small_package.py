@@ -15,9 +15,10 @@ print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.value
 
 def write_package(folder):
     (folder / 'core').mkdir(parents=True)
-    for name in ('garbage', 'core/call_marker', 'core/checked_files', 'core/compiled',
-                 'core/handle', 'core/held_signals', 'core/kept_code', 'core/linking',
-                 'core/numba_shortcuts', 'core/pipeline'):
+    for name in ('exceptions', 'garbage', 'serialization', 'summary', 'version',
+                 'core/call_marker', 'core/checked_files', 'core/compiled', 'core/handle',
+                 'core/held_signals', 'core/kept_code', 'core/linking', 'core/numba_shortcuts',
+                 'core/pipeline'):
         source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')

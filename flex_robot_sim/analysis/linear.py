@@ -22,6 +22,7 @@ from flex_robot_sim.core.loads import Push, make_loads
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 TIP = ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """dx/dt = A x + B u, y = C x + D u, for small changes about a state."""
@@ -54,6 +56,13 @@ class LinearModel:
         return replace(self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
                        inputs=tuple(self.inputs[k] for k in columns),
                        outputs=tuple(self.outputs[k] for k in rows))
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        counts = ((self.states, 'state'), (self.inputs, 'input'), (self.outputs, 'output'))
+        return f'LinearModel: {", ".join(counted(len(names), noun) for names, noun in counts)}', [
+            *((f'{noun}s', listed(names)) for names, noun in counts),
+            ('coordinates', numbers(self.coordinates)), ('rates', numbers(self.rates)),
+            ('effort', numbers(self.effort))]
 
     def to_scipy(self) -> StateSpace:
         """Return the scipy.signal.StateSpace."""

@@ -17,8 +17,10 @@ from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tange
 from flex_robot_sim.core.loads import Push, make_loads
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import SummaryRows, counted, summarized
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class Modes:
     """
@@ -39,6 +41,13 @@ class Modes:
             raise SettingError(f'mode = {mode!r} must be below the number of modes, '
                                f'{len(self.frequencies)}')
         return dict(zip(self.names, self.shapes[:, mode]))
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        largest = np.abs(self.shapes).argmax(axis=0) if self.shapes.size else ()
+        rows = zip(self.frequencies, self.damping_ratios + 0.0, largest)
+        return f'Modes: {len(self.frequencies)} of {counted(len(self.names), "coordinate")}', [
+            (str(k), f'{frequency:.4g} Hz, damping ratio {ratio:.3g}, mostly {self.names[row]}')
+            for k, (frequency, ratio, row) in enumerate(rows)]
 
 
 def frequencies(model: ArmModel, position: ArrayLike | None = None,

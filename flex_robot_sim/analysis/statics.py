@@ -19,6 +19,7 @@ from flex_robot_sim.core.arguments import checked, positive
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 LONGEST_TURN = 0.5          # of one correction in the search                               [rad]
 SMALLEST_PART = 1 / 2048    # of all loads that is still tried at once
@@ -26,13 +27,13 @@ CORRECTIONS = 50            # tried before the part is made smaller
 SHRINKS = 0.25              # correction over the one before with which a matrix is kept
 
 
+@summarized
 class Equilibrium(NamedTuple):
     """An arm whose elastic parts are at rest, and what holds it."""
 
     coordinates: np.ndarray     # (n,)
     rates: np.ndarray           # (n,)       zero unless the arm turns steadily
     effort: np.ndarray          # (joints,)  of the motors                              [N m, N]
-
 
 def equilibrium(model: ArmModel, position: ArrayLike | None = None,
                 velocity: ArrayLike | None = None, pushes: Iterable[Push] = (),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,14 +34,19 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.validity import MANY, lines_of
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.led_drives import lost_state
+from flex_robot_sim.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import steps_until
+from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
 
 ROUND = 50_000              # steps of all arms between two looks for Ctrl-C
+# attributes that a snapshot has, or that are made again
+REBUILT = ('settings', 'time', '_members', '_told', '_workers', '_at_work')
 
 Rows = ArrayLike | slice | None
 
 
+@summarized
 class Energies(NamedTuple):
     """Where the energy of each member is, (count,) each [J]; fields as those of Energy."""
 
@@ -53,7 +58,8 @@ class Energies(NamedTuple):
     balance: np.ndarray
 
 
-class Batch(LiveArrays):
+@summarized
+class Batch(LiveArrays, Serializable):
     """Arms in motion; efforts, targets and numbers of drives are live arrays with a row each."""
 
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
@@ -77,21 +83,35 @@ class Batch(LiveArrays):
         self._members = Members(arms, self.settings)
         self._told = self._signs()
 
-    @as_a_whole
     def __copy__(self) -> Batch:
-        """Return a batch of its own that goes on from here as this one does."""
-        other = Batch(self.arms, None, self.settings, self._workers.threads)
-        other.restore(self.snapshot())
-        other.reports += self.reports
+        """Return a batch that goes on from here independently; the arms are the same."""
+        other = make_blank(STAMP, type(self))
+        other.__setstate__(self.__getstate__())
         return other
 
-    def __deepcopy__(self, _: object) -> Batch:
-        """Return the same, as nothing changes arms."""
-        return self.__copy__()
+    @as_a_whole
+    def __getstate__(self) -> dict[str, Any]:
+        return {**{name: value for name, value in vars(self).items() if name not in REBUILT},
+                'snapshot': self.snapshot(), 'threads': self._workers.threads,
+                'reports': [*self.reports]}
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled."""
-        raise SettingError('a batch cannot be pickled, nor can its arms: make one where it steps')
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = dict(state)
+        snapshot, threads = own.pop('snapshot'), own.pop('threads')
+        Batch.__init__(self, snapshot.arms, None, snapshot.settings, threads)
+        self.restore(snapshot)
+        vars(self).update(own)
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        arm, settings, lost = self.arm, self.settings, np.flatnonzero(self.is_lost)
+        return (f'Batch of {counted(len(self), "arm")} like "{arm.description.name}" at '
+                f'{self.time:.6g} s', [
+                    ('joints', listed(arm.joint_names)), ('coordinates', str(arm.size)),
+                    ('settings', f'{settings.scheme}, time_step = {settings.time_step:g} s'),
+                    ('threads', str(self._workers.threads)),
+                    *([('lost', f'members {listed(lost)}')] if lost.size else []),
+                    *[('reports', f'{counted(len(self.reports), "line")}, the last: member {k}: '
+                       f'{line}') for k, line in self.reports[-1:]]])
 
     @as_a_whole
     def energy(self) -> Energies:

@@ -7,7 +7,8 @@ loads from pushes, and what a step finds for itself.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,12 @@ from flex_robot_sim.batch.members import FORGOTTEN, SERVO, Members, Payload
 from flex_robot_sim.core.loads import Push
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.serialization import STAMP, make_tuple
 from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
 
 
+@summarized
 class Snapshot(NamedTuple):
     """Members of a Batch at an instant."""
 
@@ -30,6 +34,20 @@ class Snapshot(NamedTuple):
     live: dict[str, np.ndarray]                 # numbers that somebody has asked for, by name
     seen: list[set[object]]                     # what was told
     rows: dict[str, np.ndarray]                 # tables, by name
+
+    def __reduce__(self) -> Any:
+        return make_tuple, (STAMP, type(self), *self)
+
+    def __copy__(self) -> Snapshot:
+        return deepcopy(self)
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        lists = (('pushes', self.pushes), ('live numbers', self.live),
+                 ('payloads', {link: one for carried in self.payloads
+                               for link, one in carried.items()}))
+        return (f'Snapshot of {counted(len(self.arms), "arm")} like '
+                f'"{self.arms[0].description.name}" at {self.time:.6g} s',
+                [(label, listed(words)) for label, words in lists if words])
 
 
 def snapshot_of(members: Members, time: float) -> Snapshot:

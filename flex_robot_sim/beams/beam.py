@@ -28,6 +28,7 @@ from flex_robot_sim.beams.quadrature import gauss_stations, integrals_by_piece, 
 from flex_robot_sim.beams.section import Section
 from flex_robot_sim.beams.shapes import Shapes
 from flex_robot_sim.description.words import DIRECTIONS
+from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
 
 
 class Load(NamedTuple):
@@ -51,6 +52,7 @@ SETBACK_POINTS = 4          # of the integral (3): exact for x^2 and x^3
 NO_LOAD = Load(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class Beam:
     """A beam with n elastic coordinates and g Gauss stations."""
@@ -184,6 +186,14 @@ class Beam:
     def rotary(self) -> np.ndarray:
         """Integral of J Theta: what the turning sections add to the angular momentum, (3, n)."""
         return self.section.inertia[:, None] * np.tensordot(self.weights, self.Theta, 1)
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        section = self.section
+        return f'Beam of {self.length:.4g} m: {counted(self.size, "coordinate")}', [
+            ('coordinates', listed(self.names)),
+            ('section', f'{section.mass_per_length:.4g} kg/m, EIy {section.EIy:.4g} N m2, EIz '
+             f'{section.EIz:.4g} N m2, GJ {section.GJ:.4g} N m2, EA {section.EA:.4g} N'),
+            ('stations', str(self.stations.size))]
 
     def _rows(self, x, rows):
         stations = np.atleast_1d(np.asarray(x, float))

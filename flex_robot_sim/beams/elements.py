@@ -1,5 +1,6 @@
 """Finite elements of a beam in one direction: cubic Hermite in bending, linear otherwise."""
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,25 +20,8 @@ def element_shapes(direction: Direction, length: float, elements: int,
     """
     per_node = direction.strain_order
     breaks = np.linspace(0.0, length, elements + 1)
-
-    def basis(x, order):
-        x = np.asarray(x)
-        piece = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, elements - 1)
-        size = length / elements
-        local = _hermite if per_node == 2 else _linear
-        values = local((x - breaks[piece]) / size, order, size)
-        columns = per_node * piece[:, None] + np.arange(2 * per_node)
-        if total > DENSE:
-            from scipy.sparse import csr_matrix  # a tenth of a start, and rarely needed
-
-            rows = np.arange(0, values.size + 1, 2 * per_node)
-            return csr_matrix((values.ravel(), columns.ravel(), rows),
-                              (len(x), per_node + total))[:, per_node:]
-        out = np.zeros((len(x), per_node + total))
-        np.put_along_axis(out, columns, values, axis=1)
-        return out[:, per_node:]
-
     total = per_node * elements
+    basis = partial(_node_shapes, breaks, length / elements, per_node)
     stations = 6 if per_node == 2 else 2        # degree 10: a cubic shortens with degree 5
     if count == 'all':
         return Shapes(basis, np.eye(total), breaks, stations, reach=2 * per_node - 1)
@@ -47,6 +31,25 @@ def element_shapes(direction: Direction, length: float, elements: int,
 
         mix = identity(total, format='csr')
     return natural_shapes(Shapes(basis, mix, breaks, stations), direction, count)
+
+
+def _node_shapes(breaks, size, per_node, x, order):
+    """Values (k, per_node * elements) of the shapes of all nodes but the clamped one."""
+    x, elements = np.asarray(x), len(breaks) - 1
+    total = per_node * elements
+    piece = np.clip(np.searchsorted(breaks, x, side='right') - 1, 0, elements - 1)
+    local = _hermite if per_node == 2 else _linear
+    values = local((x - breaks[piece]) / size, order, size)
+    columns = per_node * piece[:, None] + np.arange(2 * per_node)
+    if total > DENSE:
+        from scipy.sparse import csr_matrix  # a tenth of a start, and rarely needed
+
+        rows = np.arange(0, values.size + 1, 2 * per_node)
+        return csr_matrix((values.ravel(), columns.ravel(), rows),
+                          (len(x), per_node + total))[:, per_node:]
+    out = np.zeros((len(x), per_node + total))
+    np.put_along_axis(out, columns, values, axis=1)
+    return out[:, per_node:]
 
 
 def _hermite(s, order, size):

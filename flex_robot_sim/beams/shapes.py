@@ -8,7 +8,7 @@ every shape starts into the positive direction.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import perm
 from typing import Any, NamedTuple, TypeAlias
 
@@ -134,33 +134,39 @@ def _static_basis(strain_order, length, count):
     """Polynomials, then natural modes of the free end; and the highest lambda of these."""
     powers = (2, 3) if strain_order == 2 else (1,)
     modes, highest = _free_modes(strain_order, max(count - len(powers), 0))
-
-    def basis(x, order):
-        xi = np.asarray(x) / length
-        columns = [_power(xi, power, order)[:, None] for power in powers]
-        return np.hstack([*columns, modes(xi, order)]) / length**order
-
-    return _that_remembers(basis, len(powers) + max(count - len(powers), 0)), highest
+    basis = partial(_powers_and_modes, powers, modes, length)
+    return _CachedBasis(basis, len(powers) + max(count - len(powers), 0)), highest
 
 
-def _that_remembers(basis, count):
+def _powers_and_modes(powers, modes, length, x, order):
+    xi = np.asarray(x) / length
+    columns = [_power(xi, power, order)[:, None] for power in powers]
+    return np.hstack([*columns, modes(xi, order)]) / length**order
+
+
+class _CachedBasis:
     """
-    Return a basis of `count` shapes that keeps its values at the stations of late.
+    A basis of `count` shapes with a cache of its values at recent stations.
 
-    It knows nothing of stiffness and mass: a fit, which changes these, asks the same each time.
+    It is independent of stiffness and mass: a fit changes these, and evaluates the same stations.
     """
-    @lru_cache(maxsize=KEPT_PLACES)
-    def kept(places, order):
-        values = basis(np.frombuffer(places), order)
+
+    def __init__(self, basis, count):
+        self._basis, self._count = basis, count
+        self._cached = lru_cache(maxsize=KEPT_PLACES)(self._read_only_values)
+
+    def __call__(self, x, order):
+        x = np.asarray(x, float)
+        few = x.size * self._count <= MOST_VALUES
+        return self._cached(x.tobytes(), order) if few else self._basis(x, order)
+
+    def __reduce__(self):
+        return type(self), (self._basis, self._count)       # copies have a cache of their own
+
+    def _read_only_values(self, places, order):
+        values = self._basis(np.frombuffer(places), order)
         values.flags.writeable = False
         return values
-
-    def remembering(x, order):
-        x = np.asarray(x, float)
-        few = x.size * count <= MOST_VALUES
-        return kept(x.tobytes(), order) if few else basis(x, order)
-
-    return remembering
 
 
 def _natural_basis(direction, length, count, boundary):
@@ -174,7 +180,7 @@ def _natural_basis(direction, length, count, boundary):
     load /= max(direction.inertia * length, 1e-9 * load[0, 0]) or 1.0
     if direction.strain_order == 1:
         roots = rod_roots(count, max(float(load[0, 0]), 0.0))
-        modes = _modes_of(rod_modes, roots)
+        modes = partial(rod_modes, roots)
     else:
         mass, first, inertia = load[0, 0], load[0, 1] / length, load[1, 1] / length**2
         # a point at the end has its inertia, and the distance of its mass, from rounding alone
@@ -183,20 +189,20 @@ def _natural_basis(direction, length, count, boundary):
         least = first**2 / mass if mass > 0.0 else 0.0
         inertia = max(inertia, least) if inertia > ROUNDING * mass else least
         roots, factors = bending_roots(count, float(mass), float(first), float(inertia))
-        modes = _modes_of(bending_modes, roots, factors)
-    return lambda x, order: modes(np.asarray(x) / length, order) / length**order, roots[-1]
+        modes = partial(bending_modes, roots, factors)
+    return partial(_scaled_modes, modes, length), roots[-1]
+
+
+def _scaled_modes(modes, length, x, order):
+    return modes(np.asarray(x) / length, order) / length**order
 
 
 def _free_modes(strain_order, count):
     if strain_order == 1:
         roots = rod_roots(count)
-        return _modes_of(rod_modes, roots), roots.max(initial=0.0)
+        return partial(rod_modes, roots), roots.max(initial=0.0)
     roots, factors = bending_roots(count)
-    return _modes_of(bending_modes, roots, factors), roots.max(initial=0.0)
-
-
-def _modes_of(modes, *roots):
-    return lambda xi, order: modes(*roots, xi, order)
+    return partial(bending_modes, roots, factors), roots.max(initial=0.0)
 
 
 def _power(xi, power, order):

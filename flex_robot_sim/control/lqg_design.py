@@ -26,6 +26,7 @@ from flex_robot_sim.control.pose_model import (
 )
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 SENSORS = ('encoders', 'all')
 SLOWER, SLOWEST = 0.8, 0.02     # from one bandwidth to the next, and the last, over the first mode
@@ -35,6 +36,7 @@ STRENGTHS = (0.8, 1.25)     # of motors, over what they should have
 PLANTS = 5                  # stiffnesses that are tried, beside the design itself
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class LqgDesign:
     """Gains over a grid of poses."""

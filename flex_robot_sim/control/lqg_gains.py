@@ -20,6 +20,7 @@ import numpy as np
 
 from flex_robot_sim.control.pose_model import Loop, PoseModel
 from flex_robot_sim.control.servo import stepped
+from flex_robot_sim.summary import summarized
 
 INTEGRAL = 0.3              # rate of the slow part over the bandwidth
 GAUGE_NOISE = 1.0           # of the gauges, over what a rigid turn with the noise of an encoder is
@@ -28,6 +29,7 @@ LEADING = 1.0               # bandwidth of the model that leads, over the first 
 STEADY = 4.0                # weight of elastic motion there, over (C22)
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class LqgGains:
     """What the law needs in one pose; states (x, x') of the reduced arm, drives first."""

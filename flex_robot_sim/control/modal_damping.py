@@ -35,6 +35,7 @@ from flex_robot_sim.control.pose_model import (
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 KINDS = ('strain', 'ppf')
 WANTED = 0.4                # damping ratio of the modes that are damped
@@ -54,6 +55,7 @@ STEP = 0.15                 # by which the search begins
 PERIODS, LEFT = 2.0, 0.013  # of a mode, and what may be left of a push after them
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class Channel:
     """What damps one mode: numbers of (C21)."""
@@ -80,6 +82,7 @@ def _filter(r, z, mean, period):
     return both[:3, :3], both[:3, 3]
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class DampingDesign:
     """Channels for an arm in a pose, and what they do to its modes there."""

@@ -25,6 +25,7 @@ from flex_robot_sim.control.impulses import Shaper, of_kind
 from flex_robot_sim.control.insensitive import specified_insensitivity
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 RINGS = 0.5                 # damping ratio from which a mode is left to itself
 SHARE = 0.25                # of the largest vibration, below which a mode is left out
@@ -35,6 +36,7 @@ MATTERS = 0.01              # change of a frequency over the range of a joint th
 CLOSE = 1.5                 # ratio of frequencies that one stage takes together
 
 
+@summarized
 class PoseModes(NamedTuple):
     """Modes of an arm in a pose that a motion excites, slowest first."""
 
@@ -48,6 +50,7 @@ class PoseModes(NamedTuple):
         return self.sizes / max(self.sizes.max(initial=0.0), 1e-300)
 
 
+@summarized
 class ModeTable(NamedTuple):
     """Modes over the positions of the joints that they depend on."""
 

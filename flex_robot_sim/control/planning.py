@@ -43,6 +43,7 @@ from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.summary import summarized
 
 SPLINES = 10                # per joint
 STEP = 1e-3                 # of the simulation, at most                                    [s]
@@ -75,6 +76,7 @@ class PlanLimits(Settings):
         0.0, 'of the tip of a link, over its length; 0: free', at_least=0.0)
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class Plan:
     """A motion that leaves the arm at rest."""

@@ -27,6 +27,7 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.stability import spring_matrices
 from flex_robot_sim.eigenproblem import eigh
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 
 class Loop(NamedTuple):
@@ -46,6 +47,7 @@ class Sampled(NamedTuple):
     count: int                  # type: ignore[assignment]
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class PoseModel:
     """Small motions about the equilibrium in a pose; coordinates x = shapes @ part (n, p)."""

@@ -27,11 +27,13 @@ from flex_robot_sim.control.slow_servo import slow_servo
 from flex_robot_sim.control.trial_moves import TrialMoves
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 POSES = 6                   # looked at if none are given
 OFF = 0.1                   # share by which the frequencies of a model may be off
 
 
+@summarized
 class Recommendation(NamedTuple):
     """What was looked at, all shapers, and which one to take."""
 

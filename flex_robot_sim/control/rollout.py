@@ -9,10 +9,12 @@ from flex_robot_sim.control.motion import Motion
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.summary import summarized
 
 LOOKS = 40              # at the deflection, in one motion
 
 
+@summarized
 class Rollout(NamedTuple):
     """Rows by time step."""
 

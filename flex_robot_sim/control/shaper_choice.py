@@ -29,6 +29,7 @@ from flex_robot_sim.control.impulses import (
 from flex_robot_sim.control.insensitive import Band, for_modes, shortest
 from flex_robot_sim.control.mode_table import for_frequency, units_of
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 if TYPE_CHECKING:       # which need what is here
     from flex_robot_sim.control.trial_moves import TrialMoves
@@ -59,6 +60,7 @@ class Design(NamedTuple):
     grouped: bool = False
 
 
+@summarized
 class Choice(NamedTuple):
     """A shaper, and what it does in all cases."""
 

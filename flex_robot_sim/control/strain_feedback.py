@@ -18,11 +18,13 @@ from flex_robot_sim.control.modal_damping import DampingDesign, refuse_without_s
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 FADE = 0.5              # periods of its first mode in which it is faded in and out
 LARGEST = 1e9           # curvature that is still believed                                  [1/m]
 
 
+@summarized
 class DampingTable(NamedTuple):
     """DampingDesigns over a grid of poses, of one kind, servo and loop."""
 

@@ -28,6 +28,7 @@ from flex_robot_sim.control.pose_follower import GRID, PoseFollower
 from flex_robot_sim.control.trajectory import Trajectory, joint_rows
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.summary import summarized
 
 if TYPE_CHECKING:       # which needs what is here
     from flex_robot_sim.control.shaper_parts import ShaperParts
@@ -41,6 +42,7 @@ NEAREST = 1e-6              # two points nearer than this are one               
 STOP, SHORTEST_STOP = 0.25, 1e-3    # time in which what is asked for comes to rest      [s]
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class ShapedTrajectory:
     """What goes out, and what has to be remembered of it."""

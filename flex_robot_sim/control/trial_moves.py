@@ -27,6 +27,7 @@ from flex_robot_sim.control.shaping import shaped_samples
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.summary import summarized
 
 MOVES = 16                  # of a trial, at least
 SPEED = 0.6                 # largest velocity, over that of the description
@@ -38,6 +39,7 @@ PER_PERIOD = 16             # steps in the period of the fastest mode
 SHORTEST_STEP, LONGEST_STEP = 5e-4, 4e-3                                                # [s]
 
 
+@summarized
 class TrialMove(NamedTuple):
     """A move of an arm that need not be as described."""
 

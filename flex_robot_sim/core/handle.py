@@ -40,6 +40,9 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
+from flex_robot_sim.serialization import STAMP, FormatStamp
+from flex_robot_sim.summary import listed
+
 Table = TypeVar('Table', bound=type)
 
 # arrays whose last lengths the compiler may count on, so that it can unroll loops over them
@@ -68,7 +71,15 @@ class _ByAddress:
     """What `by_address` adds to a NamedTuple."""
 
     def __reduce__(self):
-        return type(self), tuple(self)      # addresses hold in this process only
+        # without the list: addresses hold in this process and for these arrays only
+        return _own_table, (STAMP, type(self), *self)
+
+    def __copy__(self):
+        return type(self)(*(array.copy() for array in self))
+
+    def __repr__(self):
+        shapes = (f'{name} {array.shape}' for name, array in zip(self._fields, self))
+        return f'<{type(self).__name__}: {listed(shapes)}>'
 
     def _replace(self, **others):
         table = super()._replace(**others)
@@ -92,6 +103,11 @@ class _ByAddress:
     @cached_property
     def _numba_type_(self):
         return _handle(type(self), tuple((array.dtype.char, array.ndim) for array in self))
+
+
+def _own_table(stamp: FormatStamp, fields: Any, *arrays: np.ndarray) -> Any:
+    """Return a table of arrays that may be written, whatever memory they were loaded into."""
+    return fields(*(np.require(array, requirements=['C', 'A', 'W']) for array in arrays))
 
 
 def _words(table, name):

@@ -21,6 +21,8 @@ from flex_robot_sim.core.handle import (
     by_address,
     zeros,
 )
+from flex_robot_sim.serialization import Serializable
+from flex_robot_sim.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.beams.beam import Beam
@@ -160,8 +162,9 @@ class Frame(NamedTuple):
     p: np.ndarray               # (3,)    origin there                                      [m]
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
-class ArmModel:
+class ArmModel(Serializable):
     """An arm ready to be simulated."""
 
     arrays: ArmArrays
@@ -197,6 +200,23 @@ class ArmModel:
     def effort_units(self) -> tuple[str, ...]:
         """Unit of the effort of each joint: 'N m' if it turns, 'N' if it slides."""
         return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        arrays, flexible = self.arrays, []
+        for link, bodies in self.segments.items():
+            parts = f'{len(bodies)} segments, ' if len(bodies) > 1 else ''
+            flexible.append(f'{link} ({parts}{counted(arrays.modes[bodies].sum(), "coordinate")})')
+        mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
+        rows = [('joints', self.joint_names), ('flexible joints', self.motor_names),
+                ('flexible links', flexible), ('links', self.frames)]
+        heading = (f'ArmModel of "{self.description.name}": '
+                   f'{counted(len(self.joint_names), "joint")}, '
+                   f'{counted(self.size, "coordinate")}')
+        return heading, [
+            *((label, listed(words)) for label, words in rows if words),
+            ('mass', f'{mass:.4g} kg without the base'),
+            ('gravity', f'{numbers(-arrays.rising[3:] + 0.0)} m/s2'), ('coupling', self.coupling),
+            ('source', self.description.source)]
 
 
 def make_workspace(arm: ArmArrays) -> Workspace:

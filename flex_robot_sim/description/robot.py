@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
+from flex_robot_sim.serialization import Serializable
+from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +134,9 @@ class Joint:
         return self.rotor_inertia * self.gear_ratio**2
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
-class RobotDescription:
+class RobotDescription(Serializable):
     """A robot: a tree of links, each after the one that carries it."""
 
     name: str
@@ -171,3 +174,14 @@ class RobotDescription:
     def children(self, link_name: str) -> list[Joint]:
         """Joints that `link_name` carries."""
         return [joint for joint in self.joints if joint.parent == link_name]
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        moving = [f'{joint.name} ({joint.kind})' for joint in self.joints if joint.moves]
+        held = [joint.name for joint in self.joints if joint.held_at is not None]
+        rows = [('moving joints', moving), ('held joints', held),
+                ('flexible links', [link.name for link in self.links if link.beam is not None]),
+                ('links', [link.name for link in self.links])]
+        heading = (f'RobotDescription of "{self.name}": {counted(len(self.links), "link")}, '
+                   f'{counted(len(self.joints), "joint")}')
+        return heading, [*((label, listed(words)) for label, words in rows if words),
+                         ('source', self.source), *(('warning', line) for line in self.warnings)]

@@ -31,6 +31,7 @@ from flex_robot_sim.identification.prediction import (
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.unknowns import Unknown
+from flex_robot_sim.summary import summarized
 
 STEP = 1e-4             # of the differences, in z
 ROBUST = 3.0            # deviations from which a residual counts less
@@ -50,6 +51,7 @@ NEAR = 0.01             # of what channels do, by which the model may change and
 LITTLE = 0.05           # likewise, of a number: one without effect is not near for that
 
 
+@summarized
 class Fit(NamedTuple):
     """Where the least squares are."""
 

@@ -27,6 +27,7 @@ from flex_robot_sim.identification.start import (
 )
 from flex_robot_sim.identification.told import squares, told_by_slopes, told_from_before
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
+from flex_robot_sim.summary import summarized
 
 HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
 ACCEPTED = 0.9          # share of the variance that a good model explains there
@@ -59,6 +60,7 @@ class Number(NamedTuple):
     hint: str               # what would tell more, or ''
 
 
+@summarized
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What came out."""

@@ -21,6 +21,7 @@ from flex_robot_sim.identification.prediction import Setup, soft_servo
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
 from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
+from flex_robot_sim.summary import summarized
 
 NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4,   # [rad, m; 1/m]
          'gyro': 2e-3, 'acceleration': 2e-2}                            # [rad/s, m/s2]
@@ -50,6 +51,7 @@ def _noise(channel):
     return NOISE.get(channel.partition('/')[0], NOISE['gauge'])
 
 
+@summarized
 class Information(NamedTuple):
     """What a trial tells of each unknown."""
 

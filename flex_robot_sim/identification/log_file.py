@@ -30,6 +30,7 @@ from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
+from flex_robot_sim.summary import summarized
 
 MOST_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'
@@ -53,6 +54,7 @@ class Column(NamedTuple):
     values: np.ndarray      # (k,)
 
 
+@summarized
 class Log(NamedTuple):
     """A recording."""
 

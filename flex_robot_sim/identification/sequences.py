@@ -27,6 +27,7 @@ from flex_robot_sim.identification.imu import (
     strange_links,
 )
 from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.summary import summarized
 
 GAP = 5.0               # periods without a sample, from which a log is cut
 SHORTEST = 1.0          # sequence that is used                                             [s]
@@ -44,6 +45,7 @@ DEGREES = 180 / np.pi
 ALIKE = 0.9             # correlation from which two signals tell the same
 
 
+@summarized
 class Sequence(NamedTuple):
     """A recording without gaps, on an even grid."""
 

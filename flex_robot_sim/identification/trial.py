@@ -26,6 +26,7 @@ from flex_robot_sim.identification.imu import called_imu, imu_channel, imu_chann
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
 from flex_robot_sim.identification.sequences import Measured, Sequence, sharpened
+from flex_robot_sim.summary import summarized
 
 TWICE_AS_LONG = 1 / 8   # share by which a mean over two periods becomes that over one: 4/24 - 1/24
 MARGIN = 0.9            # of every limit, that is used
@@ -35,6 +36,7 @@ ROUNDS = 12             # of making a course smaller
 SMALLER = 0.9           # than what a first guess says
 
 
+@summarized
 class Trial(NamedTuple):
     """What a course does."""
 

@@ -13,6 +13,7 @@ from flex_robot_sim.reports.charts import Plot
 from flex_robot_sim.reports.numbers import MILLI, error_of, written
 from flex_robot_sim.reports.ringing import swing_after
 from flex_robot_sim.reports.series import largest, plain, rms, thinned
+from flex_robot_sim.summary import summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
@@ -38,6 +39,7 @@ class Quantity(NamedTuple):
         return self.second - self.first
 
 
+@summarized
 class Comparison(NamedTuple):
     """Two runs on one time."""
 

@@ -20,6 +20,7 @@ from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordingReader
 from flex_robot_sim.recording.tally import Tally
 from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.reports.series import SECOND, Growing, Series
+from flex_robot_sim.summary import summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
@@ -32,6 +33,7 @@ EVENTS = {'push': 'push', 'controller/reference': 'reference', 'joint_trajectory
 EMPTY = Series(np.zeros(0), np.zeros((0, 0)), ())
 
 
+@summarized
 @dataclass
 class RecordedRun:
     """What a recording says of one arm; time counts from its first joint state [s]."""

@@ -16,6 +16,7 @@ from flex_robot_sim.reports.numbers import numbers_of, tables_of
 from flex_robot_sim.reports.page import page
 from flex_robot_sim.reports.recorded_run import read_run
 from flex_robot_sim.reports.ringing import ringing_of
+from flex_robot_sim.summary import summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Tables = list[tuple[str, list[str], list[list[str]]]]
 
 
+@summarized
 class Report(NamedTuple):
     """All that is said of a recording."""
 

@@ -21,6 +21,7 @@ from flex_robot_sim.description.parameters import (
 )
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
+from flex_robot_sim.summary import summarized
 from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
@@ -46,6 +47,7 @@ ROUNDING = 1e-9     # of a limit that is written with few digits                
 AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 
+@summarized
 @dataclass(frozen=True)
 class Plan:
     """A sweep. It can be pickled if the function it runs can be."""

@@ -13,15 +13,15 @@ FOLDER = ROOT / PACKAGE
 
 # The house of docs/architecture.md; a module stands here before it exists.
 LAYERS = (
-    {'eigenproblem', 'exceptions', 'files', 'garbage', 'interpreter', 'share', 'table_files',
-     'xacro_arguments'},
+    {'eigenproblem', 'exceptions', 'files', 'garbage', 'interpreter', 'serialization', 'share',
+     'summary', 'table_files', 'version', 'xacro_arguments'},
     {'settings', 'description', 'beams'},
     {'core'},
     {'analysis'},
     {'formulations'},
     # the package itself offers the library
-    {'batch', 'control', 'explicit_schemes', 'led_drives', 'questions', 'simulation', 'sweeps',
-     PACKAGE},
+    {'batch', 'control', 'explicit_schemes', 'led_drives', 'questions', 'simulation',
+     'simulation_state', 'sweeps', PACKAGE},
     {'demo', 'display', 'environments', 'identification', 'plots', 'realtime', 'recording',
      'reports', 'reproduce', 'rig', 'system', 'viewer'},
     {'cli', 'nodes', 'start', '__main__'},

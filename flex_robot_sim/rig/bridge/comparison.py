@@ -21,6 +21,7 @@ from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
 from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, JointTracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
+from flex_robot_sim.summary import summarized
 
 STEADY = 0.1                # share of a run at its end over which the steady state is a mean
 LEAST = 1e-9                # range below which a quantity did not move
@@ -57,6 +58,7 @@ class Quantity(NamedTuple):
                 'rms_percent': rms * share, 'steady_percent': steady * share}
 
 
+@summarized
 class Comparison(NamedTuple):
     """A whole experiment, the rows in which the motors were on."""
 

@@ -1,0 +1,238 @@
+"""Copies and pickles of a Simulation: each goes on bit for bit like it, and apart from it."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from moving_arms import swinging_arm
+from random_arms import random_robot, random_state
+
+import flex_robot_sim as frs
+from flex_robot_sim.simulation_state import REBUILT, WORK, state_of
+
+WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
+        'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
+STOPS = 'lower="-0.4" upper="0.4"'
+FORMULATIONS = ('dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
+
+
+def swing(time):
+    """Return the motion of a drive: position and velocity."""
+    return 0.1 * np.sin(3.0 * time), 0.3 * np.cos(3.0 * time)
+
+
+def random_arm(seed):
+    """Return a random arm with dry friction and stops, and a state of it beyond some of these."""
+    arm = frs.load(random_robot(seed, links=5, damping=True).replace('lower="-20" upper="20"',
+                                                                     STOPS))
+    return arm, random_state(arm, seed, turn=0.5)
+
+
+def in_motion(arm, seed, state=None, steps=17, **settings):
+    """Return a Simulation that moves with a servo, pushes, a payload and efforts."""
+    rng, sim = np.random.default_rng(seed), frs.Simulation(arm, frs.SimulationSettings(**settings))
+    joints, links = len(arm.joint_names), [name for name, frame in arm.frames.items()
+                                           if frame.body >= 0]
+    if state is not None:
+        sim.set_state(coordinates=state[0], rates=state[1])
+    sim.hold(rng.uniform(-0.3, 0.3, joints), 5.0, 0.5)
+    sim.push(links[-1], 0.3 * rng.normal(size=3), 0.1 * rng.normal(size=3), (0.1, 0.0, 0.0))
+    sim.push(links[0], 0.3 * rng.normal(size=3), follows=True)
+    sim.set_payload(links[-1], 0.2, (0.0, 0.05, 0.0))
+    sim.effort = 0.3 * rng.normal(size=joints)
+    sim.step(steps)
+    return sim
+
+
+def spoil_scratch(sim):
+    """Let a step read only what it has written itself, or what belongs to the state."""
+    sim._stage[:] = np.nan
+    for name, array in zip(sim._work._fields, sim._work):
+        if name not in (*WORK, 'coupling'):     # which is 0 for rigid drives, and stays it
+            array[:] = np.nan
+
+
+def seen(sim):
+    """Return everything that can be asked of a Simulation that depends on its state."""
+    links = [*sim.arm.frames]
+    return [sim.time, sim.coordinates, sim.rates, [*sim.energy()], sim.mean_effort,
+            sim.applied_effort, sim.twist_rate(links[-1]), sim.hard_steps, sim.corrected_energy,
+            *sim.reports]
+
+
+def expect_same(one, other):
+    for a, b in zip(seen(one), seen(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def expect_going_on(sim, way, steps=23):
+    """Compare a copy with its original over steps, and after the same changes to both."""
+    other = WAYS[way](sim)
+    spoil_scratch(other)
+    expect_same(sim, other)
+    link = [*sim.arm.frames][-1]
+    for act in (lambda one: None,
+                lambda one: one.push(link, (0.0, 0.5, 0.0)),
+                lambda one: one.set_payload(link, 0.1),
+                lambda one: one.hold(one.position, 3.0, 0.2)):
+        for one in (sim, other):
+            act(one)
+            one.step(steps)
+        expect_same(sim, other)
+
+
+@pytest.mark.parametrize('way', WAYS)
+@pytest.mark.parametrize('seed', range(4))
+def test_a_copy_of_a_random_arm_goes_on_bit_for_bit(seed, way):
+    arm, state = random_arm(seed)
+    sim = in_motion(arm, seed, state)
+    assert (sim.arm.arrays.coulomb > 0.0).any()
+    expect_going_on(sim, way)
+
+
+@pytest.mark.parametrize('way', WAYS)
+@pytest.mark.parametrize('scheme, h', [('reference', 1e-3), ('rk4', 2e-5), ('forward_euler', 1e-6),
+                                       ('semi_implicit_euler', 2e-5)])
+def test_a_copy_goes_on_bit_for_bit_with_every_scheme(scheme, h, way):
+    arm = swinging_arm(damping='0.05', gear='stiffness="900" rotor_inertia="1e-4" gear_ratio="50"')
+    sim = in_motion(arm, 1, scheme=scheme, time_step=h, steps=130)
+    expect_going_on(sim, way, 3 if scheme == 'reference' else 110)
+
+
+@pytest.mark.parametrize('formulation', FORMULATIONS)
+def test_a_copy_goes_on_bit_for_bit_with_every_formulation(formulation):
+    coupling = 'zero_order' if formulation == 'dual_screw' else 'shortening'
+    sim = in_motion(swinging_arm(coupling), 2, formulation=formulation, steps=5)
+    for way in WAYS:
+        expect_going_on(sim, way, 3)
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_a_copy_follows_the_same_prescribed_motions(way):
+    arm = frs.load('two_link')
+    sim = in_motion(arm, 3, drive_limits=True)
+    sim.prescribe('waist', swing)
+    sim.prescribe('elbow', ([0.0, 0.2, 0.5], [0.0, 0.1, -0.1]))
+    sim.step(10)
+    assert any('jumps' in line for line in sim.reports)
+    expect_going_on(sim, way)
+    other = WAYS[way](sim)
+    other.prescribe('waist')
+    sim.step(5)
+    assert sim.motor_position[0] == pytest.approx(swing(sim.time)[0], rel=1e-12)
+
+
+def test_friction_that_sticks_and_a_stop_that_is_leant_on_go_on_in_a_copy():
+    arm = frs.load('two_link')
+    sim = frs.Simulation(arm)
+    upper = arm.arrays.upper
+    sim.set_state(position=[0.0, upper[1] + 1e-4, 0.1])
+    sim.effort = [0.0, 3.0, 0.0]
+    sim.step(300)
+    for way in WAYS:
+        expect_going_on(sim, way, 10)
+
+
+@pytest.mark.parametrize('way', WAYS)
+def test_nothing_that_is_done_to_a_copy_changes_the_original(way):
+    sim = in_motion(frs.load('two_link'), 4)
+    sim.reports.append('a line')
+    before, copied = pickle.loads(pickle.dumps(state_of(sim))), WAYS[way](sim)
+    copied.effort[:] = 9.0
+    copied.prescribe('waist', swing)
+    copied.push('forearm', (9.0, 0.0, 0.0))
+    copied.set_payload('tool', 1.0)
+    copied.step(200)
+    copied.reports.clear()
+    copied.hold(0.0 * copied.position, 50.0, 5.0)
+    copied.reset()
+    expect_equal_states(before, state_of(sim))
+
+
+def expect_equal_states(one, other):
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for name in one:
+            expect_equal_states(one[name], other[name])
+    elif isinstance(one, (tuple, list)):
+        assert len(one) == len(other)
+        for a, b in zip(one, other):
+            expect_equal_states(a, b)
+    elif hasattr(one, '__dict__') and not isinstance(one, np.ndarray):
+        if not isinstance(one, frs.ArmModel):
+            expect_equal_states(vars(one), vars(other))
+    else:
+        np.testing.assert_array_equal(one, other)
+
+
+def arrays_of(thing, known):
+    """Yield all arrays that an object holds, at any depth, but for those of arms and motions."""
+    if id(thing) in known or isinstance(thing, frs.ArmModel):
+        return
+    known[id(thing)] = thing
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif isinstance(thing, dict):
+        for one in thing.values():
+            yield from arrays_of(one, known)
+    elif isinstance(thing, (list, tuple, set)):
+        for one in thing:
+            yield from arrays_of(one, known)
+    elif hasattr(thing, '__dict__'):
+        yield from arrays_of(vars(thing), known)
+
+
+def test_a_copy_shares_only_arrays_of_the_arm_that_no_step_writes():
+    sim = in_motion(frs.load('two_link'), 5)
+    sim.prescribe('waist', swing)
+    sim.step(3)
+    fixed = {id(array) for array in sim.arm.arrays}
+    own, others = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
+                   for one in (sim, copy.copy(sim)))
+    assert len(own) > 50
+    # pushes and payloads are replaced as a whole and never written
+    constant = [array for one in (*sim._pushes.values(), *sim._payload.values()) for array in one
+                if isinstance(array, np.ndarray)]
+    shared = [a for a in own for b in others if np.shares_memory(a, b)]
+    assert {id(array) for array in shared} <= {id(array) for array in constant}
+
+
+def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
+    force = np.array([0.0, 1.0, 0.0])
+    one, other = (frs.Simulation(frs.load('two_link')) for _ in range(2))
+    one.push('tool', force)
+    other.push('tool', (0.0, 1.0, 0.0))
+    force[:] = 50.0
+    for sim in (one, other):
+        sim.push('forearm', (0.1, 0.0, 0.0))        # loads of all pushes are made again
+        sim.step(20)
+    np.testing.assert_array_equal(one.coordinates, other.coordinates)
+
+
+def test_attributes_of_a_user_are_in_a_copy():
+    class Noted(frs.Simulation):
+        pass
+
+    sim = Noted(frs.load('single_link'))
+    sim.note = 'third try'
+    other = copy.copy(sim)
+    assert type(other) is Noted and other.note == 'third try'
+
+
+def test_a_pickle_in_memory_that_must_not_be_written_makes_a_simulation_that_steps():
+    sim, buffers = in_motion(frs.load('two_link'), 6), []
+    data = pickle.dumps(sim, protocol=5, buffer_callback=buffers.append)
+    assert len(buffers) > 50
+    other = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+    for one in (sim, other):
+        one.step(10)
+    expect_same(sim, other)
+
+
+def test_what_is_rebuilt_and_what_is_state_are_all_there_is():
+    sim = in_motion(frs.load('two_link'), 7)
+    sim.prescribe('waist', swing)
+    sim.step()
+    state = state_of(sim)
+    assert set(vars(sim)) <= {*state, *REBUILT}
