@@ -4,13 +4,16 @@ Copies and pickles of objects, through one plain state of each.
 `__getstate__` returns the state of an object, and `__setstate__` makes the object from it; `copy`,
 `pickle` and everything built on them, such as process pools, use these two. A pickle begins with
 its format and the version of the package, so that another version refuses it in one line before
-it looks for any class. To load a pickle runs code: load your own pickles only.
+it looks for any class: functions that a pickle names first stay in this module. To load a pickle
+runs code: load your own pickles only.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
 from typing import Any, TypeVar
+
+import numpy as np
 
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.version import __version__
@@ -31,7 +34,7 @@ STAMP = FormatStamp()
 
 
 def expect_same_format(format_number: int, version: str) -> FormatStamp:
-    """Refuse a pickle of another format or version. Old pickles know this name: do not move it."""
+    """Refuse a pickle of another format or version."""
     if (format_number, version) != (FORMAT, __version__):
         raise SettingError(
             f'this pickle was written by flex_robot_sim {version} (format {format_number}), and '
@@ -48,6 +51,16 @@ def make_blank(stamp: FormatStamp, kind: type[Object]) -> Object:
 def make_tuple(stamp: FormatStamp, kind: Any, *values: Any) -> Any:
     """Return a NamedTuple with these values, once its stamp has been compared."""
     return kind(*values)
+
+
+def make_table(stamp: FormatStamp, kind: Any, *arrays: np.ndarray) -> Any:
+    """Return a table of these arrays, once its stamp has been compared."""
+    return kind(*map(writable, arrays))
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """Return an array that compiled code may write, whatever memory a pickle put it into."""
+    return np.require(array, requirements=['C', 'A', 'W'])
 
 
 class Serializable:

@@ -18,6 +18,7 @@ from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.model import make_workspace
 from flex_robot_sim.core.validity import count_signs
 from flex_robot_sim.explicit_schemes import StepLimits
+from flex_robot_sim.serialization import writable
 
 if TYPE_CHECKING:
     from flex_robot_sim.simulation import Simulation
@@ -66,10 +67,8 @@ def write_state(simulation: Simulation, state: dict[str, Any]) -> None:
     own = dict(state)
     work, arrays, is_limit_reported = (
         own.pop(name) for name in ('work', 'arrays', 'is_limit_reported'))
-    # a pickle may lie in memory that must not be written
-    vars(simulation).update({
-        name: np.require(value, requirements=['C', 'A', 'W'])
-        if isinstance(value, np.ndarray) else value for name, value in own.items()})
+    vars(simulation).update({name: writable(value) if isinstance(value, np.ndarray) else value
+                             for name, value in own.items()})
     make_tables(simulation)
     for table, values in ((simulation._work, work), (simulation._arrays, arrays)):
         for name, array in values.items():

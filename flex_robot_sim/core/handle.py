@@ -40,7 +40,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from flex_robot_sim.serialization import STAMP, FormatStamp
+from flex_robot_sim.serialization import STAMP, make_table
 from flex_robot_sim.summary import listed
 
 Table = TypeVar('Table', bound=type)
@@ -72,7 +72,7 @@ class _ByAddress:
 
     def __reduce__(self):
         # without the list: addresses hold in this process and for these arrays only
-        return _own_table, (STAMP, type(self), *self)
+        return make_table, (STAMP, type(self), *self)
 
     def __copy__(self):
         return type(self)(*(array.copy() for array in self))
@@ -103,11 +103,6 @@ class _ByAddress:
     @cached_property
     def _numba_type_(self):
         return _handle(type(self), tuple((array.dtype.char, array.ndim) for array in self))
-
-
-def _own_table(stamp: FormatStamp, fields: Any, *arrays: np.ndarray) -> Any:
-    """Return a table of arrays that may be written, whatever memory they were loaded into."""
-    return fields(*(np.require(array, requirements=['C', 'A', 'W']) for array in arrays))
 
 
 def _words(table, name):
