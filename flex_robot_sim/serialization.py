@@ -70,7 +70,8 @@ class Serializable:
         return dict(vars(self))
 
     def __setstate__(self, state: Any) -> None:
-        vars(self).update(state)
+        vars(self).update({name: writable(value) if isinstance(value, np.ndarray) else value
+                           for name, value in state.items()})
 
     def __reduce__(self) -> Any:
         return make_blank, (STAMP, type(self)), self.__getstate__()

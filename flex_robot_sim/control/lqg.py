@@ -20,11 +20,12 @@ from flex_robot_sim.control.lqg_design import LqgDesign
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.serialization import Serializable
 
 LARGEST = 1e9           # measurement that is still believed                  [rad, m, 1/m]
 
 
-class Lqg:
+class Lqg(Serializable):
     """Efforts of an LqgDesign; `effort` is the newest, (joints,) [N m, N]."""
 
     adds_to_servo = False

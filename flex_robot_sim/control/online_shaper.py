@@ -18,13 +18,14 @@ from flex_robot_sim.control.shaping import checked_samples
 from flex_robot_sim.control.taps import taps_of
 from flex_robot_sim.core.arguments import whole
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.serialization import Serializable, writable
 
 LARGEST = 1e9               # set point that is still believed                          [rad, m]
 SPARE = 8                   # samples more than the longest delay needs
 MOST_SAMPLES = 2**20        # that a shaper remembers
 
 
-class OnlineShaper:
+class OnlineShaper(Serializable):
     """
     Shaper for set points of n joints, one sample after another.
 
@@ -85,6 +86,12 @@ class OnlineShaper:
         # compiled or loaded now, and not in the first tick of a loop that cannot wait
         shaper_tick(self._arrays, self._state, self._sample)
         self._state.ticks[0] = EMPTY
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._arrays = ShaperArrays(*map(writable, self._arrays))
+        self._state = ShaperState(*map(writable, self._state))
+        self.position = self._state.output      # one array, which each tick writes
 
     @property
     def frequencies(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from flex_robot_sim.control.modal_damping import DampingDesign, refuse_without_s
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.serialization import Serializable
 from flex_robot_sim.summary import summarized
 
 FADE = 0.5              # periods of its first mode in which it is faded in and out
@@ -33,7 +34,7 @@ class DampingTable(NamedTuple):
     complaint: str = ''
 
 
-class StrainFeedback:
+class StrainFeedback(Serializable):
     """Damps the modes of its designs; `effort` is what it adds now, (joints,) [N m, N]."""
 
     adds_to_servo = True

@@ -16,9 +16,10 @@ from flex_robot_sim.core.arguments import array_or_nan, whole
 from flex_robot_sim.environments.episodes import LARGEST, Episodes, settings_of
 from flex_robot_sim.environments.tasks import Observation, Reward, Task
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.serialization import Serializable
 
 
-class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
     """One arm at a task; numbers that vary are drawn for every episode."""
 
     metadata: dict[str, Any] = {'render_modes': []}
@@ -56,7 +57,7 @@ class ArmEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 bool(through[0] and not lost[0]), {})
 
 
-class ArmVectorEnv(VectorEnv):
+class ArmVectorEnv(Serializable, VectorEnv):
     """
     Many arms at a task, on all processors.
 

@@ -1,6 +1,8 @@
 """Judges: the sampled shaper, oscillators whose frequency changes, by scipy, and exact ends."""
 
+import copy
 import gc
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -53,6 +55,26 @@ def ring_after(samples, period):
                       max_step=0.02)
     x, v = found.y[:, -1]
     return np.hypot(x - samples[-1, 0], v / (2 * np.pi * frequency_at(samples[-1, 0])))
+
+
+def from_read_only_memory(thing):
+    buffers = []
+    data = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+
+
+@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy, from_read_only_memory,
+                                 lambda shaper: pickle.loads(pickle.dumps(shaper))])
+def test_a_copy_continues_from_the_same_sample_and_independently(way):
+    samples, shaper = move(1e-3, 0.5), OnlineShaper(2, 1e-3, table=table(),
+                                                    stages=stages_of(table(), 'zvd', 0.02))
+    for sample in samples[:200]:
+        shaper.tick(sample)
+    before, other = shaper.position.copy(), way(shaper)
+    found = [other.tick(sample).copy() for sample in samples[200:]]
+    np.testing.assert_array_equal(shaper.position, before)
+    np.testing.assert_array_equal(found, [shaper.tick(sample).copy() for sample in samples[200:]])
+    np.testing.assert_array_equal(other.velocity, shaper.velocity)
 
 
 @pytest.mark.parametrize('forward', [True, False])

@@ -1,6 +1,7 @@
 """Environments of Gymnasium: by its own checker, and beside a plain Simulation."""
 
 import copy
+import pickle
 import sys
 import warnings
 
@@ -238,8 +239,10 @@ def test_an_action_lasts_as_long_as_the_arm_moves(period):
     assert env.episodes.batch.time == pytest.approx(3 * period, rel=1e-12)
 
 
+@pytest.mark.parametrize('way', [copy.copy, copy.deepcopy,
+                                 lambda env: pickle.loads(pickle.dumps(env))])
 @pytest.mark.parametrize('kind', [ArmEnv, ArmVectorEnv])
-def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind):
+def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind, way):
     many = {'num_envs': 3} if kind is ArmVectorEnv else {}
     env = kind(task='disturbance', scale={'arm.EIz': 'uniform:0.5,2'}, seconds=0.2, **many,
                vary={'payload': 'uniform:0,0.1'})
@@ -257,8 +260,8 @@ def test_a_copy_goes_on_as_the_original_and_apart_from_it(kind):
                 env.reset()
         return out
 
-    other = copy.deepcopy(env)
-    for one, two in zip(rest(env), rest(other)):
+    other = way(env)
+    for one, two in zip(rest(env), rest(other), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(one, two))
 
 
