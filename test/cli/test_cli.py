@@ -76,7 +76,7 @@ def test_before_a_command_handles_ctrl_c_it_imports_nothing_but_its_first_line()
     program = ('import sys; before = {*sys.modules}; from flex_robot_sim.start import main; '
                'print(*sorted({*sys.modules} - before))')
     done = subprocess.run(run_text(program), capture_output=True, text=True, check=True)
-    assert done.stdout == 'flex_robot_sim flex_robot_sim.start\n'
+    assert done.stdout == 'flex_robot_sim flex_robot_sim.start flex_robot_sim.version\n'
 
 
 def test_ctrl_c_at_any_moment_of_a_start_shows_no_line_of_the_package():
