@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from test_compiled import needs_numba, start, write_package
+from small_package import start, write_package
+from test_compiled import needs_numba
 
 from flex_robot_sim.core.compiled import bound, compiled
 from flex_robot_sim.core.handle import TableRows, Vectors3, by_address, zeros
