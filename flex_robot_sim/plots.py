@@ -20,6 +20,7 @@ from flex_robot_sim.exceptions import SettingError, plain
 from flex_robot_sim.files import open_atomic, why_unwritable
 
 KINDS = ('.png', '.pdf', '.svg')
+LARGEST = 1e100         # number that is drawn: the ticks of an axis need room for sums
 # Okabe and Ito's colours, which the colour-blind tell apart; without yellow, which paper swallows
 COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#000000', '#56B4E9', '#E69F00')
 DASHES = ('-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
@@ -226,9 +227,15 @@ def _draw_panel(axes, panel):
         axes.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
 
 
+def _drawable(values):
+    """Return an array with gaps where a number is too large for the ticks of an axis."""
+    values = np.asarray(values, float)
+    return np.where(np.abs(values) < LARGEST, values, np.nan)
+
+
 def _draw_curves(axes, panel):
     for curve in panel.curves:
-        axes.plot(curve.time, curve.values, label=_words(curve.label), linewidth=curve.width,
+        axes.plot(_drawable(curve.time), _drawable(curve.values), label=_words(curve.label), linewidth=curve.width,
                   color=COLOURS[curve.colour % len(COLOURS)],
                   linestyle=DASHES[curve.dashes % len(DASHES)],
                   marker='o' if curve.has_marks else None, markersize=3.5)
@@ -237,7 +244,8 @@ def _draw_curves(axes, panel):
     axes.grid(True, color=GRID_HEX, linewidth=0.6)
     axes.spines[['top', 'right']].set_visible(False)
     if panel.is_logarithmic:
-        values = np.concatenate([np.ravel(curve.values) for curve in panel.curves] or [[]])
+        values = np.concatenate([np.ravel(_drawable(curve.values)) for curve in panel.curves]
+                                or [[]])
         values = values[values > 0.0]
         # on less than a decade, ticks of a logarithm are all the same
         if values.size and values.max() >= 10.0 * values.min():

@@ -176,7 +176,8 @@ def _refuse_foreign(root):
 
 def _is_own_tag(path):
     try:
-        return not path.is_symlink() and path.read_bytes() == TAG_TEXT.encode()
+        is_file = stat.S_ISREG(path.lstat().st_mode)        # neither a link nor a pipe
+        return is_file and path.read_bytes() == TAG_TEXT.encode()
     except OSError:
         return False
 

@@ -18,7 +18,7 @@ from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.recording.mcap_file import ENCODING, RecordingReader
-from flex_robot_sim.recording.playing import Extent, due_times, is_command
+from flex_robot_sim.recording.playing import Extent, due_times, is_command, is_command_name
 
 # many send on these, beside each other
 OF_ALL = '/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'
@@ -28,7 +28,7 @@ LOOK = 0.2                  # between two looks at other nodes, and at the line 
 SETTLE = 0.5                # in which more is found about a listener that has just appeared   [s]
 NAMES = 3.0                 # in which the name of a listener is found                       [s]
 UNKNOWN = 'NODE_NAME_UNKNOWN'   # what ROS calls a node until it knows its name
-STATES = '/joint_states'    # what a live arm publishes
+STATE_TYPE = 'sensor_msgs/msg/JointState'
 
 
 class Playing(NamedTuple):
@@ -190,7 +190,8 @@ class PlayerNode(Node):
                                                                other.node_namespace)
         except RuntimeError:        # the node has ended in the meantime
             return False
-        return any(topic.endswith(STATES) for topic, _ in found)
+        # the states of a live arm, whatever they are called; a command has this type, too
+        return any(STATE_TYPE in kinds and not is_command_name(topic) for topic, kinds in found)
 
 
 def play(reader: RecordingReader, extent: Extent, playing: Playing, name: str,

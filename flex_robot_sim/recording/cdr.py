@@ -11,6 +11,7 @@ has many messages of few types. Numbers that follow each other are one step.
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any
@@ -24,6 +25,7 @@ LITTLE = b'\x00\x01\x00\x00'
 HEADER = 4
 WIDEST = 8              # of all numbers [bytes]: of a place, only the rest by this tells
 MAX_LISTS = 2**21       # of a message with lists of texts or messages, which take room    [bytes]
+MAX_VALUES = 500_000    # in the lists of a message; 20,000 points of a trajectory have 160,000
 # of struct, whose codes are not those of NumPy
 _CODES = {kind: {'?': '?', 'u1': 'B', 'i1': 'b', 'i2': 'h', 'u2': 'H', 'i4': 'i', 'u4': 'I',
                  'i8': 'q', 'u8': 'Q', 'f4': 'f', 'f8': 'd'}[word]
@@ -33,6 +35,20 @@ _Putters = WeakKeyDictionary[MessageType, Callable[[bytearray, Mapping[str, Any]
 _Getters = WeakKeyDictionary[MessageType, Callable[[memoryview, int], tuple[Any, int]]]
 _PUTTERS: _Putters = WeakKeyDictionary()
 _GETTERS: dict[str, _Getters] = {'<': WeakKeyDictionary(), '>': WeakKeyDictionary()}
+
+
+class _Budget(threading.local):
+    """How many values the lists of the message in hand may still have; their bytes may be none."""
+
+    left = 0
+
+    def spend(self, values):
+        self.left -= values
+        if self.left < 0:
+            raise MessageError(f'its lists have more than {MAX_VALUES} values')
+
+
+_BUDGET = _Budget()
 
 
 class MessageError(ValueError):
@@ -54,6 +70,7 @@ def decode(kind: MessageType, data: bytes) -> dict[str, Any]:
     """
     if len(data) < HEADER or data[0] or data[1] > 1:
         raise MessageError('these bytes are no CDR')
+    _BUDGET.left = MAX_VALUES
     try:
         return _getter(kind, '<' if data[1] else '>')(memoryview(data)[HEADER:], 0)[0]
     except (struct.error, IndexError, UnicodeDecodeError) as error:
@@ -67,10 +84,11 @@ def trimmed(kind: MessageType, data: bytes) -> bytes:
     Some who write leave room for the first number of each sequence that is empty, at the end, and
     some who read refuse that.
     """
+    _BUDGET.left = MAX_VALUES
     try:
         return data[:HEADER + _end_of(kind, kind.name, memoryview(data)[HEADER:],
                                       '<I' if data[1] else '>I', 0)]
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, MessageError):
         return data                     # whoever reads it will say that it is no message
 
 
@@ -95,6 +113,7 @@ def _end_of(kind, name, body, word, place):
         for _ in range(count):
             if place > len(body):
                 raise IndexError        # a wild count would go on for ever
+            _BUDGET.spend(1)
             if field.kind == TEXT:
                 place += -place % 4
                 place += 4 + struct.unpack_from(word, body, place)[0]
@@ -205,8 +224,8 @@ def _getter_of(kind, name, order):
         else:
             get = _text_getter(order) if field.kind == TEXT else _getter_of(kind, field.kind,
                                                                             order)
-            steps.append(_one_got(field.name, get if field.size is None else
-                                  _list_getter(field, get, order)))
+            steps.append(_one_got(field.name, get if field.size is None else _list_getter(
+                field, get, order, _values_in(kind, field.kind))))
 
     def get_message(data, place):
         values = {}
@@ -233,7 +252,16 @@ def _one_got(name, get_value):
     return get
 
 
-def _list_getter(field, get_value, order):
+def _values_in(kind, name):
+    """Values in a text or a message; a list in it counts as one until it is read."""
+    if name not in kind.types:
+        return 1
+    return 1 + sum(1 if field.size is not None else _values_in(kind, field.kind)
+                   for field in kind.types[name])
+
+
+def _list_getter(field, get_value, order, values):
+    """:param values: in each item, see `_values_in`."""
     counts = _COUNTS[order]
 
     def get(data, place):
@@ -243,6 +271,7 @@ def _list_getter(field, get_value, order):
         # each takes a byte at least, so that a wild count ends soon
         if count > len(data) - place:
             raise MessageError('the message is cut off')
+        _BUDGET.spend(count * values)
         items = []
         for _ in range(count):
             item, place = get_value(data, place)

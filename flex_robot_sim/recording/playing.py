@@ -45,10 +45,17 @@ def extent_of(messages: Iterable[Recorded]) -> Extent | None:
 
 def is_command(topic: Topic) -> bool:
     """Whether the messages of a topic command an arm, in any namespace."""
-    *above, last = topic.name.split('/')
-    if above and above[-1] == MEASURED:
-        return False
-    return last in COMMAND_NAMES or short_name(topic.kind) in COMMAND_TYPES
+    return is_command_name(topic.name) or (
+        not _is_measured(topic.name) and short_name(topic.kind) in COMMAND_TYPES)
+
+
+def is_command_name(topic: str) -> bool:
+    """Whether topics of this name command an arm, in any namespace."""
+    return topic.split('/')[-1] in COMMAND_NAMES and not _is_measured(topic)
+
+
+def _is_measured(topic):
+    return topic.split('/')[-2:-1] == [MEASURED]
 
 
 def in_order(messages: Iterable[Recorded], window: int = WINDOW) -> Iterator[Recorded]:

@@ -17,8 +17,14 @@ from flex_robot_sim.recording.cdr import HEADER, MessageError
 
 FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 DURATION = 8            # size of time_from_start                                       [bytes]
+SLACK = 4096            # behind a message, which some who write leave               [bytes]
 SHORTEST_POINT = 24     # four empty sequences and time_from_start                      [bytes]
 SECOND = 1_000_000_000  # [ns]
+LONGEST_TEXT = 4096     # a frame or a name                                         [bytes]
+MEAN_NAME = 512         # of all names of a message, at most                        [bytes]
+NUMBERS_PER_JOINT = len(FIELDS)     # of a point
+PADDING = 16            # of a point: numbers lie at multiples of 8                     [bytes]
+USUAL_JOINTS = 7
 FIRST_RUN = 16          # points that are compared at once where fields have just changed
 
 
@@ -64,11 +70,16 @@ def read_header(data: bytes, most_names: int) -> TrajectoryHeader:
         for _ in range(count):
             name, place = _text(data, word, place)
             names.append(name)
+            if place > LONGEST_TEXT + MEAN_NAME * most_names:
+                raise MessageError('its names are too long')
         points, place = _count(data, word, place)
     except struct.error as error:
         raise MessageError('the message is cut off') from error
     if points * SHORTEST_POINT > size - place:
         raise MessageError('the message is cut off')
+    longest = SHORTEST_POINT + PADDING + 8 * NUMBERS_PER_JOINT * max(count, USUAL_JOINTS)
+    if size - place > points * longest + SLACK:
+        raise MessageError(f'its points have more than {longest} bytes each')
     return TrajectoryHeader(seconds * SECOND + nanoseconds, frame, tuple(names), points, place)
 
 
@@ -125,6 +136,8 @@ def _count(data, word, place):
 def _text(data, word, place):
     """Return a text without the 0 at its end, and the place behind it."""
     length, place = _count(data, word, place)
+    if length > LONGEST_TEXT:
+        raise MessageError(f'a text of it has more than {LONGEST_TEXT} bytes')
     if HEADER + place + length > len(data):
         raise MessageError('the message is cut off')
     start = HEADER + place

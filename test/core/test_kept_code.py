@@ -86,6 +86,14 @@ def test_a_cache_that_holds_anything_else_is_left_untouched(called, run, name):
                                     'Name another place by XDG_CACHE_HOME']
 
 
+def test_a_pipe_in_the_place_of_the_tag_is_not_waited_for(called, run):
+    root = cache_folders(called)[0].parent
+    root.joinpath('CACHEDIR.TAG').unlink()
+    os.mkfifo(root / 'CACHEDIR.TAG')
+    out, err = run(called, CALL_AND_COUNT)
+    assert (out, err) == ('30.0\n0 1\n', '')
+
+
 def test_a_link_above_the_cache_is_followed(called, call):
     """Large caches lie on other disks."""
     cache = called.parent / 'cache'

@@ -159,13 +159,13 @@ def write_commands(path, space, *topics):
 
 def waist(observer, space):
     """Return the angle of the waist once a new state has come."""
-    return observer.hear(JointState, f'/{space}/joint_states').position[0]
+    return observer.hear(JointState, f'/{space}/measured').position[0]
 
 
 def test_recorded_commands_do_not_move_a_live_arm(replay, start, observer, tmp_path):
     space = 'driven'
     arm = start('dynamics', '-r', f'__ns:=/{space}', '-r', 'joint_commands:=remapped_efforts',
-                robot='two_link')
+                '-r', 'joint_states:=measured', robot='two_link')
     before = waist(observer, space)
     path = write_commands(tmp_path / 'run.mcap', space, 'joint_commands', 'push',
                           'effort_controller/commands')
@@ -209,7 +209,7 @@ def test_a_listener_that_comes_later_ends_a_replay_of_commands(replay, observer,
     ('/any', 'trajectory_msgs/msg/JointTrajectory', True),
     ('/joint_states', JOINT_STATE, False), ('/controller/target', JOINT_STATE, False),
     ('/joint_wrenches/push', 'geometry_msgs/msg/WrenchStamped', False)])
-def test_commands_are_known_by_name_and_direction(name, kind, commands):
+def test_commands_are_known_by_name_and_type(name, kind, commands):
     assert is_command(Topic(name, kind, '')) is commands
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.recording.cdr import MessageError, decode, encode
+from flex_robot_sim.recording.cdr import MessageError, decode, encode, trimmed
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.messages import JOINT_STATE, POSE, TEXT, TEXTS
 
@@ -136,3 +136,33 @@ def test_a_definition_that_is_none_says_why(text, reason):
     with pytest.raises(DefinitionError) as error:
         message_type('a/msg/B', text)
     assert str(error.value) == reason
+
+
+def nested(*sizes):
+    """Text of a type of lists within lists; the innermost item is empty, and takes no byte."""
+    parts = [f'A{k + 1}[{size}] a' for k, size in enumerate(sizes)]
+    parts = [parts[0], *(f'MSG: p/A{k + 1}\n{part}' for k, part in enumerate(parts[1:])),
+             f'MSG: p/A{len(sizes)}\nuint8[0] z']
+    return f'\n{"=" * 80}\n'.join(parts)
+
+
+@pytest.mark.parametrize('sizes, body', [
+    ((1000, 1000, 1000), b''),                          # 10^9 items of no byte
+    (('', 1000), (600).to_bytes(4, 'little')),          # a list, as long as the message says
+])
+def test_lists_of_items_without_bytes_are_bounded(sizes, body):
+    kind = message_type('p/msg/R', nested(*sizes))
+    data = b'\0\1\0\0' + body + bytes(2000)
+    with pytest.raises(MessageError) as error:
+        decode(kind, data)
+    assert str(error.value) == 'its lists have more than 500000 values'
+    assert trimmed(kind, data) == data
+
+
+def test_lists_of_messages_within_messages_are_bounded_by_what_they_hold():
+    wrappers = [f'MSG: p/A{k}\nA{k + 1} z' for k in range(40)]
+    text = f'\n{"=" * 80}\n'.join(['A0[] a', *wrappers, 'MSG: p/A40\nbool z'])
+    count = 20_000              # 41 values of one byte each
+    with pytest.raises(MessageError, match='more than 500000 values'):
+        decode(message_type('p/msg/R', text),
+               b'\0\1\0\0' + count.to_bytes(4, 'little') + bytes(count))

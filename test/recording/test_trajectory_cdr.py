@@ -126,3 +126,23 @@ def test_more_points_than_fit_into_the_message_are_refused_at_once():
     data[-4:] = struct.pack('<I', 2**32 - 1)
     with pytest.raises(MessageError, match='the message is cut off'):
         read_header(bytes(data), MOST_NAMES)
+
+
+@pytest.mark.parametrize('values, line', [
+    ({'joint_names': ['a' * 5000]}, 'a text of it has more than 4096 bytes'),
+    ({'joint_names': ['a' * 4000] * 200}, 'its names are too long'),
+    ({'header': {'frame_id': 'a' * 5000}}, 'a text of it has more than 4096 bytes'),
+    ({'joint_names': ['a'], 'points': [{'effort': np.zeros(200)}] * 20},
+     'its points have more than 264 bytes each'),
+])
+def test_a_message_whose_parts_are_too_long_is_refused_before_its_points_are_read(values, line):
+    with pytest.raises(MessageError) as error:
+        read_header(encode(JOINT_TRAJECTORY, values), MOST_NAMES)
+    assert str(error.value) == line
+
+
+def test_points_of_seven_joints_with_all_their_fields_are_as_long_as_allowed():
+    names, numbers = [f'joint_{k}' for k in range(7)], np.ones(7)
+    point = dict.fromkeys(('positions', 'velocities', 'accelerations', 'effort'), numbers)
+    data = encode(JOINT_TRAJECTORY, {'joint_names': names, 'points': [point] * 2000})
+    assert read_header(data, MOST_NAMES).points == 2000

@@ -66,3 +66,12 @@ def test_a_report_shows_strange_names_of_joints_as_text(tmp_path, capsys, names)
     assert main(['export', str(path), '--output', str(tmp_path / 'tables')]) == 0
     printed = capsys.readouterr()
     assert (printed.out + printed.err).replace('\n', '').isprintable()
+
+
+@pytest.mark.parametrize('value', [1e308, -1e308, 1e200, np.inf, np.nan])
+def test_a_number_that_no_axis_can_show_is_a_gap_in_a_figure(tmp_path, value):
+    time, values = np.arange(4.0), np.array([0.0, value, 1.0, 2.0])
+    path = tmp_path / 'figure.png'
+    write_charts(path, 'any', [Chart('any', 'time [s]', 'effort', (Curve('a', time, values),))])
+    assert path.stat().st_size > 1000
+    chart_svg(Chart('any', 'time [s]', 'effort', (Curve('a', time, values),), True), 'key')
