@@ -235,7 +235,8 @@ def _drawable(values):
 
 def _draw_curves(axes, panel):
     for curve in panel.curves:
-        axes.plot(_drawable(curve.time), _drawable(curve.values), label=_words(curve.label), linewidth=curve.width,
+        axes.plot(_drawable(curve.time), _drawable(curve.values),
+                  label=_words(curve.label), linewidth=curve.width,
                   color=COLOURS[curve.colour % len(COLOURS)],
                   linestyle=DASHES[curve.dashes % len(DASHES)],
                   marker='o' if curve.has_marks else None, markersize=3.5)
