@@ -24,6 +24,7 @@ from flex_robot_sim.core.joint_laws import motor_pull
 from flex_robot_sim.core.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.core.mass import refuse_massless
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import start_note, start_position, state_note
 from flex_robot_sim.core.validity import lines_of, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.explicit_schemes import EVERY, EXPLICIT, EnergyGain
@@ -43,7 +44,12 @@ class Simulation(LedDrives, Serializable):
     """An arm in motion."""
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
-        """Start `arm` (ArmModel) at rest in its zero position."""
+        """
+        Start `arm` (ArmModel) at rest in its zero position.
+
+        If zero is beyond a limit of a joint, the joint starts at this limit, and `reports` has a
+        line about it.
+        """
         expect_arm(arm)
         settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
@@ -54,6 +60,7 @@ class Simulation(LedDrives, Serializable):
         self.time = 0.0
         self._effort = np.zeros(len(arm.joint_names))
         self.reports = []               # lines about a state beyond the validity of the model
+        self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._motions, self._ends, self._jumped = {}, {}, set()
         self._watch = make_watch(arm, self.settings)
         make_tables(self)
@@ -63,6 +70,7 @@ class Simulation(LedDrives, Serializable):
         self._drive = self._made_drive()
         self._q, self._qd, self._qdd = np.zeros((3, arm.size))
         self._flow = np.zeros(3)
+        self._put_joints(self._q, start_position(arm))
         self._payload: dict[str, tuple[int, np.ndarray]] = {}
         self._pushes: dict[str, Push] = {}
         self._loads = make_loads(arm)
@@ -70,6 +78,7 @@ class Simulation(LedDrives, Serializable):
         self._gain = EnergyGain()
         self._start_energy = self._energies().sum()
         self._refuse_unstable_step(0.0, 0.0)
+        self.reports += self._start_lines
 
     def __copy__(self):
         """Return a simulation that goes on from here independently; the arm is the same."""
@@ -171,10 +180,15 @@ class Simulation(LedDrives, Serializable):
         """
         Put the arm somewhere else; time goes on, and prescribed drives stay on their motion.
 
+        Beyond a joint limit the stop pushes back, and `reports` has a line about it.
+
         :param position: of the joints, motor and link side, (joints,); elastic parts straight.
+            Default: as at the start.
         :param coordinates: all of them, (n,), instead of a position; likewise rates.
         """
         q, qd = np.zeros((2, self.arm.size))
+        if position is None and coordinates is None:
+            self._put_joints(q, start_position(self.arm))
         for name, values, all_name, total, out in (
                 ('position', position, 'coordinates', coordinates, q),
                 ('velocity', velocity, 'rates', rates, qd)):
@@ -183,9 +197,8 @@ class Simulation(LedDrives, Serializable):
                     raise SettingError(f'{name} and {all_name} say the same: give one of them')
                 out[:] = checked(all_name, total, self.arm.coordinate_names)
             elif values is not None:
-                values = checked(name, values, self.arm.joint_names)
-                out[:values.size] = values
-                out[self._driven] = values
+                self._put_joints(out, checked(name, values, self.arm.joint_names))
+        self._report_state(q)
         self._lead_state(q, qd, (coordinates is None, rates is None))
         self._q[:], self._qd[:], self._qdd[:] = q, qd, 0.0
         self._forget_steps()
@@ -195,7 +208,7 @@ class Simulation(LedDrives, Serializable):
 
     def reset(self) -> None:
         """
-        Put the arm back to rest in its zero position, without efforts, servo and pushes.
+        Put the arm back to rest where it started, without efforts, servo and pushes.
 
         Time goes on, and payloads stay.
         """
@@ -213,6 +226,7 @@ class Simulation(LedDrives, Serializable):
         self._limits.forget()
         self._refuse_unstable_step(0.0, 0.0)        # says again what it has to say
         self.set_state()
+        self.reports += self._start_lines
 
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
              rate: ArrayLike | None = None) -> None:
@@ -359,6 +373,16 @@ class Simulation(LedDrives, Serializable):
             return None
         arm = replace(self.arm, arrays=self._arrays)
         return Drive(make(self.settings.formulation, arm), self._arrays)
+
+    def _put_joints(self, out, values):
+        """Write joint values (joints,) to the link and the motor side of coordinates (n,)."""
+        out[:values.size] = out[self._driven] = values
+
+    def _report_state(self, q):
+        """Report joints beyond limits in a new state (n,); the line about the start is over."""
+        line = state_note(self.arm, q[self._driven])
+        self.reports[:] = [kept for kept in self.reports if kept not in self._start_lines]
+        self.reports += [line] if line and line not in self.reports else []
 
     def _frame(self, link):
         if not is_known(link, self.arm.frames):

@@ -16,6 +16,7 @@ from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
 from flex_robot_sim.core.loads import Push, make_loads
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import LEANING, beyond_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import SummaryRows, counted, summarized
 
@@ -34,6 +35,7 @@ class Modes:
     frequencies: np.ndarray     # (k,)                                                  [Hz]
     damping_ratios: np.ndarray  # (k,)
     shapes: np.ndarray          # (n, k)  largest entry 1, locked coordinates 0; complex if damped
+    note: str = ''              # line about a joint beyond its limits
 
     def shape(self, mode: int) -> dict[str, complex]:
         """Return one shape by coordinate name; SettingError if there is no such mode."""
@@ -67,8 +69,9 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
 
     With a payload: those of `with_payload(model, ...)`.
 
-    :param position: of the joints, (joints,) [rad, m], for the equilibrium there; default: zero.
-        Of all coordinates, (n,), for the state that they say.
+    :param position: of the joints, (joints,) [rad, m], for the equilibrium there; default: where
+        arms start, zero or the nearest position within limits. Of all coordinates, (n,), for the
+        state that they say. Beyond a limit, `note` of the result says so.
     :param joints: 'locked' or 'free', or the names of those whose drives are locked; default:
         'locked', with gains 'free'.
     :param gains: (stiffness, damping) of the drives that are not locked, which hold their place,
@@ -97,7 +100,9 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     shapes[free] = vectors
     size = np.abs(rates)
     ratios = np.divide(-rates.real, size, out=np.zeros(size.shape), where=size > 0)
-    return Modes(model.coordinate_names, size / (2 * np.pi), ratios, shapes)
+    beyond = beyond_limits(model, q[motors], LEANING)
+    return Modes(model.coordinate_names, size / (2 * np.pi), ratios, shapes,
+                 beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 
 
 def _noise(model, M, q, qd, lacking):

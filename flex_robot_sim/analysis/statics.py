@@ -18,6 +18,7 @@ from flex_robot_sim.analysis.tangent import (
 from flex_robot_sim.core.arguments import checked, positive
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import start_position
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import summarized
 
@@ -44,7 +45,7 @@ def equilibrium(model: ArmModel, position: ArrayLike | None = None,
     Payloads: see `with_payload`.
 
     :param position: of the joints, (joints,) [rad, m], on the motor side where the drive gives;
-        default: zero.
+        default: where arms start, zero or the nearest position within limits.
     :param velocity: of the joints, (joints,) [rad/s, m/s], for an arm that turns steadily: rates
         and elastic coordinates are constant.
     :param pushes: [Push].
@@ -65,6 +66,7 @@ def rest_and_slopes(
     """Coordinates and rates (n,) of `equilibrium`, and D and K (T50) there, or None."""
     q, qd, servo = np.zeros((3, model.size))
     motors = driven(model)
+    position = start_position(model) if position is None else position
     for name, values, out in (('position', position, q), ('velocity', velocity, qd)):
         if values is not None:
             values = checked(name, values, model.joint_names)

@@ -31,6 +31,7 @@ from flex_robot_sim.core.arguments import is_known, settings_or_default, truth, 
 from flex_robot_sim.core.held_signals import pass_on_signals
 from flex_robot_sim.core.loads import Push, expect_link
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import start_note, state_note
 from flex_robot_sim.core.validity import MANY, lines_of
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.led_drives import lost_state
@@ -65,7 +66,7 @@ class Batch(LiveArrays, Serializable):
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
                  settings: SimulationSettings | None = None, threads: int | None = None) -> None:
         """
-        Start all arms at rest in their zero position.
+        Start all arms at rest in their zero position, see `Simulation`.
 
         :param arms: an ArmModel for all, with a `count`; or one for each, alike but for numbers.
         :param threads: that step them; default: as many as there are processors.
@@ -82,6 +83,7 @@ class Batch(LiveArrays, Serializable):
         self.reports: list[tuple[int, str]] = []    # row, and a line as of a Simulation
         self._members = Members(arms, self.settings)
         self._told = self._signs()
+        self._report_start(range(len(arms)))
 
     def __copy__(self) -> Batch:
         """Return a batch that goes on from here independently; the arms are the same."""
@@ -135,6 +137,8 @@ class Batch(LiveArrays, Serializable):
         """
         rows = self._rows(members)
         q, qd = np.zeros((2, len(rows), self.arm.size))
+        if position is None and coordinates is None:
+            q[:] = self._members.start_coordinates(rows)
         for name, values, all_name, total, out in (
                 ('position', position, 'coordinates', coordinates, q),
                 ('velocity', velocity, 'rates', rates, qd)):
@@ -148,11 +152,17 @@ class Batch(LiveArrays, Serializable):
                 out[:, driven(self.arm)] = joints
         self._members.note_live()
         self._members.start(rows, q, qd)
+        places = q[:, driven(self.arm)]
+        arms, own = self.arms, set(rows.tolist())
+        self.reports[:] = [(k, line) for k, line in self.reports
+                           if k not in own or line != start_note(arms[k])]
+        beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), places)]
+        self.reports += [one for one in beyond if one[1] and one not in self.reports]
 
     @as_a_whole
     def reset(self, members: Rows = None) -> None:
         """
-        Put members back to rest in their zero position, without efforts, servo and pushes.
+        Put members back to rest where they started, without efforts, servo and pushes.
 
         Time goes on; arms, live numbers of theirs and payloads stay.
         """
@@ -164,8 +174,9 @@ class Batch(LiveArrays, Serializable):
         for link in those.pushes:
             those.set_pushes(rows, [Push(link)] * len(rows))
         those.forget_signs(rows)
-        those.start(rows, *np.zeros((2, len(rows), self.arm.size)))
+        those.start(rows, those.start_coordinates(rows), np.zeros((len(rows), self.arm.size)))
         self._told = self._signs()
+        self._report_start(rows)
 
     @as_a_whole
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
@@ -294,6 +305,13 @@ class Batch(LiveArrays, Serializable):
             self._members.forget_steps(k)
             self.reports.append((int(k), str(lost_state(float(self.lost[k])))))
         self._report(lambda step: start + (done + step + 1) * h)
+
+    def _report_start(self, rows):
+        """Report members that cannot start in their zero pose, the first of those of one arm."""
+        arms = self.arms
+        first = {arms[k]: int(k) for k in reversed(rows)}
+        found = [(k, start_note(arm)) for arm, k in reversed(first.items())]
+        self.reports += [one for one in found if one[1] and one not in self.reports]
 
     def _report(self, time_of: Callable[[int], float]) -> None:
         signs, members = self._signs(), self._members

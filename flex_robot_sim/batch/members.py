@@ -7,12 +7,13 @@ that they keep begins anew, and the balance leaves it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import expect_live
 from flex_robot_sim.batch.rows import (
     State,
@@ -28,6 +29,7 @@ from flex_robot_sim.core.handle import TableRows
 from flex_robot_sim.core.loads import LoadArrays, Push, make_loads, payload_inertia
 from flex_robot_sim.core.mass_points import with_as_many_points
 from flex_robot_sim.core.model import ArmArrays, ArmModel, make_workspace
+from flex_robot_sim.core.start_pose import start_position
 from flex_robot_sim.core.validity import SOON, make_watch, turn_limits
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import SimulationSettings
@@ -51,13 +53,14 @@ class Members:
     """Arms, their numbers, states, loads and scratch."""
 
     def __init__(self, arms: list[ArmModel], settings: SimulationSettings) -> None:
-        """Put all arms at rest in their zero position; they are alike but for numbers."""
+        """Put all arms at rest where arms start; they are alike but for numbers."""
         self.arms, self.settings = arms, settings
         first, size = arms[0], len(arms)
         n, joints = first.size, len(first.joint_names)
         self.arrays: ArmArrays = table_of(with_as_many_points([arm.arrays for arm in arms]))
         self.works = repeated(make_workspace(first.arrays), size)
-        q, qd, qdd = np.zeros((3, size, n))
+        qd, qdd = np.zeros((2, size, n))
+        q = self.start_coordinates(range(size))
         self.state = State(q, qd, qdd, np.zeros((size, joints)), np.zeros((size, 3)),
                            np.zeros((size, 9, n)))
         self.payloads: list[dict[str, Payload]] = [{} for _ in arms]
@@ -95,6 +98,15 @@ class Members:
         self.lost[rows] = np.nan
         self.forget_steps(rows)
         self.start_energy[rows] = self.energies(rows).sum(axis=1)
+
+    def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
+        """Return the coordinates (r, n) in which members start."""
+        first = self.arms[0]
+        starts = [start_position(self.arms[k]) for k in rows]
+        q = np.zeros((len(starts), first.size))
+        if starts:
+            q[:, :len(first.joint_names)] = q[:, driven(first)] = starts
+        return q
 
     def forget_steps(self, rows: np.ndarray | int) -> None:
         """Let members begin afresh: what their last steps found no longer holds."""

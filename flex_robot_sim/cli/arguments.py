@@ -20,7 +20,6 @@ from flex_robot_sim.xacro_arguments import xacro_arguments
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
-ROUNDING = 1e-9     # of a limit that is written with few digits              [rad, m]
 LARGEST = 1e12      # number of any unit; powers of it are still numbers
 
 
@@ -57,20 +56,17 @@ def expect_new(path: str) -> None:
 
 def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:
     """Return the line about a joint of a pose that lies beyond its stops, or ''."""
-    arrays = arm.arrays
-    for name, value, low, high, unit in zip(arm.joint_names, pose or (), arrays.lower,
-                                            arrays.upper, arm.units):
-        if not low - ROUNDING <= value <= high + ROUNDING and not math.isnan(value):
-            return (f'{option}: "{name}" at {value:g} {unit} is beyond its limits, {low:g} to '
-                    f'{high:g} {unit}')
-    return ''
+    from flex_robot_sim.core import start_pose  # loads what other commands do without
+
+    line = start_pose.beyond_limits(arm, pose or ())
+    return line and f'{option}: {line}'
 
 
 def note_beyond(command: str, arm: ArmModel, option: str, pose: Sequence[float] | None) -> None:
     """Say that a joint of a pose lies beyond its stops: they push, and it counts."""
     line = beyond_limits(arm, option, pose)
     if line:
-        print(f'flexsim {command}: note: {line}; its stop pushes with all it has',
+        print(f'flexsim {command}: note: {line}; the stiffness of its stop is part of the result',
               file=sys.stderr)
 
 

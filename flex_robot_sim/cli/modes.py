@@ -1,5 +1,6 @@
 """`flexsim modes`: natural frequencies of the whole arm at a pose."""
 
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
 )
 from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.core.start_pose import start_note, start_position
 from flex_robot_sim.exceptions import UsageError
 
 LARGEST_PARTS = 3
@@ -52,12 +54,14 @@ def run(arguments: Namespace) -> int:
             payload = parse_payload(arguments.payload, arm.tool)
             arm = with_payload(arm, *payload)
     note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
+    if arguments.pose is None and start_note(arm):
+        print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)
     with patience('looking for the modes'):
         found = modes(arm, arguments.pose, arguments.joints)
     count = min(arguments.count, found.frequencies.size)
     summary = {
         'robot': arm.description.name,
-        'pose': arguments.pose or [0.0] * len(arm.joint_names),
+        'pose': arguments.pose or start_position(arm).tolist(),
         'unit': dict(zip(arm.joint_names, arm.units)),
         'joints': arguments.joints,
         'payload': dict([payload]) if payload else {},

@@ -17,6 +17,7 @@ from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.servo import RATIO, Sampling, ServoFit
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import start_position
 from flex_robot_sim.exceptions import UsageError
 
 ANGLE, DISTANCE = 0.6, 0.3      # largest swing to either side                          [rad, m]
@@ -61,8 +62,8 @@ class Swing(NamedTuple):
 
 
 def can_carry_itself(arm: ArmModel) -> bool:
-    """Whether the motors hold the straight arm in its zero pose; an arm for orbit cannot."""
-    carried = np.abs(carrying_efforts(arm, np.zeros(len(arm.joint_names))))
+    """Whether the motors hold the straight arm where it starts; an arm for orbit cannot."""
+    carried = np.abs(carrying_efforts(arm, start_position(arm)))
     return bool(np.all(carried <= effort_limits(arm)))
 
 

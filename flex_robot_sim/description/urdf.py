@@ -192,6 +192,12 @@ def _read_limits(document, element, name, kind, limit, mimic):
             document.warn(
                 document.line(element), f'joint "{name}" has a range of zero width, at '
                 f'{limit["lower"]:g}', 'Give lower and upper, or make the joint fixed')
+        nearest = min(max(0.0, limit['lower']), limit['upper'])
+        if nearest != 0.0 and mimic is None:
+            document.warn(
+                document.line(element), f'zero is beyond the limits of joint "{name}", '
+                f'{limit["lower"]:g} to {limit["upper"]:g}',
+                f'Simulations start with this joint at {nearest:g}; give another pose if needed')
         limits.update(lower=limit['lower'], upper=limit['upper'])
     return limits
 

@@ -23,6 +23,7 @@ from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.core.arguments import array_or_nan, is_known
 from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.start_pose import nearest_within_limits
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.environments.laws import Laws
@@ -137,7 +138,9 @@ class Episodes:
         for i, k in enumerate(rows):
             if self._laws.vary_arms:
                 arms[i] = self._laws.draw_arm(rngs[k])
-            drawn.append(self.task.draw(rngs[k], self.task, len(self.arm.joint_names)))
+            one = self.task.draw(rngs[k], self.task, len(self.arm.joint_names))
+            drawn.append(one._replace(start=nearest_within_limits(arms[i], one.start),
+                                      goal=nearest_within_limits(arms[i], one.goal)))
             if self._laws.vary_payload:
                 masses[i] = self._laws.draw_payload(rngs[k])
             laden = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)

@@ -112,6 +112,7 @@ class SimulationLoop:
         self.crash: BaseException | None = None     # what ended the thread, if something did
         self._payload_link = ''
         self._go_home()
+        self._pass_on_reports()
         self.pacer.restart(clock())
 
     @property
@@ -198,6 +199,7 @@ class SimulationLoop:
     def reset(self) -> None:
         """Put the arm back to where it started, without efforts; time goes on, paused or not."""
         self._go_home()
+        self.simulation.reports.clear()     # as at the start
         self.resets += 1
         self.commands.forget()
         self._pending = 0
@@ -316,11 +318,13 @@ class SimulationLoop:
         if self._began is None:
             self._began = start
         self.step_times.add(self._carried_out - start)
-        if simulation.reports:
-            for line in simulation.reports:
-                self.events.put(('warning', line))
-            simulation.reports.clear()
+        self._pass_on_reports()
         self._publish()
+
+    def _pass_on_reports(self):
+        for line in self.simulation.reports:
+            self.events.put(('warning', line))
+        self.simulation.reports.clear()
 
     def _publish(self, everything=False):
         for output in self.outputs:

@@ -32,7 +32,8 @@ class LoopSettings(Settings):
     wait_for_command: bool = setting(
         False, 'whether the arm stands still, as if paused, until the first command')
     initial_position: tuple = setting(
-        (), 'joint positions at the start and after a reset; none: zero', 'rad, m', of=float)
+        (), 'joint positions at the start and after a reset; none: zero, or the nearest position '
+        'within limits', 'rad, m', of=float)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from flex_robot_sim.control.shaper_design import table_of_pose
 from flex_robot_sim.control.shaping import shaped_motion
 from flex_robot_sim.control.trajectory_shaper import shaper_of_modes
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.start_pose import start_position
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.settings import Settings, SimulationSettings, setting
 
@@ -41,8 +42,9 @@ MOST_STEPS = 1e7            # in one run
 class Manoeuvre(Settings):
     """A move from a pose to another one by PD, and how long it is watched."""
 
-    to: tuple = setting((), 'pose to go to; empty: the zero pose', 'rad, m')
-    start: tuple = setting((), 'pose at the start; empty: the zero pose', 'rad, m')
+    to: tuple = setting((), 'pose to go to; empty: where arms start', 'rad, m')
+    start: tuple = setting((), 'pose at the start; empty: zero, or the nearest pose within limits',
+                           'rad, m')
     within: float = setting(0.0, 'of a minimum-jerk motion; 0: at once', 's', at_least=0.0)
     seconds: float = setting(5.0, 'duration of a run', 's', above=0.0)
     payload: float = setting(0.0, 'fixed to the tool', 'kg', at_least=0.0)
@@ -86,7 +88,7 @@ def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
         damping = servo.damping if damping is None else damping
     if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
         raise UsageError('stiffness and damping of the servos must be >= 0.')
-    to, start = (np.zeros(len(arm.joint_names)) if found is None else found for found in (
+    to, start = (start_position(arm) if found is None else found for found in (
         _by_joint(arm, manoeuvre, name, one_for_all=False) for name in ('to', 'start')))
     shaper = NONE
     if manoeuvre.shaper != NONE.name:

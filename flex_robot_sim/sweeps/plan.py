@@ -13,6 +13,7 @@ import numpy as np
 from flex_robot_sim import __version__
 from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmArrays, ArmModel
+from flex_robot_sim.core.start_pose import start_note
 from flex_robot_sim.description.parameters import (
     expect_possible,
     near,
@@ -113,7 +114,15 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
                 tuple(name in known for name in forms), values, int(seed), run, controller,
                 json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
                 json.loads(json.dumps(identity)),
-                NOWHERE if _goes_nowhere(arm, run, controller, [*forms], values) else '')
+                ' '.join(_notes(arm, run, controller, [*forms], values)))
+
+
+def _notes(arm, run, controller, names, values):
+    """Yield lines about all runs of a sweep."""
+    if _goes_nowhere(arm, run, controller, names, values):
+        yield NOWHERE
+    if isinstance(run, Manoeuvre) and not run.start and start_note(arm):
+        yield f'{start_note(arm)}.'
 
 
 def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.core.start_pose import start_position
+
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.viewer.browser import Page
@@ -44,7 +46,7 @@ class JointSliders:
         :param reaction: is given all positions (joints,) [rad, m], and which one was changed.
         """
         self.ranges = ranges(arm)
-        self.values = np.clip(0.0, *self.ranges.T)
+        self.values = start_position(arm)
         self._reaction, self.controls = reaction, []
         for k, name in enumerate(arm.joint_names):
             low, high = map(float, self.ranges[k])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.core.start_pose import start_note, start_position
 from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.live import Live
@@ -55,6 +56,8 @@ class ModelView:
                 page.button('reset', self._reset, 'Begin the motion anew, or return to the pose')
         for line in self._stage.lines[:1]:
             page.say(line)
+        if start_note(arm):
+            page.say(start_note(arm))
         if arm.joint_names:
             self._attempt(lambda: self._pose(self._sliders.values))
 
@@ -138,8 +141,7 @@ class ModelView:
                 self._choose_mode(self._mode)
 
     def _to_zero(self):
-        position = np.zeros(len(self._arm.joint_names))
-        self._sliders.show(position)
+        self._sliders.show(start_position(self._arm))
         self._pose(self._sliders.values.copy())
 
     def _choose_mode(self, mode):

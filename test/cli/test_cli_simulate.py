@@ -304,4 +304,5 @@ def test_a_goal_beyond_the_stops_is_refused_and_a_pose_there_is_told(capsys):
         f'flexsim simulate: --to: {beyond}.')
     assert main(['modes', 'two_link', '--pose', '3.2,0,0', '--count', '1']) == 0
     assert capsys.readouterr().err == (
-        f'flexsim modes: note: --pose: {beyond}; its stop pushes with all it has\n')
+        f'flexsim modes: note: --pose: {beyond}; the stiffness of its stop is part of the '
+        'result\n')

@@ -1,0 +1,161 @@
+"""Robots whose zero pose is beyond joint limits: every entry starts them within, and says so."""
+
+import importlib.metadata
+import json
+import warnings
+
+import numpy as np
+import pytest
+from arms import Z, flexibility, joint, link, robot
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.natural_modes import modes
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.batch.batch import Batch
+from flex_robot_sim.cli import main
+from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.settings import LoopSettings
+from flex_robot_sim.share import shipped_robots
+
+Y = '<axis xyz="0 1 0"/>'
+START = [0.0, 0.8]
+NOTE = 'the zero pose is beyond joint limits: the arm starts with "elbow" at 0.8 rad'
+BEYOND = '"elbow" at 0 rad is beyond its limits, 0.8 to 2.5 rad'
+
+
+def limits(lower, upper):
+    return f'<limit lower="{lower}" upper="{upper}" effort="200" velocity="4"/>'
+
+
+OFFSET = robot(
+    link('upper'), joint('shoulder', 'revolute', 'base', 'upper', Z + limits(-2, 2)),
+    link('fore'), joint('elbow', 'revolute', 'upper', 'fore',
+                        '<origin xyz="1 0 0"/>' + Y + limits(0.8, 2.5)),
+    link('hand'), joint('wrist', 'fixed', 'fore', 'hand', '<origin xyz="1 0 0"/>'),
+    flexibility('<joint name="elbow" stiffness="5e4" rotor_inertia="0.1"/>'))
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / 'offset.urdf'
+    path.write_text(OFFSET, 'utf-8')
+    return str(path)
+
+
+def test_a_simulation_starts_at_the_nearest_pose_within_limits_and_reports_it_once():
+    sim = frs.Simulation(frs.load(OFFSET))
+    assert sim.position.tolist() == sim.motor_position.tolist() == START
+    assert sim.reports == [NOTE]
+    before = sum(sim.energy()[:3])
+    sim.step(1000)
+    # the stop has nothing to give back, so the arm only falls
+    assert sim.reports == [NOTE] and sum(sim.energy()[:3]) <= before + 1e-6
+    sim.reset()
+    assert sim.position.tolist() == START and sim.reports == [NOTE]
+
+
+def test_a_given_position_replaces_the_line_about_the_start():
+    sim = frs.Simulation(frs.load(OFFSET))
+    sim.set_state([0.1, 1.0])
+    assert sim.reports == []
+    sim.set_state([0.0, 0.0])
+    assert sim.position.tolist() == [0.0, 0.0]
+    assert sim.reports == [f'the state has {BEYOND}; its stop pushes it back']
+    sim.set_state(coordinates=np.zeros(sim.arm.size))
+    assert sim.reports == [f'the state has {BEYOND}; its stop pushes it back']
+
+
+def test_a_batch_starts_as_a_simulation_does():
+    arm = frs.load(OFFSET)
+    batch, sim = Batch(arm, 3), frs.Simulation(arm)
+    assert (batch.coordinates == sim.coordinates).all() and batch.reports == [(0, NOTE)]
+    batch.step(200)
+    sim.step(200)
+    assert (batch.coordinates == sim.coordinates).all()
+    batch.reset([1])
+    assert batch.position[1].tolist() == START
+    batch.set_state([[0.0, 1.0], [0.0, 0.0]], members=[0, 2])
+    assert batch.reports[-1] == (2, f'the state has {BEYOND}; its stop pushes it back')
+    assert all(k == 2 for k, line in batch.reports if 'the state has' in line)
+
+
+def test_the_real_time_loop_reports_the_start_once():
+    arm = frs.load(OFFSET)
+    loop = SimulationLoop(frs.Simulation(arm), LoopSettings(), effort_limits(arm))
+    assert loop.simulation.position.tolist() == START
+    loop.reset()
+    loop.turn()
+    assert loop.events.get_nowait() == ('warning', NOTE) and loop.events.empty()
+
+
+def test_a_given_initial_position_of_the_loop_is_kept():
+    arm = frs.load(OFFSET)
+    loop = SimulationLoop(frs.Simulation(arm), LoopSettings(initial_position=(0.2, 1.5)),
+                          effort_limits(arm))
+    assert loop.simulation.position.tolist() == [0.2, 1.5] and loop.events.empty()
+
+
+def test_equilibrium_and_modes_are_those_of_the_start():
+    arm = frs.load(OFFSET)
+    assert equilibrium(arm).coordinates.tolist() == equilibrium(arm, START).coordinates.tolist()
+    assert modes(arm).note == ''
+    assert modes(arm, [0.0, 0.0]).note == (
+        f'{BEYOND}; the stiffness of its stop is part of the modes')
+
+
+def test_simulate_and_modes_say_where_they_start(file, capsys):
+    assert main(['simulate', file, '--seconds', '0.5', '--json']) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary['reports'] == [NOTE] and summary['energy']['dissipated'] < 50.0
+    assert main(['simulate', file, '--seconds', '0.1', '--start', '0,0']) == 0
+    assert f'note: the state has {BEYOND}; its stop pushes it back\n' in capsys.readouterr().out
+    assert main(['modes', file, '--json']) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)['pose'] == START and err == f'flexsim modes: note: {NOTE}\n'
+
+
+def test_check_names_the_joints(file, capsys):
+    assert main(['check', file]) == 0
+    line = ('offset.urdf:6: zero is beyond the limits of joint "elbow", 0.8 to 2.5. Simulations '
+            'start with this joint at 0.8; give another pose if needed.')
+    assert line in capsys.readouterr().out
+
+
+def test_a_sweep_starts_within_limits_and_says_so():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter('always')
+        table = frs.sweep(OFFSET, {'shoulder.to': '0.1,0.2'},
+                          run=frs.Manoeuvre(to=(0.1, 1.0), seconds=0.2))
+    assert [str(one.message) for one in said] == [f'{NOTE}.']
+    assert (table['note'] == '').all()
+
+
+def test_all_shipped_robots_start_in_their_zero_pose():
+    for name in shipped_robots():
+        sim = frs.Simulation(frs.load(name))
+        assert not sim.coordinates.any() and sim.reports == [], name
+
+
+def public_robots():
+    """Folder of the wheel example-robot-data, or None."""
+    try:
+        found = importlib.metadata.distribution('example-robot-data')
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return found.locate_file('cmeel.prefix/share/example-robot-data/robots')
+
+
+@pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
+@pytest.mark.parametrize('path, moved', [
+    ('panda_description/urdf/panda.urdf', ['panda_joint4']),
+    ('kinova_description/robots/kinova.urdf', [
+        'j2s6s200_joint_2', 'j2s6s200_joint_3', 'j2s6s200_joint_5'])])
+def test_public_robots_are_not_thrown_by_their_stops(path, moved):
+    sim = frs.Simulation(frs.load(public_robots() / path))
+    assert [name for name in sim.arm.joint_names if f'"{name}"' in sim.reports[0]] == moved
+    start = sum(sim.energy()[:3])
+    sim.step(2000)
+    energy = sim.energy()
+    # all that it loses comes from its height
+    assert energy.dissipated <= start - energy.gravity + 1e-6
