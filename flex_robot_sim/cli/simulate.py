@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
@@ -15,7 +16,6 @@ from flex_robot_sim.cli.arguments import (
     beyond_limits,
     expect_within,
     expect_writable,
-    note_beyond,
     numbers,
     parse_payload,
     print_result,
@@ -30,7 +30,9 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.core.arguments import checked
+from flex_robot_sim.core.start_pose import start_note, start_position
+from flex_robot_sim.exceptions import SettingError, SimulationError, UsageError
 from flex_robot_sim.files import open_atomic
 from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation
@@ -66,7 +68,9 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--stiffness', type=numbers,
                         help='of PD, one or by joint (default: what holds it in all poses)')
     parser.add_argument('--damping', type=numbers, help='of PD, one or by joint')
-    parser.add_argument('--start', type=numbers, metavar='POSE', help='pose at the start')
+    parser.add_argument('--start', type=numbers, metavar='POSE',
+                        help='pose at the start, where the arm is at rest as its motors hold it '
+                             '(default: zero, or the nearest pose within limits)')
     parser.add_argument('--time-step', type=float, default=1e-3, help='[s] (default: %(default)s)')
     parser.add_argument('--scheme', default='implicit_midpoint', choices=SCHEMES)
     parser.add_argument('--formulation', default='recursion', choices=FORMULATIONS,
@@ -98,14 +102,16 @@ def run(arguments: Namespace) -> int:
         raise UsageError('--seconds must be at least one --time-step.')
     if arguments.effort and arguments.effort_table:
         raise UsageError('--effort and --effort-table exclude each other.')
-    _look_at_poses(arm, arguments)
+    _refuse_goal_beyond_limits(arm, arguments)
     if arguments.output is not None:
         expect_writable(arguments.output)
 
+    start, start_line = _start_state(arm, arguments)
+
     def started():
         simulation = Simulation(arm, settings)
-        if arguments.start is not None:
-            simulation.set_state(arguments.start)
+        simulation.set_state(**start)
+        simulation.reports += [start_line] if start_line else []
         return simulation
 
     simulation = started()
@@ -118,7 +124,7 @@ def run(arguments: Namespace) -> int:
     moves = []
     if _is_led(arguments):
         simulation = started()      # without the servo, which the move leads
-        moves = led_moves(arguments, simulation, started, (stiffness, damping), carried)
+        moves = led_moves(arguments, simulation, started, (stiffness, damping))
         driver = moves[0]
     else:
         driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
@@ -147,12 +153,32 @@ def run(arguments: Namespace) -> int:
     return NOT_THERE if missed else 0
 
 
-def _look_at_poses(arm, arguments):
-    """Refuse a goal beyond the stops, where no servo brings a joint; a start there is told."""
+def _start_state(arm, arguments):
+    """
+    Return the state at the start, arguments of set_state, and a line about it or ''.
+
+    Where motors hold the arm, at --start and before a move to --to, it is in equilibrium.
+    """
+    if arguments.start is None and arguments.to is None:
+        return {}, start_note(arm)
+    if arguments.start is None:
+        pose, line = start_position(arm), start_note(arm)
+    else:
+        pose, line = checked('position', arguments.start, arm.joint_names), ''
+    if beyond_limits(arm, '', pose.tolist()):
+        return {'position': pose}, line     # a stop pushes, so there is no rest
+    try:
+        rest = equilibrium(arm, pose).coordinates
+    except SettingError as error:
+        return {'position': pose}, f'the arm starts with straight springs: {error}'
+    return {'coordinates': rest}, line
+
+
+def _refuse_goal_beyond_limits(arm, arguments):
+    """Refuse a goal beyond the stops, where no servo brings a joint."""
     beyond = beyond_limits(arm, '--to', arguments.to)
     if beyond:
         raise UsageError(f'{beyond}.')
-    note_beyond('simulate', arm, '--start', arguments.start)
 
 
 def _begun(path, arm):

@@ -52,14 +52,14 @@ def add_shaping(parser: ArgumentParser) -> None:
 
 
 def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
-              servo: tuple[np.ndarray, np.ndarray], carried: np.ndarray) -> list[_Watched]:
+              servo: tuple[np.ndarray, np.ndarray]) -> list[_Watched]:
     """
     Return the move that is asked for, and, if it is cheap, the same one without.
 
     :param started: function that returns the arm where it starts.
-    :param servo: (stiffness, damping), (joints,) each; carried: efforts that go with it.
+    :param servo: (stiffness, damping), (joints,) each.
     """
-    arm, goal, start = simulation.arm, np.array(arguments.to), simulation.position
+    arm, goal, start = simulation.arm, np.array(arguments.to), simulation.motor_position
     shaper, law, integral = None, None, None
     if arguments.integral is not None:
         if not 0.0 < arguments.integral <= 1.0:
@@ -71,12 +71,12 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
     if arguments.feedback:
         with patience('designing the feedback'):
             law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
-    moves = [_Watched(LedMove(simulation, goal, servo, carried, arguments.within, shaper, law,
-                              integral), arm, goal, servo, law)]
+    move = LedMove(simulation, goal, servo, arguments.within, shaper, law, integral)
+    moves = [_Watched(move, arm, goal, servo, law)]
     is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
         arguments.formulation == 'recursion' and arguments.scheme != 'reference')
     if is_cheap and (shaper or law):
-        moves.append(_Watched(LedMove(started(), goal, servo, carried, arguments.within,
+        moves.append(_Watched(LedMove(started(), goal, servo, arguments.within,
                                       integral=integral), arm, goal, servo))
         moves[1].advance(max(round(arguments.seconds / arguments.time_step), 1))
     return moves

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral
 from flex_robot_sim.control.limits import effort_limits, rate_limits
@@ -35,24 +36,25 @@ class LedMove:
     """Leads a Simulation to a pose, sample by sample."""
 
     def __init__(self, simulation: Simulation, goal: ArrayLike, servo: tuple[ArrayLike, ArrayLike],
-                 carried: np.ndarray, duration: float = 0.0, shaper: OnlineShaper | None = None,
+                 duration: float = 0.0, shaper: OnlineShaper | None = None,
                  law: StrainFeedback | Lqg | None = None,
                  integral: np.ndarray | None = None) -> None:
         """
-        Begin where the arm is.
+        Begin where the motors are.
 
-        All is sampled with `sample_period`.
+        All is sampled with `sample_period`. The weight at the set points is fed forward.
 
-        :param servo: (stiffness, damping), (joints,) each; carried: efforts that go with it.
+        :param servo: (stiffness, damping), (joints,) each.
         :param duration: of a minimum-jerk motion; 0: the target is there at once [s].
         :param shaper: OnlineShaper of `design_shaper`; law: StrainFeedback, Lqg, or None.
         :param integral: rates of `integral_rates`, (joints,) [1/s]; None: no integral action.
         """
         arm = simulation.arm
-        self.simulation, self._servo, self._carried = simulation, servo, carried
+        self.simulation, self._servo = simulation, servo
+        self._feed = FeedForward(arm, 'gravity')
         self._law, self._sensors = law, flex_sensors(arm).matrix
         self.reference = reference = Reference(arm)
-        reference.hold(simulation.position)
+        reference.hold(simulation.motor_position)
         self._points, self._begin = SetPoints(reference, rate_limits(arm)), simulation.time
         self._points.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
@@ -73,7 +75,7 @@ class LedMove:
         self.arrival = self._begin + duration + self._points.duration
         if law is not None:
             measured = simulation.motor_position, simulation.motor_velocity, self._curvature()
-            law.start(*measured, carrying_efforts(arm, simulation.position))
+            law.start(*measured, carrying_efforts(arm, simulation.motor_position))
 
     @property
     def target(self) -> np.ndarray:
@@ -102,7 +104,8 @@ class LedMove:
             self._move(simulation.time)
         if not points.is_shaped:
             points = self.reference
-        law, effort = self._law, self._carried
+        self._feed.update(points.position)
+        law, effort = self._law, self._feed.effort
         if law is None or law.adds_to_servo:
             simulation.hold(points.position, *self._servo, points.velocity)
         if law is not None:
@@ -119,7 +122,7 @@ class LedMove:
         simulation.effort = effort
 
     def _move(self, now):
-        self.reference.move(now, self.simulation.position)
+        self.reference.move(now, self.simulation.motor_position)
 
     def _curvature(self):
         return self._sensors @ self.simulation.coordinates

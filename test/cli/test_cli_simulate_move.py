@@ -5,12 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from arms import joint, link, robot
+from arms import flexibility, joint, link, robot
 from moving_arms import swinging_text
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.led_move import LedMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.control.shaper_parts import parts_by_arm
@@ -99,8 +98,7 @@ def test_integral_action_lifts_what_the_servo_was_not_told_of():
     for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
         simulation = frs.Simulation(arm)
         simulation.set_payload('tool', 0.1)
-        LedMove(simulation, goal, servo, carrying_efforts(arm, goal), 1.0,
-                integral=integral).advance(15000)
+        LedMove(simulation, goal, servo, 1.0, integral=integral).advance(15000)
         left.append(np.abs(simulation.motor_position - goal).max())
     assert left[0] > 0.01 and left[1] < 1e-3
 
@@ -140,3 +138,42 @@ def test_arms_that_do_not_ring_or_have_no_gauge_say_so(tmp_path, capsys):
             capsys, 'simulate', str(stiff), '--to', '0.1', '--shaper', kind)
     assert 'needs flex sensors' in complaint(
         capsys, 'simulate', str(blind), '--to', '0.1,0.1', '--feedback', 'strain')
+
+
+def sagging_text(stiffness=(8e3, 4e3)):
+    """Return two links in a vertical plane, with gears that give and are not damped."""
+    y = '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="500" velocity="4"/>'
+    forward = '<origin xyz="1 0 0"/>'
+    gears = (f'<joint name="{name}" stiffness="{size}" rotor_inertia="{rotor}"/>'
+             for name, size, rotor in zip(('shoulder', 'elbow'), stiffness, (3, 1)))
+    return robot(
+        link('upper', 4.0), joint('shoulder', 'revolute', 'base', 'upper', y),
+        link('fore', 2.0), joint('elbow', 'revolute', 'upper', 'fore', forward + y),
+        link('tool', 1.0, '0 0 0', (1e-3,) * 3), joint('wrist', 'fixed', 'fore', 'tool', forward),
+        flexibility(*gears))
+
+
+STIFF = ('--stiffness', '3e4,1e4', '--damping', '300,100')
+
+
+def test_a_move_starts_in_equilibrium_so_that_a_shaper_leaves_nothing(tmp_path, capsys):
+    file = tmp_path / 'sagging.urdf'
+    file.write_text(sagging_text(), 'utf-8')
+    words = ['simulate', str(file), *STIFF]
+    # held where it starts it stays, but for the weight that moves with the sag, of second order
+    summary = figures(capsys, *words, '--start=-0.6,0.8', '--to=-0.6,0.8', '--seconds', '0.5')
+    assert summary['energy']['kinetic'] < 1e-4 and summary['reports'] == []
+    for start in (['--start=-0.6,0.8'], []):
+        left = figures(capsys, *words, *start, '--to=-0.2,0.4', '--within', '0.6', '--seconds',
+                       '4', '--shaper', 'zvd')['residual_left']
+        # a linear arm is left with nothing; the springs of this one started straight, and 99 %
+        assert left < 0.03
+
+
+def test_an_arm_without_equilibrium_starts_with_straight_springs_and_says_so(tmp_path, capsys):
+    file = tmp_path / 'soft.urdf'
+    file.write_text(sagging_text((30.0, 5.0)), 'utf-8')     # upright they give way to its weight
+    summary = figures(capsys, 'simulate', str(file), '--start=-1.5707963,0', '--seconds', '0.01')
+    assert len(summary['reports']) == 1
+    assert summary['reports'][0].startswith('the arm starts with straight springs: the arm has no '
+                                            'stable equilibrium')
