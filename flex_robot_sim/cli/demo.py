@@ -10,6 +10,7 @@ from typing import Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_json, add_tool, expect_within, no_ros
+from flex_robot_sim.control.servo import servo_line
 from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
@@ -135,7 +136,8 @@ def _runs(arm, arguments, swing):
         return ('',), arguments.seconds
     shaper = arguments.shaper or 'zvd'
     for pose in swing.poses:
-        refuse_shaper(arm, ShapingSettings(shaper=shaper), (swing.stiffness, swing.damping), pose)
+        gains = swing.servo.stiffness, swing.servo.damping
+        refuse_shaper(arm, ShapingSettings(shaper=shaper), gains, pose)
     if not arguments.compare:
         return (shaper,), arguments.seconds
     return ('none', shaper), arguments.seconds or swing.seconds(MOVES)
@@ -193,25 +195,28 @@ def _plan(arm, arguments, folder, screen):
                    'without gravity')
         settings = {'gravity': [0.0, 0.0, 0.0]}
         arm = _load(arguments, gravity=settings['gravity'])
+    is_stiff = bool(arguments.shaper or arguments.compare)
     try:
-        swing = fitting_swing(arm)
+        swing = fitting_swing(arm, is_stiff)
     except UsageError as error:
-        arm, swing, text = _swing_as_built(arm, settings, error)
+        arm, swing, text = _swing_as_built(arm, settings, is_stiff, error)
         screen.say(f'the drives of {arm.description.name} are too light for a controller at the '
                    'other end of a network: it moves with rotors and damping as built arms have')
         source = (folder / f'{arm.description.name}.urdf', ())
         source[0].write_text(text, 'utf-8')
+    screen.say(f'{servo_line(arm, swing.servo)}'
+               f'{"; stiff, so that the links vibrate" * is_stiff}')
     control = {**settings, **swing.parameters}
     return arm, {DYNAMICS: settings, CONTROLLER: control, VIEW: settings}, source, swing
 
 
-def _swing_as_built(arm, settings, error):
+def _swing_as_built(arm, settings, is_stiff, error):
     """Return the arm with as heavy drives as it needs, its Swing, and its description."""
     for share, damping in BUILT:
         text = as_built(arm, share, damping)
         heavier = frs.load(text, tool=arm.description.tool_wish, **settings)
         with contextlib.suppress(UsageError):
-            return heavier, fitting_swing(heavier), text
+            return heavier, fitting_swing(heavier, is_stiff), text
     raise error
 
 

@@ -161,8 +161,9 @@ def _write(arguments, summary, choice):
 def _servo_gains(arguments, arm):
     if not arguments.servo:
         return None
-    from flex_robot_sim.control.servo import fitting_servo
+    from flex_robot_sim.control.servo import fitting_servo, servo_line
     servo = fitting_servo(arm)
+    print(f'flexsim shape: {servo_line(arm, servo)}', file=sys.stderr)
     return servo.stiffness, servo.damping
 
 

@@ -4,6 +4,7 @@ import csv
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.mode_table import loaded
-from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.start_pose import start_note, start_position
 from flex_robot_sim.exceptions import SettingError, SimulationError, UsageError
@@ -116,31 +117,33 @@ def run(arguments: Namespace) -> int:
 
     simulation = started()
     with patience('looking for gains that hold the arm'):
-        carried, stiffness, damping = _set_servo(simulation, arguments)
+        carried, servo = _set_servo(simulation, arguments)
     effort = (effort_of_table(arguments.effort_table, arm.joint_names) if arguments.effort_table
               else effort_of_words(arguments.effort, arm.joint_names))
     constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
     _compile(arm, settings)
     moves = []
-    if _is_led(arguments):
+    if _is_led(arguments) or servo.integral is not None:
         simulation = started()      # without the servo, which the move leads
-        moves = led_moves(arguments, simulation, started, (stiffness, damping))
+        moves = led_moves(arguments, simulation, started, servo)
         driver = moves[0]
     else:
         driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
     recording = _begun(arguments.output, arm)
     try:
         if recording:
-            _note(recording, arguments, arm, (stiffness, damping))
+            _note(recording, arguments, arm, (servo.stiffness, servo.damping))
         rows, wall, largest = _simulate(simulation, arguments, driver, recording)
     except BaseException:
         _close(recording)           # with what was there before the state was lost, or Ctrl-C
         raise
     try:
         summary = _summary(simulation, wall, largest)
+        if arguments.to is not None:
+            summary['gains'] = '' if _has_own_gains(arguments) else servo_line(arm, servo)
         if arguments.shaper or arguments.feedback:
             summary.update(residual(arguments, moves))
-        missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, stiffness)
+        missed = '' if arguments.to is None else _missed(arm, arguments.to, rows, servo.stiffness)
         if arguments.to is not None:
             summary['missed'] = missed
         print_result(arguments, summary, _as_text)
@@ -231,7 +234,7 @@ def _missed(arm, pose, rows, stiffness):
         effort = arm.effort_units[worst]
         return (f'{line}Its servo of {stiffness[worst]:.2g} {effort}/{unit} is too soft for its '
                 f'friction of {friction:.2g} {effort}: give it a --stiffness of '
-                f'{friction / allowed[worst]:.2g}')
+                f'{friction / allowed[worst]:.2g}, or --integral 0.2 and more --seconds')
     return f'{line}Give more --seconds, or other --stiffness and --damping'
 
 
@@ -246,30 +249,36 @@ def _compile(arm, settings):
         Simulation(arm, settings).step()
 
 
+def _has_own_gains(arguments):
+    return arguments.stiffness is not None or arguments.damping is not None
+
+
 def _set_servo(simulation, arguments):
-    """Let motors hold the pose that is asked for; efforts that carry its weight, and stiffness."""
+    """Let motors hold the pose that is asked for; efforts that carry its weight, and the Servo."""
+    n = len(simulation.arm.joint_names)
     if arguments.to is None:
-        if arguments.stiffness is not None or arguments.damping is not None:
+        if _has_own_gains(arguments):
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
         if _is_led(arguments):
             raise UsageError('--shaper, --feedback, --integral and --within need a pose to go to: '
                              '--to.')
-        return np.zeros((3, len(simulation.arm.joint_names)))
+        return np.zeros(n), Servo(np.zeros(n), np.zeros(n), 0.0)
     if not 0.0 <= arguments.within < 1e9:
         raise UsageError('--within must be 0 or more.')
-    if _is_led(arguments) and (arguments.effort or arguments.effort_table):
+    has_efforts = arguments.effort or arguments.effort_table
+    if _is_led(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
     servo = fitting_servo(simulation.arm)
-    stiffness, damping = servo.stiffness, servo.damping
-    n = len(simulation.arm.joint_names)
-    chosen = []
-    for name, given, fitting in (('--stiffness', arguments.stiffness, stiffness),
-                                 ('--damping', arguments.damping, damping)):
-        if given is not None and len(given) not in (1, n):
-            raise UsageError(f'{name} takes 1 or {n} numbers, not {len(given)}.')
-        chosen.append(fitting if given is None else np.broadcast_to(given, n))
-    simulation.hold(arguments.to, *chosen)
-    return carrying_efforts(simulation.arm, arguments.to), *chosen
+    for name in ('stiffness', 'damping'):
+        given = getattr(arguments, name)
+        if given is not None:
+            if len(given) not in (1, n):
+                raise UsageError(f'--{name} takes 1 or {n} numbers, not {len(given)}.')
+            servo = replace(servo, **{name: np.broadcast_to(given, n)})
+    if _has_own_gains(arguments) or has_efforts or arguments.feedback:
+        servo = replace(servo, integral=None)       # it belongs to the default gains
+    simulation.hold(arguments.to, servo.stiffness, servo.damping)
+    return carrying_efforts(simulation.arm, arguments.to), servo
 
 
 class _Driven:
@@ -384,6 +393,8 @@ def _as_text(summary):
                f'{summary["velocity"][name]:.6g} {unit}/s')
     yield '  energy [J]: ' + ', '.join(f'{key} {value:.6g}'
                                        for key, value in summary['energy'].items())
+    if summary.get('gains'):
+        yield f'  {summary["gains"]}'
     for link, size in summary['largest_deflection'].items():
         yield f'  {link}: tip moved by up to {size * 1e3:.4g} mm'
     yield from lines_of_residual(summary)

@@ -22,6 +22,7 @@ from flex_robot_sim.control.led_move import (
 from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import recommend
+from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.control.settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper
 from flex_robot_sim.control.slow_servo import slow_servo
@@ -52,15 +53,16 @@ def add_shaping(parser: ArgumentParser) -> None:
 
 
 def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
-              servo: tuple[np.ndarray, np.ndarray]) -> list[_Watched]:
+              held_by: Servo) -> list[_Watched]:
     """
     Return the move that is asked for, and, if it is cheap, the same one without.
 
     :param started: function that returns the arm where it starts.
-    :param servo: (stiffness, damping), (joints,) each.
+    :param held_by: Servo, whose integral action is taken unless --integral says another.
     """
     arm, goal, start = simulation.arm, np.array(arguments.to), simulation.motor_position
-    shaper, law, integral = None, None, None
+    servo = held_by.stiffness, held_by.damping
+    shaper, law, integral = None, None, held_by.integral
     if arguments.integral is not None:
         if not 0.0 < arguments.integral <= 1.0:
             raise UsageError('--integral must be above 0 and at most 1.')

@@ -9,12 +9,19 @@ are summed up,
 with the rate w = sqrt(K / J) of a joint when alone and rigid, and a share s. A motor at its limit
 adds nothing to the sum but what takes it away from there, so that it never winds up, and the sum
 itself stays within the limit.
+
+A joint with dry friction stands still while the sum grows, and moves on when the sum has overcome
+the friction. So that it does not hunt about its target, nothing is summed up near the target.
 """
 
 import numpy as np
 
+from flex_robot_sim.core.model import ArmModel
+
 FADE = 0.5              # in which the sum vanishes when it is switched off                 [s]
 NOTHING = 1e-9          # effort that is none                                          [N m, N]
+# errors at which a joint with dry friction rests                                       [rad, m]
+RESTING_TURN, RESTING_SLIDE = 5e-4, 1e-4
 
 
 class Integral:
@@ -25,10 +32,16 @@ class Integral:
         self.effort, self._rates, self._change = np.zeros((3, joints))
         self.is_on = False              # whether `update` has anything to do
         self._is_fading = False
+        self._resting = np.zeros(joints)
         self._last: float | None = None
 
-    def set_rates(self, rates: np.ndarray) -> None:
-        """Sum up at rates s w, (joints,) [1/s]; with none of them what is summed up fades."""
+    def set_rates(self, rates: np.ndarray, resting: np.ndarray | float = 0.0) -> None:
+        """
+        Sum up at rates s w, (joints,) [1/s]; with none of them what is summed up fades.
+
+        :param resting: pull K e up to which nothing is summed up, of `resting_pull` [N m, N].
+        """
+        self._resting = np.broadcast_to(resting, rates.shape)
         self._rates[:] = rates
         self._is_fading = not np.any(rates)
         self.is_on = not self._is_fading or bool(np.any(self.effort))
@@ -56,6 +69,13 @@ class Integral:
         change *= duration
         total = wanted + effort
         change[(np.abs(total) >= limits) & (total * change > 0.0)] = 0.0
+        change[np.abs(pull) <= self._resting] = 0.0
         effort += change
         np.minimum(effort, limits, out=effort)
         np.maximum(effort, -limits, out=effort)
+
+
+def resting_pull(arm: ArmModel, stiffness: np.ndarray) -> np.ndarray:
+    """Pull K e (joints,) at which joints with dry friction rest, 0 for the others [N m, N]."""
+    near = np.array([RESTING_SLIDE if unit == 'm' else RESTING_TURN for unit in arm.units])
+    return np.where(arm.arrays.coulomb + arm.arrays.stiction > 0.0, near * stiffness, 0.0)

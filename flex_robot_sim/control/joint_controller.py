@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.control.hand_over import LEAP, has_leapt
 from flex_robot_sim.control.holding import Holding
-from flex_robot_sim.control.integral import Integral
+from flex_robot_sim.control.integral import Integral, resting_pull
 from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.mode_table import loaded
@@ -104,7 +104,8 @@ class JointController:
         self._stiffness, self._damping = servo.stiffness, servo.damping
         self._lowest = -self._limits
         none = np.zeros(len(self.joint_names))
-        self._integral.set_rates(none if servo.integral is None else servo.integral)
+        self._integral.set_rates(none if servo.integral is None else servo.integral,
+                                 resting_pull(self.arm, servo.stiffness))
         self._feed = self._laden.feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
         self._leads = self._by_motor and settings.feed_forward == 'sag'
@@ -246,7 +247,7 @@ class JointController:
             return
         was_loose = bool(self.holding.line)
         self.holding.look(self._last, self.is_moving, self._present.position, self._measured,
-                          self._rate, self.servo.frequency)
+                          self._rate, self.servo.frequency, self.servo)
         if self.holding.line and not was_loose:
             self.reports.append(self.holding.line)
         if self._feed is not None:

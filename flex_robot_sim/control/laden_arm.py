@@ -32,7 +32,12 @@ class LadenArm:
         if self._servo is None or self._servo[0] != settings:
             fit = self._fit_for(settings)
             servo = self._without_integral(settings, fit)
-            self._servo = settings, fit.with_integral(servo, settings.integral_action)
+            share = settings.integral_action
+            if share >= 0.0:
+                servo = fit.with_integral(servo, share)
+            elif settings.has_default_gains:
+                servo = fit.with_default_integral(servo, settings.feed_forward != 'none')
+            self._servo = settings, servo
         return self._servo[1]
 
     def given(self, settings: ControllerSettings, name: str) -> np.ndarray | None:

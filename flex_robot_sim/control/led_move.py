@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.integral import Integral
+from flex_robot_sim.control.integral import Integral, resting_pull
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
@@ -68,7 +68,7 @@ class LedMove:
         self._integral, self._limits = None, effort_limits(arm)
         if integral is not None:
             self._integral = Integral(n)
-            self._integral.set_rates(integral)
+            self._integral.set_rates(integral, resting_pull(arm, np.asarray(servo[0])))
         self._every = round(sample_period(simulation.settings.time_step)
                             / simulation.settings.time_step)
         self.period = self._every * simulation.settings.time_step

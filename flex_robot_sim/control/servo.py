@@ -22,6 +22,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.felt_inertia import poses_within, rigid_inertia, rigid_moves
 from flex_robot_sim.analysis.tangent import driven, tangent
+from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.holding import hold_tolerance
 from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.mass import mass_matrix, refuse_massless
 from flex_robot_sim.core.model import ArmModel
@@ -43,6 +45,8 @@ PARTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)    # of the integral action asked for, 
 MORE = 1.5                  # factor by which it could be larger still
 HEAVIER = 1.7               # factor of weight and inertia by which an arm may be
 GROWTH = 1e-2               # of an undamped mode by rounding and the like                  [1/s]
+INTEGRAL_SHARE = 0.2        # of the rate of a joint, for integral action that is added by default,
+OFFSET_SHARE = 0.1          # where it would rest this far from its target, over hold_tolerance
 
 
 class Sampling(NamedTuple):
@@ -144,6 +148,30 @@ class ServoFit:
         return replace(servo, complaint=servo.complaint or (
             f'{self.arm.description.name} does not bear integral action with these gains: give '
             'more damping, or shorter periods'))
+
+    def with_default_integral(self, servo: Servo, feeds_weight: bool = True) -> Servo:
+        """
+        Return a Servo with integral action where a joint would otherwise stay off its target.
+
+        :param feeds_weight: whether the efforts that carry the weight are fed forward.
+        """
+        allowed = OFFSET_SHARE * hold_tolerance(self.arm)
+        needed = self.offsets(servo, feeds_weight) > allowed
+        if not needed.any() or servo.complaint:
+            return servo
+        found = self.with_integral(servo, INTEGRAL_SHARE)
+        return servo if found.integral is None else replace(
+            found, integral=np.where(needed, found.integral, 0.0))
+
+    def offsets(self, servo: Servo, feeds_weight: bool = True) -> np.ndarray:
+        """Largest distances (joints,) from targets at rest without integral action [rad, m]."""
+        arrays = self.arm.arrays
+        effort = arrays.coulomb + arrays.stiction
+        if not feeds_weight:
+            effort = effort + np.max(np.abs([
+                carrying_efforts(self.arm, pose) for pose in poses_within(self.arm)]), axis=0)
+        return np.divide(effort, servo.stiffness, where=servo.stiffness > 0.0,
+                         out=np.zeros(effort.size))
 
     def judged(self, stiffness: np.ndarray, damping: np.ndarray) -> Servo:
         """Return the Servo of given gains (joints,), with a complaint if they do not hold."""
@@ -299,5 +327,19 @@ def stepped(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np
 
 def fitting_servo(arm: ArmModel, sampling: Sampling = ALWAYS, feedback: str = 'motor',
                   frequency: float = WISH, ratio: float = RATIO) -> Servo:
-    """Return the Servo that holds an ArmModel in all its poses; see ServoFit."""
-    return ServoFit(arm, sampling, feedback).servo(frequency, ratio)
+    """
+    Return the Servo that holds an ArmModel in all its poses; see ServoFit.
+
+    Without frequency and ratio, these are the default gains of all commands and nodes.
+    """
+    fit = ServoFit(arm, sampling, feedback)
+    return fit.with_default_integral(fit.servo(frequency, ratio))
+
+
+def servo_line(arm: ArmModel, servo: Servo, ratio: float = RATIO) -> str:
+    """Return a line about default gains, for people."""
+    line = f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
+    if servo.integral is None or not servo.integral.any():
+        return line
+    names = ', '.join(arm.joint_names[k] for k in np.flatnonzero(servo.integral))
+    return f'{line}; integral action at {names}'

@@ -39,9 +39,10 @@ class ControllerSettings(Settings):
         (), 'largest effort of each motor; none: <limit effort> of the description, where 0 is no '
         'limit', 'N m, N', above=0.0, of=float, live=True)
     integral_action: float = setting(
-        0.0, 'rate at which what a joint lacks is summed up, over that of the closed joint, so '
-        'that a payload that nobody has told of is lifted, too; 0: none, 0.2 is usual',
-        at_least=0.0, at_most=1.0, live=True)
+        -1.0, 'rate of integral action over that of the closed joint; it lifts an unknown payload '
+        'and overcomes dry friction. 0: none; 0.2 is usual; below 0: 0.2 for joints that dry '
+        'friction or weight would keep off their targets, with default gains only',
+        at_least=-1.0, at_most=1.0, live=True)
     feed_forward: str = setting(
         'gravity', 'efforts that carry the straight arm in its target pose; sag: the bent arm, '
         'with the motors so far ahead that the links of the joints come to rest at the target',
@@ -51,6 +52,11 @@ class ControllerSettings(Settings):
     state_timeout: float = setting(
         0.5, 'age of the newest joint state from which efforts are zero', 's', above=0.0,
         live=True)
+
+    @property
+    def has_default_gains(self) -> bool:
+        """Whether no gains and no bandwidth are given."""
+        return not (self.position_gain or self.velocity_gain or self.bandwidth)
 
 
 @dataclass(frozen=True)

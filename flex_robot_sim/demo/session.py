@@ -16,7 +16,10 @@ from flex_robot_sim.system import CONTROLLER, RECORDER, VIEW, Program, command
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]
 COMPILING = 600.0       # the same where each of them may compile first, on a busy machine   [s]
-LAST_FIGURES = 0.5      # wait for the figures of the end                                    [s]
+LAST_FIGURES = 0.5      # wait for the figures of the end of an interrupted run              [s]
+FIGURES_TIMEOUT = 20.0  # without diagnostics of the dynamics, which come every second       [s]
+
+TIME_TOLERANCE = 0.05   # of the simulated time of a run                                     [s]
 
 DONE = object()
 
@@ -88,6 +91,11 @@ class Session:
             self._screen.say(f'{greeting} Shaper: {shaper}.' if is_shaped else greeting)
             self._watch(watcher, seconds)
             self._take_last_figures(watcher)
+            # the simulated time is an estimate until the arm stands still
+            while self._is_too_early(watcher, seconds):
+                self._finish(watcher, watcher.go_on())
+                self._watch(watcher, seconds)
+                self._take_last_figures(watcher)
         return [(watcher.record, watcher.figures, watcher.first_figures)]
 
     def _start(self, program):
@@ -113,6 +121,7 @@ class Session:
     def _watch(self, watcher, seconds):
         """Look on for a simulated time [s], or until somebody asks to stop."""
         while not self._stop.asked:
+            self._expect_figures(watcher)
             left = LOOK
             if seconds is not None:
                 left = min(seconds - watcher.simulated_time, LOOK)
@@ -132,11 +141,33 @@ class Session:
             raise ProgramError(watcher.failure)
 
     def _take_last_figures(self, watcher):
-        """Let the arm stand still, so that the figures of the end come at once."""
-        watcher.ask_to_pause()
+        """Pause the simulation, so that the figures of the end come at once."""
+        steps = watcher.lead_out()
+        if not self._stop.asked:
+            self._finish(watcher, steps)
+            return
         end = time.monotonic() + LAST_FIGURES
-        while not watcher.is_paused and time.monotonic() < end and self._stop.asked < 2:
+        while next(steps, DONE) is not DONE and time.monotonic() < end and self._stop.asked < 2:
             watcher.spin(0.02)
+
+    def _finish(self, watcher, steps):
+        """Carry out the steps of a watcher, or stop."""
+        while not self._stop.asked and next(steps, DONE) is not DONE:
+            self._expect_figures(watcher)
+            self._look(watcher, LOOK / 5, is_quiet=True)
+
+    def _is_too_early(self, watcher, seconds):
+        """Whether a run that was not interrupted lacks some of its simulated time [s]."""
+        return not self._stop.asked and seconds is not None and (
+            watcher.simulated_time < seconds - TIME_TOLERANCE)
+
+    def _expect_figures(self, watcher):
+        """Raise ProgramError if the simulation can no longer reach the end of the run."""
+        if watcher.has_failed:
+            raise ProgramError(f'the simulation lost its state after {watcher.known_time:.2f} s')
+        if watcher.silence > FIGURES_TIMEOUT:
+            raise ProgramError(f'the dynamics sent no diagnostics for {FIGURES_TIMEOUT:g} s, the '
+                               f'last ones after {watcher.known_time:.2f} s of simulated time')
 
     def _pass_on(self, is_quiet=False):
         """

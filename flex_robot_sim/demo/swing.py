@@ -1,8 +1,9 @@
 """
-Two poses that any arm can swing between, how fast, and gains that let its links ring.
+Two poses that any arm can swing between, how fast, and the gains of its joints.
 
 Its joint limits say how far, its motors how fast and whether they carry its weight at all, and its
-first natural frequency how fast it may be without bending too much.
+first natural frequency how fast it may be without bending too much. The gains are the default
+ones; for a run with a shaper they are stiff, so that the links vibrate and not the servo.
 """
 
 import math
@@ -15,7 +16,7 @@ from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.mode_table import excited_modes
-from flex_robot_sim.control.servo import RATIO, Sampling, ServoFit
+from flex_robot_sim.control.servo import RATIO, Sampling, Servo, ServoFit
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.core.start_pose import start_position
 from flex_robot_sim.exceptions import UsageError
@@ -45,8 +46,8 @@ class Swing(NamedTuple):
     poses: np.ndarray       # (2, joints)                           [rad, m]
     duration: float         # of the motion between two of them     [s]
     rest: float             # in each of them                       [s]
-    stiffness: np.ndarray   # (joints,)                             [N m/rad, N/m]
-    damping: np.ndarray     # (joints,)                             [N m s/rad, N s/m]
+    servo: Servo
+    is_stiff: bool          # whether these are not the default gains
 
     def seconds(self, moves: int) -> float:
         """Time that it takes to come to rest after so many motions [s]."""
@@ -55,10 +56,11 @@ class Swing(NamedTuple):
     @property
     def parameters(self) -> dict[str, object]:
         """Parameters of the controller node, for its profile `swing`."""
+        gains = {'position_gain': self.servo.stiffness.tolist(),
+                 'velocity_gain': self.servo.damping.tolist()} if self.is_stiff else {}
         return {'profile_start': BEGINNING, 'profile_poses': self.poses.ravel().tolist(),
                 'profile_duration': self.duration, 'profile_dwell': self.rest,
-                'position_gain': self.stiffness.tolist(),
-                'velocity_gain': self.damping.tolist()}
+                'state_period': SAMPLING.period, **gains}
 
 
 def can_carry_itself(arm: ArmModel) -> bool:
@@ -67,8 +69,12 @@ def can_carry_itself(arm: ArmModel) -> bool:
     return bool(np.all(carried <= effort_limits(arm)))
 
 
-def fitting_swing(arm: ArmModel) -> Swing:
-    """Return the Swing for an ArmModel; UsageError if no controller can hold it."""
+def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
+    """
+    Return the Swing for an ArmModel; UsageError if no controller can hold it.
+
+    :param is_stiff: whether gains are as stiff as they can be, in place of the default ones.
+    """
     joints = [arm.description.joint(name) for name in arm.joint_names]
     middle, reach = _range(joints)
     poses, carried = _carried_poses(arm, middle, reach)
@@ -85,9 +91,12 @@ def fitting_swing(arm: ArmModel) -> Swing:
     turn = np.abs(distance).max()
     times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
 
-    wish = min(max(STIFFNESS * first, WISH), FASTEST)
-    fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
-    servo = fit.servo(wish, RATIO)
+    if is_stiff:
+        fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
+        servo = fit.servo(min(max(STIFFNESS * first, WISH), FASTEST), RATIO)
+    else:
+        fit = ServoFit(arm, SAMPLING)
+        servo = fit.with_default_integral(fit.servo())
     if servo.complaint:
         raise UsageError(servo.complaint)
     # a soft joint takes its time, and comes to rest later
@@ -95,12 +104,12 @@ def fitting_swing(arm: ArmModel) -> Swing:
     decay = np.max(2 * fit.inertia / servo.damping)
     rest = min(max(SHORTEST_REST, RINGING * period, 2.0 / servo.frequency, DECAYS * decay),
                LONGEST_REST)
-    return Swing(poses, float(max(times)), float(rest), servo.stiffness, servo.damping)
+    return Swing(poses, float(max(times)), float(rest), servo, is_stiff)
 
 
 def ringing_span(arm: ArmModel, swing: Swing) -> float:
     """Time after a motion in which its ringing is looked at: two periods of the arm [s]."""
-    found = excited_modes(arm, swing.poses[0], (swing.stiffness, swing.damping))
+    found = excited_modes(arm, swing.poses[0], (swing.servo.stiffness, swing.servo.damping))
     return min(max(2.0 / found.frequencies[0], 0.5), swing.rest) if found.frequencies.size else 1.0
 
 

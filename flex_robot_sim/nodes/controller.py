@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Sampling
+from flex_robot_sim.control.servo import Sampling, servo_line
 from flex_robot_sim.control.settings import (
     ControllerSettings,
     FeedbackSettings,
@@ -101,6 +101,9 @@ class ControllerNode(Node):
     def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
                                           self.parameters[ProfileSettings], sampling)
+        if self.parameters[ControllerSettings].has_default_gains:
+            self.get_logger().info(servo_line(
+                arm, self.controller.servo, self.parameters[ControllerSettings].damping_ratio))
         payload = payload_of(self.parameters[PayloadSettings])
         if payload is not None:
             self.controller.carry(self.controller.load(payload))

@@ -29,6 +29,7 @@ from flex_robot_sim.realtime.loop import FAILED
 from flex_robot_sim.recording.topic_words import topic_words
 
 ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
+LONGEST_ESTIMATE = 2.0  # of simulated time beyond the newest diagnostics                    [s]
 
 
 @contextmanager
@@ -168,15 +169,43 @@ class DemoObserver(Node):
 
     @property
     def simulated_time(self) -> float:
-        """Simulated time since the beginning [s], as far as diagnostics tell."""
+        """Estimate of the simulated time since the beginning [s], exact while paused."""
+        if self.is_paused:
+            return self.known_time
+        factor = float(self.figures['real-time factor'])
+        return self.known_time + min(self.silence, LONGEST_ESTIMATE) * min(
+            1.0, factor if factor > 0.0 else 1.0)
+
+    @property
+    def known_time(self) -> float:
+        """Simulated time from the beginning to the newest diagnostics [s]."""
         newest, first = (float(figures['simulated time [s]'])
                          for figures in (self.figures, self.first_figures))
-        return newest - first + (0.0 if self.is_paused else time.monotonic() - self._figures_at)
+        return newest - first
 
-    def ask_to_pause(self) -> None:
-        """Let the arm stand still, and note no more of it; its last diagnostics come at once."""
+    @property
+    def silence(self) -> float:
+        """Wall time since the newest diagnostics [s]."""
+        return time.monotonic() - self._figures_at
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the simulation has lost its state."""
+        return self.figures.get('state') == 'failed'
+
+    def lead_out(self) -> Iterator[None]:
+        """Pause the simulation and stop noting. To be iterated over until the last diagnostics."""
         self._is_noting = False
-        self._pause.call_async(SetBool.Request(data=True))
+        yield from self._ask(self._pause, SetBool.Request(data=True))
+        while not self.is_paused:
+            yield
+
+    def go_on(self) -> Iterator[None]:
+        """Continue the run after `lead_out`. To be iterated over."""
+        self._is_noting = True
+        yield from self._ask(self._pause, SetBool.Request(data=False))
+        while self.is_paused:
+            yield
 
     def _on_target(self, message):
         self._target = np.array(message.position)

@@ -273,10 +273,13 @@ def test_a_servo_that_friction_holds_back_is_told_what_is_stiff_enough(tmp_path,
     sticky = _written(tmp_path, robot(link(), joint(
         inside='<axis xyz="0 0 1"/><dynamics friction="50"/>')))
     soft = ROD * (2 * pi)**2        # a closed joint of 1 Hz
-    assert main(['simulate', sticky, '--to', '1']) == 1
+    assert main(['simulate', sticky, '--to', '1']) == 0     # by integral action
+    assert 'integral action at hinge' in capsys.readouterr().out
+    assert main(['simulate', sticky, '--to', '1', '--stiffness', f'{soft}']) == 1
     assert capsys.readouterr().err == (
         f'flexsim simulate: "hinge" is 1 rad from --to at the end. Its servo of {soft:.2g} N m/rad'
-        ' is too soft for its friction of 50 N m: give it a --stiffness of 1e+03\n')
+        ' is too soft for its friction of 50 N m: give it a --stiffness of 1e+03, '
+        'or --integral 0.2 and more --seconds\n')
     assert main(['simulate', sticky, '--to', '1', '--stiffness', '1e3', '--damping', '40']) == 0
 
 

@@ -1,5 +1,7 @@
 """Whether an arm that is to stand still does, seen by whoever looks now and then."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from controlled import POSE, feed, started
@@ -7,6 +9,7 @@ from controlled import POSE, feed, started
 import flex_robot_sim as frs
 from flex_robot_sim.control.holding import Holding
 from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.control.settings import ControllerSettings
 
 NAMES = ('waist', 'shoulder', 'elbow')
@@ -57,6 +60,25 @@ def test_a_new_target_begins_anew_and_a_motion_is_no_hold(arm):
     assert holding.state == 'moving'
     holding.look(9.1, False, POSE + 0.5, POSE, np.zeros(3), 1.0)
     assert holding.state == 'settling'
+
+
+@pytest.mark.parametrize('integral, remedy', [
+    (None, 'is more than its stiffness of 10 N m/rad overcomes: set integral_action to 0.2, or '
+           'position_gain to 80'),
+    ((0.0, 0.0, 1.2), 'holds it until integral action overcomes it: wait, or raise '
+                      'position_gain')], ids=['without', 'with integral action'])
+def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, remedy):
+    arm = frs.load('two_link')
+    arm = replace(arm, arrays=arm.arrays._replace(coulomb=np.array([0.0, 0.0, 4.0])))
+    servo = Servo(np.full(3, 10.0), np.ones(3), 1.0, integral=integral and np.array(integral))
+    holding = Holding(arm)
+    for error, line in ((0.3, f'"elbow" is not held: 0.3 rad from its target, at 0 rad/s. Its dry '
+                              f'friction of 4 N m {remedy}'),
+                        (0.5, '"elbow" is not held: 0.5 rad from its target, at 0 rad/s')):
+        for t in np.arange(0.0, 8.0, 0.1):
+            holding.look(t, False, POSE, POSE + error * np.array([0, 0, 1]), np.zeros(3), 1.0,
+                         servo)
+        assert holding.line == line     # 10 N m/rad x 0.5 rad would overcome 4 N m
 
 
 def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from arms import joint, link, robot
 from controlled import INERTIA, NOTHING, POSE, feed, rigid_arm, see, started
 
 import flex_robot_sim as frs
@@ -11,6 +12,9 @@ from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.pose_model import pose_model
 from flex_robot_sim.control.servo import Sampling, ServoFit
 from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.description import read_description
 
 SETTINGS = ControllerSettings(integral_action=0.2)
 
@@ -121,3 +125,47 @@ def test_switched_off_it_fades_and_a_change_of_its_rate_is_no_bump():
 
 def test_without_it_nothing_changes():
     assert JointController(rigid_arm(), NOTHING).servo.integral is None
+
+
+def test_dry_friction_is_overcome_by_default_and_no_joint_hunts():
+    # a wrist of 1e-3 kg m2 has 0.04 N m/rad at 1 Hz: 0.2 N m hold it anywhere within 5 rad
+    limit = '<limit lower="-2" upper="2" effort="90" velocity="3"/><dynamics friction="0.2"/>'
+    sizes = {'upper': (4.0, 0.3, 0.3), 'fore': (2.0, 0.25, 0.1), 'hand': (0.5, 0.05, 1e-3)}
+    parts, parent = [], 'base'
+    for name, axis, place in (('upper', '0 0 1', 0.1), ('fore', '0 1 0', 0.3),
+                              ('hand', '1 0 0', 0.3)):
+        mass, centre, moment = sizes[name]
+        parts += [joint(f'{name}_joint', 'revolute', parent, name, f'<origin xyz="{place} 0 0"/>'
+                        f'<axis xyz="{axis}"/>{limit}'),
+                  link(name, mass, f'{centre} 0 0', (moment,) * 3)]
+        parent = name
+    arm = build_arm(read_description(robot(*parts)))
+    simulation, controller = frs.Simulation(arm), JointController(arm)
+    assert (controller.servo.integral > 0.0).any()
+    goal, places = np.array([0.6, 0.4, 0.5]), []
+
+    def run(until):
+        while simulation.time < until - 1e-9:
+            simulation.effort = controller.update(
+                simulation.time, simulation.position, simulation.velocity)
+            simulation.step(2)
+            places.append(simulation.position)
+
+    run(0.1)
+    controller.follow(Trajectory(arm.joint_names, [1.0], [goal], [np.zeros(3)], [np.zeros(3)]),
+                      simulation.time)
+    run(40.0)
+    # what is left needs no integral action, or is so small that none is summed up
+    assert np.abs(places[-1] - goal).max() < 5e-3 + 1e-6
+    places.clear()
+    run(100.0)
+    assert np.ptp(places, axis=0).max() < 1e-3
+
+
+def test_default_integral_action_is_for_joints_that_friction_or_weight_holds_back():
+    arm = frs.load('two_link')      # without friction
+    assert JointController(arm).servo.integral is None
+    assert (JointController(arm, ControllerSettings(
+        feed_forward='none')).servo.integral[1:] > 0.0).all()
+    assert JointController(arm, ControllerSettings(
+        feed_forward='none', bandwidth=1.0)).servo.integral is None

@@ -76,7 +76,8 @@ def driven(arm, swing, period):
     """Largest bending over its limit, effort over its limit, and error late in a rest."""
     simulation = frs.Simulation(arm)
     parameters = swing.parameters
-    gains = {name: parameters.pop(name) for name in ('position_gain', 'velocity_gain')}
+    gains = {name: parameters.pop(name) for name in (
+        'position_gain', 'velocity_gain', 'state_period') if name in parameters}
     controller = JointController(arm, ControllerSettings(**gains),
                                  ProfileSettings(profile='swing', **parameters))
     cycle, errors, share = swing.duration + swing.rest, [], 0.0
@@ -93,10 +94,11 @@ def driven(arm, swing, period):
     return share, max(errors)
 
 
+@pytest.mark.parametrize('is_stiff', [False, True])
 @pytest.mark.parametrize('robot', SWINGING)
-def test_a_swing_stays_within_limits_and_ends_near_its_pose(robot):
+def test_a_swing_stays_within_limits_and_ends_near_its_pose(robot, is_stiff):
     arm = frs.load(robot)
-    swing = fitting_swing(arm)
+    swing = fitting_swing(arm, is_stiff)
     for joint, (low, high) in zip(map(arm.description.joint, arm.joint_names),
                                   np.sort(swing.poses, axis=0).T):
         assert joint.lower < low < high < joint.upper
