@@ -9,7 +9,7 @@ from setuptools import Distribution, find_packages, setup
 NAME = 'flex_robot_sim'
 
 # What `ros2 launch` and `flexsim` find through the share folder, one line per source folder.
-SHARED_FOLDERS = ('config', 'config/layouts', 'examples', 'launch', 'urdf')
+SHARED_FOLDERS = ('config', 'config/layouts', 'config/robots', 'examples', 'launch', 'urdf')
 
 # The firmware is built where it is used; what a build leaves behind stays here.
 FIRMWARE = {folder: [os.path.join(folder, name) for name in sorted(names)]

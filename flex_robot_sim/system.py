@@ -21,7 +21,7 @@ from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.interpreter import run_module
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.settings import Settings, read_yaml, setting
-from flex_robot_sim.share import NAME, share_folder
+from flex_robot_sim.share import NAME, share_folder, shipped_robots
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
@@ -38,8 +38,10 @@ EXECUTABLES = {
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
-CONTROLLERS = {'true': 'process', 'inside': 'inside', 'false': 'none'}
+CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': 'none'}
 """What use_controller says, and where the controller runs then."""
+
+PARAMS_FILE = 'simulation.yaml'
 
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 
@@ -59,9 +61,11 @@ class SimulationArguments(Settings):
     xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
     tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
     namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting('simulation.yaml', 'YAML file with parameters, or one of config/')
+    params_file: str = setting(PARAMS_FILE, 'YAML file with parameters, or one of config/; with '
+                                            'this one, config/robots/ROBOT.yaml counts as well')
     use_controller: str = setting(
-        'true', 'whether the controller runs, or runs inside the process of the dynamics',
+        'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
+        'inside if the settings of the robot have the servo in the drives, else true',
         choices=tuple(CONTROLLERS))
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
@@ -81,11 +85,16 @@ class SimulationArguments(Settings):
 
     def programs(self) -> list[Program]:
         """Return the Programs that these arguments ask for."""
+        own = robot_settings(self.robot) if self.params_file == PARAMS_FILE else {}
+        controller = CONTROLLERS[self.use_controller]
+        if controller == 'auto':
+            controller = 'inside' if own.get('servo') == 'drives' else 'process'
         return simulation_system(
-            self.robot, self.xacro_arguments.split(), self.namespace,
-            CONTROLLERS[self.use_controller], self.use_sim_time, self.params_file,
-            self.log_level, rviz=self.use_rviz, rviz_config_file=self.rviz_config_file,
-            view=self.view, record=_record(self), drift=self.drift, tool=self.tool)
+            self.robot, self.xacro_arguments.split(), self.namespace, controller,
+            self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
+            rviz_config_file=self.rviz_config_file, view=self.view, record=_record(self),
+            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT), own), drift=self.drift,
+            tool=self.tool)
 
 
 @dataclass(frozen=True)
@@ -290,6 +299,14 @@ def config_file(setting_name: str, wish: str) -> str:
         if path.is_file():
             return str(path.resolve())
     raise SettingError(f'{setting_name} = "{wish}" is no file, neither here nor in {shipped}')
+
+
+def robot_settings(robot: str) -> dict[str, Any]:
+    """Return the parameters that a shipped robot needs in place of the default ones."""
+    path = share_folder() / 'config' / 'robots' / f'{robot}.yaml'
+    if robot not in shipped_robots() or not path.is_file():
+        return {}
+    return read_yaml(path)['/**']['ros__parameters']
 
 
 def _record(arguments):

@@ -35,15 +35,15 @@ class Integral:
         self._resting = np.zeros(joints)
         self._last: float | None = None
 
-    def set_rates(self, rates: np.ndarray, resting: np.ndarray | float = 0.0) -> None:
+    def set_rates(self, rates: np.ndarray | None, resting: np.ndarray | float = 0.0) -> None:
         """
-        Sum up at rates s w, (joints,) [1/s]; with none of them what is summed up fades.
+        Sum up at rates s w, (joints,) [1/s]; with zeros or None what is summed up fades.
 
         :param resting: pull K e up to which nothing is summed up, of `resting_pull` [N m, N].
         """
-        self._resting = np.broadcast_to(resting, rates.shape)
-        self._rates[:] = rates
-        self._is_fading = not np.any(rates)
+        self._resting = np.broadcast_to(resting, self._rates.shape)
+        self._rates[:] = 0.0 if rates is None else rates
+        self._is_fading = not self._rates.any()
         self.is_on = not self._is_fading or bool(np.any(self.effort))
 
     def reset(self) -> None:

@@ -1,8 +1,8 @@
 """
 PD control of joint positions: joint states in, efforts of the motors out.
 
-It knows nothing of ROS, threads or clocks, so that a node, a loop of 1 kHz, a rig and a test use
-the same one. All calls belong into one thread, and `now` is any clock in seconds that runs on.
+It knows no ROS, threads or clocks, so that a node, a loop of 1 kHz, a rig and a test use it. All
+calls belong into one thread, and `now` is any clock in seconds that runs on.
 """
 
 import contextlib
@@ -103,9 +103,7 @@ class JointController:
         self._limits = effort_limits(self.arm) if limits is None else limits
         self._stiffness, self._damping = servo.stiffness, servo.damping
         self._lowest = -self._limits
-        none = np.zeros(len(self.joint_names))
-        self._integral.set_rates(none if servo.integral is None else servo.integral,
-                                 resting_pull(self.arm, servo.stiffness))
+        self._integral.set_rates(servo.integral, resting_pull(self.arm, servo.stiffness))
         self._feed = self._laden.feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
         self._leads = self._by_motor and settings.feed_forward == 'sag'
@@ -145,6 +143,11 @@ class JointController:
     def is_moving(self) -> bool:
         """Whether a motion is under way, or joints were left to swing freely."""
         return self._reference.is_moving or self._points.is_arriving
+
+    @property
+    def follows_by_servo(self) -> bool:
+        """Whether the servo leads the arm, not a doublet of efforts or another law."""
+        return self._reference.doublet is None and not self.feedback.leads
 
     @property
     def shaper_duration(self) -> float:

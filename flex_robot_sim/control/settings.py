@@ -7,6 +7,7 @@ from flex_robot_sim.settings import Settings, setting
 
 FEED_FORWARDS = ('none', 'gravity', 'sag')
 FEEDBACKS = ('motor', 'link')
+SERVOS = ('controller', 'drives')
 PROFILES = ('none', 'step', 'minimum_jerk', 'bang_bang', 'swing')
 ENDS = ('hold', 'free')
 AUTO = 'auto'       # in place of a shaper: the recommended one
@@ -49,6 +50,10 @@ class ControllerSettings(Settings):
         choices=FEED_FORWARDS, live=True)
     feedback: str = setting(
         'motor', 'side of a flexible joint whose position is controlled', choices=FEEDBACKS)
+    servo: str = setting(
+        'controller', 'where position and velocity gains act: in the controller, or in the drives '
+        'at every time step, which only works inside the process of the dynamics, with feedback '
+        'motor', choices=SERVOS)
     state_timeout: float = setting(
         0.5, 'age of the newest joint state from which efforts are zero', 's', above=0.0,
         live=True)

@@ -12,8 +12,9 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import Sampling, servo_line
+from flex_robot_sim.control.servo import ALWAYS, Sampling, servo_line
 from flex_robot_sim.control.settings import (
     ControllerSettings,
     FeedbackSettings,
@@ -59,6 +60,7 @@ class ControllerNode(Node):
         super().__init__('controller')
         self.controller: JointController | None = None      # when the arm is known
         self._in_its_thread: Callable[[Callable[[], Any]], Any] = lambda action: action()
+        self._is_in_drives = False      # where position and velocity gains act
         own = [kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside]
         self.parameters = Parameters(self, *own)
         if not is_inside:
@@ -67,6 +69,8 @@ class ControllerNode(Node):
     def attach(self, loop: SimulationLoop) -> None:
         """Control the arm of a SimulationLoop, once per period, in its thread."""
         self._in_its_thread = loop.call
+        settings = self.parameters[ControllerSettings]
+        self._is_in_drives = settings.servo == 'drives' and settings.feedback == 'motor'
         # it answers each state at once
         self._prepare(loop.simulation.arm, Sampling(loop.period, False))
         loop.controller = self.effort
@@ -81,10 +85,13 @@ class ControllerNode(Node):
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)
         self._send_target(simulation.time, round(simulation.time * SECOND))
-        return efforts
+        return pass_to_drives(controller, simulation, efforts) if self._is_in_drives else efforts
 
     def _listen(self, arm):
         """Control `arm` (ArmModel) by way of topics."""
+        if self.parameters[ControllerSettings].servo == 'drives':
+            self.get_logger().warning('servo: drives only works inside the process of the '
+                                      'dynamics: give use_controller:=inside')
         self._prepare(arm)
         self._command = JointStateBuffer(arm.joint_names, ('effort',))
         self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
@@ -100,7 +107,8 @@ class ControllerNode(Node):
 
     def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
-                                          self.parameters[ProfileSettings], sampling)
+                                          self.parameters[ProfileSettings],
+                                          ALWAYS if self._is_in_drives else sampling)
         if self.parameters[ControllerSettings].has_default_gains:
             self.get_logger().info(servo_line(
                 arm, self.controller.servo, self.parameters[ControllerSettings].damping_ratio))

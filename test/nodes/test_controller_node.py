@@ -13,6 +13,8 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from flex_robot_sim.system import SimulationArguments
+
 JOINTS = ['waist', 'shoulder', 'elbow']
 POSE = [0.4, 0.5, -0.6]
 # the arm sags and rings: a degree and a half about the target, as fast as a slow clock hand
@@ -42,6 +44,19 @@ def system(request):
     yield f'/{request.param}', processes[-1]
     for process in processes:
         process.close()
+
+
+def test_a_servo_in_the_drives_holds_beams_without_rotors_and_moves_them(start, observer):
+    program = SimulationArguments(robot='ella', use_rviz=False, namespace='drives').programs()[0]
+    assert program.executable == 'simulation'
+    start('simulation', '-r', '__ns:=/drives', robot='ella', servo=program.parameters['servo'])
+    first = observer.hear(JointState, '/drives/joint_states')
+    goal = [0.2] * len(first.name)
+    observer.hear(JointState, '/drives/controller/target')
+    trajectory = JointTrajectory(joint_names=first.name, points=[JointTrajectoryPoint(
+        positions=goal, velocities=[0.0] * 3, time_from_start=Duration(sec=2))])
+    observer.publisher(JointTrajectory, '/drives/joint_trajectory').publish(trajectory)
+    observer.hear(JointState, '/drives/joint_states', is_at(goal))
 
 
 def test_it_goes_to_a_reference_and_holds_there(system, observer):

@@ -13,6 +13,7 @@ from project_files import ROOT
 
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.share import shipped_robots
 
 ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
            'bridge_load': 'rclpy', 'demo_start': 'rclpy', 'view_load': 'viser'}
@@ -71,6 +72,17 @@ def test_step_time(benchmark, monkeypatch):
     assert found['forward_dynamics_called_us_16'] > found['forward_dynamics_us_16'] > 0.0
     assert 2.0 < found['links_64_over_8'] < 64.0
     assert 'one step, two_link' in lines_of(module, found)
+
+
+def test_held_robots(benchmark):
+    module = benchmark('held_robots')
+    found = module.measure(quick=True)
+    assert {one.place for one in found.values()} == {'controller', 'drives'}
+    for one in found.values():
+        assert one.settling < 3.0 and one.error < 0.01
+    page = (ROOT / 'docs' / 'tune_controller.md').read_text('utf-8')
+    assert all(f'| `{name}` |' in page for name in shipped_robots())
+    lines_of(module, found)
 
 
 def test_manoeuvre(benchmark, monkeypatch):

@@ -14,10 +14,12 @@ from flex_robot_sim.interpreter import run_module
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
+    KNOWN_PARAMETERS,
     OutputSettings,
     ViewSettings,
 )
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.settings import read_yaml
+from flex_robot_sim.share import share_folder, shipped_robots
 from flex_robot_sim.system import (
     CONTROLLERS,
     EXECUTABLES,
@@ -138,12 +140,29 @@ def test_a_command_line_says_it_all_and_text_stays_text():
                                       f'in {share_folder() / "config"}'),
     ({'xacro_arguments': 'length'}, '"length" is no argument for xacro. Write NAME:=VALUE.'),
     ({'log_level': 'loud'}, "log_level = 'loud' must be one of debug, info, warn, error, fatal"),
-    ({'use_controller': 'maybe'}, "use_controller = 'maybe' must be one of true, inside, false"),
+    ({'use_controller': 'maybe'}, "use_controller = 'maybe' must be one of auto, true, "
+                                   'inside, false'),
 ])
 def test_a_wrong_argument_is_one_line(options, line):
     with pytest.raises(FlexRobotSimError) as caught:
         SimulationArguments(**options).programs()
     assert line in str(caught.value) and '\n' not in str(caught.value)
+
+
+def test_a_shipped_robot_has_settings_of_its_own_unless_a_file_is_given():
+    program = SimulationArguments(robot='canadarm2', use_rviz=False).programs()[0]
+    assert program.executable == 'simulation' and program.parameters['servo'] == 'drives'
+    assert program.parameters['gravity'] == [0.0, 0.0, 0.0]
+    for options, executable in (({'robot': 'two_link'}, 'dynamics'),
+                                ({'robot': 'ella', 'params_file': 'rig.yaml'}, 'dynamics'),
+                                ({'robot': 'ella', 'use_controller': 'false'}, 'dynamics')):
+        program = SimulationArguments(**options, use_rviz=False).programs()[0]
+        assert program.executable == executable
+        assert ('servo' in program.parameters) == (options.get('use_controller') == 'false')
+    for path in (share_folder() / 'config' / 'robots').glob('*.yaml'):
+        assert path.stem in shipped_robots()
+        (of_all,), values = read_yaml(path), read_yaml(path)['/**']['ros__parameters']
+        assert of_all == '/**' and set(values) <= KNOWN_PARAMETERS
 
 
 def test_a_file_here_goes_before_a_shipped_one(tmp_path, monkeypatch):
