@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
+from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
@@ -61,8 +62,9 @@ class DynamicsNode(Node):
         loop.set_payload(parameters[PayloadSettings])
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
-        self._service_set = DynamicsServices(self, loop)
-        offer_simulation_interfaces(self, loop)
+        self._commands: list[Subscription] = []
+        self._service_set = DynamicsServices(self, loop, self._take_commands)
+        offer_simulation_interfaces(self, loop, self._take_commands)
         self._diagnostics = DynamicsDiagnostics(
             self, loop, () if self._attach_controller else COMMAND_TOPICS)
         parameters.on_change(self._on_change)
@@ -72,12 +74,21 @@ class DynamicsNode(Node):
             self._attach_controller(loop)
         else:
             most = parameters[MessageSettings].max_names
-            listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most)
-            subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array, COMMANDS,
-                            most)
+            self._commands = [
+                listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most),
+                subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,
+                                COMMANDS, most)]
         loop.start()
         self.get_logger().info(f'{plain(arm.description.name)}: {len(arm.joint_names)} joints, '
                                f'{arm.size} coordinates, {loop.settings.pacing}')
+
+    def _take_commands(self):
+        """Take commands that wait, while a service keeps the executor from it."""
+        for subscription in self._commands:
+            with subscription.handle:
+                found = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+            if found is not None:
+                subscription.callback(found[0])
 
     def _on_command(self, message):
         carry_out(self, lambda: self.loop.command(*effort_command(message)))

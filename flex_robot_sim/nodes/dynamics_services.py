@@ -1,5 +1,7 @@
 """Services of the dynamics node: pause, single steps, reset."""
 
+from collections.abc import Callable
+
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
@@ -10,9 +12,14 @@ from flex_robot_sim.realtime.loop import SimulationLoop
 class DynamicsServices:
     """`~/reset`, `~/step` and `~/pause`."""
 
-    def __init__(self, node: Node, loop: SimulationLoop) -> None:
-        """Offer the services of `node`, carried out by `loop` (SimulationLoop)."""
-        self._loop = loop
+    def __init__(self, node: Node, loop: SimulationLoop,
+                 poll: Callable[[], object] | None = None) -> None:
+        """
+        Offer the services of `node`, carried out by `loop` (SimulationLoop).
+
+        :param poll: takes commands while a step waits for them.
+        """
+        self._loop, self._poll = loop, poll
         node.create_service(Trigger, '~/reset', self._on_reset)
         node.create_service(Trigger, '~/step', self._on_step)
         node.create_service(SetBool, '~/pause', self._on_pause)
@@ -21,13 +28,13 @@ class DynamicsServices:
         return self._carry_out(self._loop.reset, response)
 
     def _on_step(self, request, response):
-        return self._carry_out(self._loop.step, response)
+        return self._carry_out(self._loop.step, response, self._poll)
 
     def _on_pause(self, request, response):
         return self._carry_out(self._loop.pause if request.data else self._loop.resume, response)
 
-    def _carry_out(self, action, response):
+    def _carry_out(self, action, response, poll=None):
         def act():
-            self._loop.call(action)
+            self._loop.call(action, poll=poll)
             return f'{self._loop.state} at {self._loop.simulation.time:.6g} s'
         return answer(response, act)

@@ -7,6 +7,7 @@ The package is part of newer distributions only. Where it cannot be imported, no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -22,27 +23,33 @@ FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETT
             'STEP_SIMULATION_MULTIPLE')
 
 
-def offer_simulation_interfaces(node: Node, loop: SimulationLoop) -> SimulationInterfaces | None:
-    """Offer the services for a SimulationLoop; return None where their types are unknown."""
+def offer_simulation_interfaces(
+        node: Node, loop: SimulationLoop,
+        poll: Callable[[], object] | None = None) -> SimulationInterfaces | None:
+    """
+    Offer the services for a SimulationLoop; return None where their types are unknown.
+
+    :param poll: takes commands while steps wait for them.
+    """
     try:
         kinds, services = (import_module(f'simulation_interfaces.{part}')
                            for part in ('msg', 'srv'))
     except ImportError:
         return None
-    return SimulationInterfaces(node, loop, kinds, services)
+    return SimulationInterfaces(node, loop, kinds, services, poll)
 
 
 class SimulationInterfaces:
     """What a SimulationLoop can do of it."""
 
     def __init__(self, node: Node, loop: SimulationLoop, kinds: ModuleType,
-                 services: ModuleType) -> None:
+                 services: ModuleType, poll: Callable[[], object] | None = None) -> None:
         """
         Offer the services of `node`.
 
         :param kinds: module simulation_interfaces.msg; services: module simulation_interfaces.srv.
         """
-        self._loop, self._kinds, self._services = loop, kinds, services
+        self._loop, self._kinds, self._services, self._poll = loop, kinds, services, poll
         for name, handler in (('GetSimulatorFeatures', self.get_features),
                               ('GetSimulationState', self.get_state),
                               ('SetSimulationState', self.set_state),
@@ -92,7 +99,7 @@ class SimulationInterfaces:
 
         for first in range(0, request.steps, AT_ONCE):
             count = min(AT_ONCE, request.steps - first)
-            self._carry_out(lambda count=count: some(count), response)
+            self._carry_out(lambda count=count: some(count), response, self._poll)
             if response.result.result != self._kinds.Result.RESULT_OK:
                 return response
         response.result.result = self._kinds.Result.RESULT_OK
@@ -111,10 +118,10 @@ class SimulationInterfaces:
         self._loop.reset()
         self._loop.pause()
 
-    def _carry_out(self, action, response):
+    def _carry_out(self, action, response, poll=None):
         result = self._kinds.Result
         try:
-            self._loop.call(action)
+            self._loop.call(action, poll=poll)
             response.result.result = result.RESULT_OK
         except FlexRobotSimError as error:
             response.result.result = result.RESULT_OPERATION_FAILED

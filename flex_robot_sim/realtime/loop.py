@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.realtime.answered_steps import AnsweredSteps
 from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
 MISSED = 5e-3           # lateness that counts as a missed deadline [s]
 SILENCE = 10.0          # between two lines about dropped time [s]
+POLL_PERIOD = 2e-4      # of messages, by a caller that waits [s]
 RAREST = 1e12           # periods from one output to the next, at most
 
 RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
@@ -54,7 +56,7 @@ class Output:
 
         :param is_answered: whether commands answer it, so that lockstep needs it every period.
         """
-        self.function, self._loop = function, loop
+        self.function, self._loop, self.is_answered = function, loop, is_answered
         self._is_forced = is_answered and loop.is_lockstep
         self.set_rate(rate)
 
@@ -104,6 +106,7 @@ class SimulationLoop:
         self._carried_out = 0.0
         self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future]] = queue.SimpleQueue()
         self._bell = Bell()
+        self._answered_steps = AnsweredSteps(self._bell, self.events)
         self._pending, self._sent_at = 0, -float('inf')
         self._handled_stamp: int | None = None
         self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
@@ -145,6 +148,7 @@ class SimulationLoop:
         self.commands.offer(names, efforts, now)
         if stamp is not None:
             self.echo.answered(stamp, now)
+        self._answered_steps.note_command(stamp)
         if self._waits:
             self._bell.ring()
         if self.is_lockstep:
@@ -157,21 +161,30 @@ class SimulationLoop:
 
     def note_sent(self, stamp: int) -> None:
         """Note that the state with this stamp goes out, so that answers to it are timed."""
+        self._answered_steps.note_sent(stamp)
         self.echo.sent(stamp, self._clock())
 
-    def call(self, function: Callable[[], AnyAnswer], timeout: float = 2.0) -> AnyAnswer:
+    def call(self, function: Callable[[], AnyAnswer], timeout: float = 2.0,
+             poll: Callable[[], object] | None = None) -> AnyAnswer:
         """
         Return what function() returns when the thread of the loop carries it out.
 
         SimulationError if it has not begun with that within `timeout` [s]; it never will then.
+
+        :param poll: called while waiting, by a caller that keeps an executor from its messages.
         """
         if self._thread is None:
             return function()
         future: Future[AnyAnswer] = Future()
         self._requests.put((function, future))
         self._bell.ring()
+        end = time.monotonic() + timeout
+        while poll is not None and not future.done() and (
+                future.running() or time.monotonic() < end):
+            poll()
+            time.sleep(POLL_PERIOD)
         try:
-            return future.result(timeout)
+            return future.result(max(end - time.monotonic(), 0.0))
         except FutureTimeout:
             if not future.cancel():         # it has begun: what comes of it is the answer
                 return future.result()
@@ -190,11 +203,14 @@ class SimulationLoop:
         self._go_on()
 
     def step(self) -> None:
-        """Carry out one period while paused."""
+        """Carry out one period while paused, and wait for the command that answers it, if any."""
         self._expect_a_good_state()
         if self.state == RUNNING and not self.is_lockstep:
             raise SimulationError('it runs: pause it before asking for single steps')
+        is_outside = self.controller is None and self.commands.accepted > 0
+        self._answered_steps.begin(is_outside and self._thread is not None and not self.is_lockstep)
         self._carry_out()
+        self._answered_steps.finish()
 
     def reset(self) -> None:
         """Put the arm back to where it started, without efforts; time goes on, paused or not."""
@@ -303,7 +319,7 @@ class SimulationLoop:
             effort = self.controller(simulation)
         else:
             effort = np.array(self.commands.efforts(
-                -float('inf') if self.is_lockstep else start))
+                -float('inf') if self.is_lockstep or self._answered_steps.is_active else start))
             if self.commands.is_stale != self._was_stale:
                 self._note_silence()
         simulation.effort = effort
@@ -328,7 +344,8 @@ class SimulationLoop:
 
     def _publish(self, everything=False):
         for output in self.outputs:
-            if output.every and (everything or self.periods % output.every == 0):
+            if output.every and (everything or self.periods % output.every == 0
+                                 or self._answered_steps.is_active and output.is_answered):
                 output.function(self.simulation, self.simulation.mean_effort)
         self._sent_at = self._clock()
 

@@ -175,6 +175,51 @@ def test_pause_step_and_reset(node, observer):
     observer.hear(JointState, 'joint_states', lambda state: any(state.velocity))
 
 
+def test_each_single_step_waits_for_the_command_that_answers_the_state_before(node, observer):
+    publisher = observer.publisher(JointState, 'joint_commands')
+    efforts = {}        # by stamp of the state [ns]
+
+    def answer(state):
+        time = nanoseconds(state.header)
+        efforts[time] = state.effort[0]
+        command = JointState(name=['waist'], effort=[wanted(time)])
+        command.header.stamp = state.header.stamp
+        publisher.publish(command)
+
+    def wanted(time):
+        return 1e-3 * (time // 10**6 % 1000)    # a number for each period
+
+    subscription = observer.node.create_subscription(JointState, 'joint_states', answer, 50)
+    try:
+        observer.spin_until(lambda: efforts)
+        assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True)).success
+        # sent while paused: it is answered, too
+        begin = nanoseconds(observer.hear(JointState, 'joint_states').header)
+        observer.spin_until(lambda: begin in efforts)
+        for _ in range(30):
+            assert observer.call(Trigger, '/dynamics/step').success
+        observer.spin_until(lambda: max(efforts) == begin + 30 * 10**6)
+    finally:
+        observer.node.destroy_subscription(subscription)
+        observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False))
+    times = sorted(time for time in efforts if time >= begin)
+    assert np.diff(times).tolist() == [10**6] * 30
+    assert [efforts[time] for time in times[1:]] == pytest.approx(
+        [wanted(time) for time in times[:-1]], abs=1e-12)
+
+
+def test_steps_go_on_where_no_command_answers_any_more(node, observer):
+    publisher = observer.publisher(JointState, 'joint_commands')
+    publisher.publish(JointState(name=['waist'], effort=[0.0]))
+    observer.hear(DiagnosticArray, '/diagnostics',
+                  lambda message: int(figures(message).get('commands accepted', '0')) > 0)
+    assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True)).success
+    for _ in range(3):
+        assert observer.call(Trigger, '/dynamics/step').success
+    node.wait_for_line('no command answered a single step for 5 s: steps no longer wait for one')
+    assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
+
+
 def parameter(name, value):
     kinds = {bool: ('bool_value', ParameterType.PARAMETER_BOOL),
              int: ('integer_value', ParameterType.PARAMETER_INTEGER),
