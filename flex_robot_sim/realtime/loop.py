@@ -207,8 +207,9 @@ class SimulationLoop:
         self._expect_a_good_state()
         if self.state == RUNNING and not self.is_lockstep:
             raise SimulationError('it runs: pause it before asking for single steps')
-        is_outside = self.controller is None and self.commands.accepted > 0
-        self._answered_steps.begin(is_outside and self._thread is not None and not self.is_lockstep)
+        is_outside = self._thread is not None and self.controller is None
+        self._answered_steps.begin(
+            is_outside and self.commands.accepted > 0 and not self.is_lockstep)
         self._carry_out()
         self._answered_steps.finish()
 
