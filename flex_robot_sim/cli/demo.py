@@ -15,6 +15,7 @@ from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import must_compile, why_compiling
+from flex_robot_sim.core.start_pose import start_note
 from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.ringing import ringing_of
@@ -108,7 +109,10 @@ def _demonstrate(arguments, stop):
             view=_can_show(arguments, screen), record=arguments.record, tool=arguments.tool)
         programs = [program._replace(log_level='info') if program.executable == VIEW else program
                     for program in programs]        # it says its address
-        greeting = f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.'
+        greeting = '\n'.join(filter(None, [
+            start_note(arm), servo_line(arm, swing.servo)
+            + '; stiff, so that the links vibrate' * swing.is_stiff,
+            f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']))
         stop.interrupts = False     # from here on, there are programs to be stopped
         # they end while we draw
         with Children() as children:
@@ -204,8 +208,6 @@ def _plan(arm, arguments, folder, screen):
                    'other end of a network: it moves with rotors and damping as built arms have')
         source = (folder / f'{arm.description.name}.urdf', ())
         source[0].write_text(text, 'utf-8')
-    screen.say(f'{servo_line(arm, swing.servo)}'
-               f'{"; stiff, so that the links vibrate" * is_stiff}')
     control = {**settings, **swing.parameters}
     return arm, {DYNAMICS: settings, CONTROLLER: control, VIEW: settings}, source, swing
 

@@ -111,6 +111,7 @@ def _of_robot(arguments):
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.control.limits import refuse_beyond_stops
     from flex_robot_sim.control.recommendation import OFF, recommend
+    from flex_robot_sim.control.servo import servo_line
     from flex_robot_sim.core.arguments import checked
 
     xacro_arguments(arguments.xacro)
@@ -122,7 +123,8 @@ def _of_robot(arguments):
     for pose in poses:
         refuse_beyond_stops(arm, np.arange(len(pose)), pose)
     with patience('looking for gains that hold the arm'):
-        gains = _servo_gains(arguments, arm)
+        servo = _servo(arguments, arm)
+        gains = servo and (servo.stiffness, servo.damping)
     uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
     payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
     with patience('trying shapers, on linear models and in moves'):
@@ -130,7 +132,7 @@ def _of_robot(arguments):
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
             arguments.fixed)
     summary = {'of': arm.description.name, 'uncertainty': uncertainty, 'trial_moves': moves,
-               'why': why,
+               'why': why, 'gains': servo and servo_line(arm, servo),
                'tolerance': arguments.tolerance, 'allowed': arguments.allowed,
                'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),
                           'damping_ratios': case.ratios.tolist()} for case in cases],
@@ -153,18 +155,18 @@ def _write(arguments, summary, choice):
         if choice.follows:
             payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
             with patience('computing the modes of all poses'):
+                servo = _servo(arguments, arm)
                 parts = ShaperParts(choice.name, NONE, *following(
-                    arm, choice.design, payloads, _servo_gains(arguments, arm)))
+                    arm, choice.design, payloads, servo and (servo.stiffness, servo.damping)))
     write_parts(arguments.output, parts, str(summary['of']), joints)
 
 
-def _servo_gains(arguments, arm):
+def _servo(arguments, arm):
+    """Return the Servo that holds the joints, or None."""
     if not arguments.servo:
         return None
-    from flex_robot_sim.control.servo import fitting_servo, servo_line
-    servo = fitting_servo(arm)
-    print(f'flexsim shape: {servo_line(arm, servo)}', file=sys.stderr)
-    return servo.stiffness, servo.damping
+    from flex_robot_sim.control.servo import fitting_servo
+    return fitting_servo(arm)
 
 
 def _of_log(arguments):
@@ -209,6 +211,8 @@ def _as_text(summary):
                    f'{one["way"]}')
     else:
         yield f'{summary["of"]}'
+        if summary['gains']:
+            yield f'  {summary["gains"]}'
         for case in summary['cases']:
             rings = ', '.join(f'{f:.4g} Hz ({ratio:.1%})' for f, ratio in
                               zip(case['frequencies'], case['damping_ratios']))

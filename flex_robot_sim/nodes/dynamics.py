@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
@@ -62,7 +61,7 @@ class DynamicsNode(Node):
         loop.set_payload(parameters[PayloadSettings])
         offer_description(self, parameters[RobotSettings], arm)
         self._outputs = DynamicsOutputs(self, loop, parameters[OutputSettings])
-        self._commands: list[Subscription] = []
+        self._commands = []
         self._service_set = DynamicsServices(self, loop, self._take_commands)
         offer_simulation_interfaces(self, loop, self._take_commands)
         self._diagnostics = DynamicsDiagnostics(
