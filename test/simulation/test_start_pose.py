@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import warnings
 
 import numpy as np
@@ -13,7 +14,9 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.cli import main
+from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings
 from flex_robot_sim.share import shipped_robots
@@ -159,3 +162,46 @@ def test_public_robots_are_not_thrown_by_their_stops(path, moved):
     energy = sim.energy()
     # all that it loses comes from its height
     assert energy.dissipated <= start - energy.gravity + 1e-6
+
+
+@pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
+def test_a_public_arm_with_gears_that_give_starts_a_move_in_equilibrium(tmp_path, capsys):
+    text = (public_robots() / 'ur_description/urdf/ur5_robot.urdf').read_text('utf-8')
+    gears = flexibility(*(f'<joint name="{name}_joint" stiffness="2e4" rotor_inertia="1"/>'
+                          for name in ('shoulder_lift', 'elbow')))
+    file = tmp_path / 'ur5.urdf'
+    file.write_text(text.replace('</robot>', f'{gears}</robot>'), 'utf-8')
+    pose = '0,-1.2,1.2,-1.57,-1.57,0'
+    assert main(['simulate', str(file), f'--start={pose}', f'--to={pose}', '--within', '0.5',
+                 '--seconds', '0.5', '--json']) == 0
+    # the drop onto straight springs has 0.5 (m g l)^2 / k of some 0.1 J
+    assert json.loads(capsys.readouterr().out)['energy']['kinetic'] < 1e-4
+
+
+@pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
+def test_a_public_arm_with_dry_friction_in_every_joint_comes_to_rest_and_does_not_hunt():
+    text = (public_robots() / 'panda_description/urdf/panda.urdf').read_text('utf-8')
+    text = re.sub(r'<dynamics [^>]*/>', '', text)
+    text = re.sub(r'(<joint name="[^"]*" type="(?:revolute|prismatic)">)',
+                  r'\1<dynamics friction="0.2"/>', text)
+    arm = frs.load(text)
+    sim, controller = frs.Simulation(arm), JointController(arm)
+    start = np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.5, 0.3, 0.02])
+    goal = start + np.array([0.6, 0.4, -0.5, -0.5, 0.6, 0.5, 0.6, 0.0])
+    sim.set_state(start)
+    places = []
+
+    def run(until):
+        while sim.time < until - 1e-9:
+            sim.effort = controller.update(sim.time, sim.position, sim.velocity)
+            sim.step(2)
+            places.append(sim.position)
+
+    run(0.1)
+    none = np.zeros(8)
+    controller.follow(Trajectory(arm.joint_names, [2.0], [goal], [none], [none]), sim.time)
+    run(60.0)
+    places.clear()
+    run(120.0)
+    assert np.abs(places[-1] - goal).max() < 5e-3
+    assert np.ptp(places, axis=0).max() < 1e-3
