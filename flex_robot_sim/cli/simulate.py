@@ -33,7 +33,7 @@ from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.start_pose import start_note, start_position
-from flex_robot_sim.exceptions import SettingError, SimulationError, UsageError
+from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.files import open_atomic
 from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
 from flex_robot_sim.simulation import Simulation

@@ -39,7 +39,7 @@ class Prediction:
     def __init__(self, arm: ArmModel, view: RobotView) -> None:
         """Take `arm` (ArmModel) and who shows them."""
         self._arm, self._view, self._work = arm, view, Background('prediction')
-        self._tool, self._next = arm.tool, -np.inf
+        self._next = -np.inf
         self._asked: tuple[Case, np.ndarray] | None = None
         self._laden: tuple[tuple, LadenArm] | None = None
 
@@ -75,7 +75,7 @@ class Prediction:
                 self._laden = key, LadenArm(loaded(self._arm, case.payload), case.sampling)
             servo = self._laden[1].fitted(case.controller)
             gains = servo.stiffness, servo.damping
-        found = excited_modes(loaded(self._arm, case.payload), pose, gains, self._tool)
+        found = excited_modes(loaded(self._arm, case.payload), pose, gains)
         return found.frequencies[found.shares > LEAST][:MOST]
 
 
