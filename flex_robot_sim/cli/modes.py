@@ -4,6 +4,8 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+import numpy as np
+
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.cli.arguments import (
@@ -22,6 +24,7 @@ from flex_robot_sim.core.start_pose import start_note, start_position
 from flex_robot_sim.exceptions import UsageError
 
 LARGEST_PARTS = 3
+FALLING = -1.0 + 1e-9       # damping ratio of a motion that grows without oscillating
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -53,35 +56,51 @@ def run(arguments: Namespace) -> int:
         if arguments.payload:
             payload = parse_payload(arguments.payload, arm.tool)
             arm = with_payload(arm, *payload)
+    if not arm.size:
+        raise UsageError('nothing of this robot moves: it has no modes.')
     note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
     if arguments.pose is None and start_note(arm):
         print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)
     with patience('looking for the modes'):
         found = modes(arm, arguments.pose, arguments.joints)
-    count = min(arguments.count, found.frequencies.size)
+    rows = np.flatnonzero(found.damping_ratios > FALLING)
+    listed = rows[:arguments.count].tolist()
     summary = {
         'robot': arm.description.name,
         'pose': arguments.pose or start_position(arm).tolist(),
         'unit': dict(zip(arm.joint_names, arm.units)),
         'joints': arguments.joints,
         'payload': dict([payload]) if payload else {},
-        'frequencies': found.frequencies[:count].tolist(),
-        'damping_ratios': found.damping_ratios[:count].tolist(),
+        'frequencies': found.frequencies[listed].tolist(),
+        'damping_ratios': found.damping_ratios[listed].tolist(),
         'shapes': [{name: [value.real, value.imag] for name, value in found.shape(i).items()}
-                   for i in range(count)],
+                   for i in listed],
+        'notes': [*_notes(arm, found.frequencies.size - rows.size)],
     }
     print_result(arguments, summary, _as_text)
     return 0
+
+
+def _notes(arm, falling):
+    """Yield lines about a rigid arm, and about motions that grow instead of oscillating."""
+    if not (arm.tips or arm.motor_names):
+        yield ('nothing vibrates: no link and no joint of this robot is flexible. Describe what '
+               'bends by <flexibility> (docs/description.md)')
+    if falling:
+        yield f'the arm falls from this pose: unstable motions that are not listed: {falling}'
 
 
 def _as_text(summary):
     pose = pose_text(summary['pose'], [*summary['unit'].values()])
     carried = ''.join(f', {mass:g} kg at {link}' for link, mass in summary['payload'].items())
     yield f'{summary["robot"]} at {pose}, motors {summary["joints"]}{carried}'
-    yield '  frequency [Hz]  damping  mostly'
+    if summary['frequencies']:
+        yield '  frequency [Hz]  damping  mostly'
     for frequency, ratio, shape in zip(summary['frequencies'], summary['damping_ratios'],
                                        summary['shapes']):
         sizes = {name: abs(complex(*value)) for name, value in shape.items()}
         parts = sorted(sizes, key=sizes.get, reverse=True)[:LARGEST_PARTS]
         parts = [part for part in parts if sizes[part] > 0.1 * sizes[parts[0]]]
+        ratio = round(ratio, 4) + 0.0       # no sign before 0.00 %
         yield f'  {frequency:14.4g}  {ratio:7.2%}  {", ".join(parts)}'
+    yield from (f'  {note}' for note in summary['notes'])

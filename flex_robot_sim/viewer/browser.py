@@ -64,6 +64,8 @@ class Page:
         self._server.scene.configure_default_lights(True, cast_shadow=False)
         self.dark(False)
         self._begin(title)
+        self._server._websock_server.queue_message(
+            viser_messages.RunJavascriptMessage(COLLAPSE_ON_NARROW_SCREENS))
 
     @property
     def watchers(self) -> int:
@@ -346,6 +348,18 @@ class Page:
 
 
 SIDE_PANEL = 330        # wide [px]
+# Below 500 px viser shows the panel as a sheet that covers half of the arm, and has no option for its
+# first state. Each browser collapses it once, by a click on its title as soon as it is there.
+COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
+    window.hasCollapsed = true;
+    const wait = setInterval(() => {
+        const title = document.querySelector(
+            '.mantine-Paper-root[style*="fixed"] [style*="cursor: pointer"]');
+        if (title === null) return;
+        clearInterval(wait);
+        title.click();
+    }, 50);
+}"""
 # told apart by those who see no red or no green, too, on bright ground and on dark
 COLOURS = ('#2b7bba', '#e07b00', '#1b9e77', '#c2408f', '#8a6fd1', '#9a8a00', '#7f7f7f')
 _WXYZ = [3, 0, 1, 2]

@@ -35,12 +35,11 @@ def read_mesh(name: str, source: str) -> Mesh:
         faces: np.ndarray = np.array(loaded.faces)
         if not len(faces) or not np.isfinite(vertices).all():
             raise ValueError('it has no triangles')
-        colour = _colour(loaded)
     # readers of a dozen formats raise whatever they like
     except Exception as error:
         raise SettingError(f'mesh {bearable(path, 200)} cannot be read: '
                            f'{bearable(error, 200) or type(error).__name__}') from error
-    return Mesh(vertices, faces, colour)
+    return Mesh(vertices, faces, _colour(loaded.visual))
 
 
 def find_mesh(name: str, source: str) -> Path:
@@ -95,9 +94,18 @@ def _package_folders(package, source):
             yield folder
 
 
-def _colour(loaded):
-    kind = getattr(loaded.visual, 'kind', None)
-    if kind is None:
+def _colour(visual):
+    """Colour of most of a mesh; None, drawn as grey, if the file names none that can be read."""
+    try:
+        if visual.kind is None:
+            return None
+        colour = None
+        if visual.kind == 'texture':
+            visual = visual.to_color()
+            # one row for the whole mesh where the material has no picture
+            colour = visual.vertex_colors if visual.vertex_colors.ndim == 1 else None
+        colour = visual.main_color if colour is None else colour
+        red, green, blue = (float(part) / 255 for part in colour[:3])
+    except Exception:       # a colour never costs a mesh, whatever its reader raises
         return None
-    colours = loaded.visual if kind != 'texture' else loaded.visual.to_color()
-    return tuple(float(part) / 255 for part in colours.main_color[:3])
+    return red, green, blue

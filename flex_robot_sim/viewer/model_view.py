@@ -54,8 +54,6 @@ class ModelView:
                 self._pause_button = page.button('pause', self._pause)
                 page.button(f'step {1e3 * STEP:g} ms', self._step)
                 page.button('reset', self._reset, 'Begin the motion anew, or return to the pose')
-        for line in self._stage.lines[:1]:
-            page.say(line)
         if start_note(arm):
             page.say(start_note(arm))
         if arm.joint_names:
@@ -63,6 +61,8 @@ class ModelView:
 
     def warm_up(self) -> None:
         """Load or compile what buttons need, so that the first press is not slower than others."""
+        if not self._arm.size:      # nothing moves, and there is no such button
+            return
         ModeMotion(self._arm, self._rest, self._stage.reach)
         live = Live(self._arm)
         for swings in (False, True):

@@ -57,8 +57,6 @@ class RobotView:
         self._said, self._plotted, self._looked = -np.inf, -np.inf, -np.inf
         self._tip = np.full(3, np.nan)
         self._label = ''
-        for line in stage.lines[:1]:
-            page.say(line)
 
     def predict(self, frequencies: np.ndarray, label: str) -> None:
         """Take natural frequencies (m,) [Hz] for the spectrum, and in what state they are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ class Stage:
     def __init__(self, page: Page, arm: ArmModel) -> None:
         """Draw `arm` (ArmModel) on a Page."""
         self.page, self.arm, self.reach = page, arm, reach(arm.description)
-        self.enlarger, (self.solids, self.lines) = Enlarger(arm), solids(arm)
+        self.enlarger, (self.solids, lines) = Enlarger(arm), solids(arm)
         self.factor, self.tool = 1.0, arm.tool
         self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
         self._path = ToolPath(TRACE, SPACING * self.reach)
@@ -46,6 +47,7 @@ class Stage:
         self._draw_gravity()
         self.status = page.text()
         page.text(legend(bool(arm.tips)))
+        self._list_missing(lines)
         with page.folder('Picture'):
             self._factor_control = page.slider(
                 'deflections x', 1, MOST, 1, 1, self._enlarge,
@@ -82,6 +84,16 @@ class Stage:
     def _show_ghost(self, is_shown):
         self._ghost_is_shown = is_shown
         self._ghost.show(is_shown)
+
+    def _list_missing(self, lines):
+        """Name meshes that are not drawn, each once, in the panel and in the terminal."""
+        lines = [*dict.fromkeys(lines)]
+        for line in lines:
+            logging.getLogger(__name__).warning('%s', line)
+        if lines:
+            with self.page.folder(f'{len(lines)} meshes are not drawn' if len(lines) > 1 else
+                                  'A mesh is not drawn'):
+                self.page.text('<br>'.join(map(as_html, lines)))
 
     def _draw_gravity(self):
         down = -self.arm.arrays.rising[3:]

@@ -5,6 +5,7 @@ from math import cos, cosh, pi, sin, sinh
 
 import pytest
 from arms import beam, flexibility, joint, link, robot
+from project_files import ROOT
 from scipy.optimize import brentq
 
 from flex_robot_sim.cli import main
@@ -59,3 +60,26 @@ def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
     assert message in told
     assert told.startswith('flexsim modes: ')
     assert told.count('\n') == 1
+
+
+def test_a_rigid_arm_says_that_nothing_vibrates_and_lists_no_motion_that_grows(capsys):
+    skeleton = str(ROOT / 'test/data/robots/ur5e.urdf')
+    assert main(['modes', skeleton]) == 0
+    title, line = capsys.readouterr().out.splitlines()
+    assert title == 'ur5e at 0 0 0 0 0 0 rad, motors locked'
+    assert line == ('  nothing vibrates: no link and no joint of this robot is flexible. Describe '
+                    'what bends by <flexibility> (docs/description.md)')
+    # with free joints, an inverted pendulum falls without oscillation
+    assert main(['modes', skeleton, '--joints', 'free']) == 0
+    *rows, nothing, falls = capsys.readouterr().out.splitlines()
+    assert nothing == line and '-' not in ''.join(rows[2:])
+    assert falls == '  the arm falls from this pose: unstable motions that are not listed: 1'
+
+
+def test_a_robot_of_which_nothing_moves_is_one_line(tmp_path, capsys):
+    path = tmp_path / 'arm.urdf'
+    path.write_text('<robot name="arm"><link name="base"/></robot>')
+    for joints in 'locked', 'free':
+        assert main(['modes', str(path), '--joints', joints]) == 2
+        told = capsys.readouterr().err
+        assert told.endswith('flexsim modes: nothing of this robot moves: it has no modes.\n')

@@ -95,6 +95,39 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
             ] == []
 
 
+def test_every_mesh_that_is_not_drawn_is_named_in_the_panel_and_in_the_terminal(
+        view, browsers, tmp_path):      # noqa: F811
+    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
+    (tmp_path / 'arm.urdf').write_text(
+        '<robot name="arm"><link name="base">' + visual.format('one.stl') * 2
+        + visual.format('two.dae') + '</link></robot>')
+    process, address = view(str(tmp_path / 'arm.urdf'))
+    browser = browsers(address)
+    browser.wait_for(lambda: '2 meshes are not drawn' in browser.text, 'the folder of meshes')
+    for name in 'one.stl', 'two.dae':
+        line = f'mesh {name} is not found'
+        browser.wait_for(lambda line=line: browser.text.count(line) == 1, line)
+        assert process.count(line) == 1
+
+
+@pytest.mark.parametrize('width, is_open', [(400, False), (900, True)])
+def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):  # noqa: F811
+    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    _, address = view('two_link')
+    browser = browsers(address, width=width)
+    shown = """return [...document.querySelectorAll('label, div')].some(e =>
+        e.innerText.trim() == 'tip trace' && e.getBoundingClientRect().height > 0
+        && e.getBoundingClientRect().top < innerHeight)"""
+    opened = lambda: browser.driver.execute_script(shown)       # noqa: E731
+    browser.wait_for(lambda: 'two_link' in browser.text and opened() == is_open, 'the panel')
+    if not is_open:
+        browser.driver.execute_script("""document.querySelector(
+            '.mantine-Paper-root[style*="fixed"] [style*="cursor: pointer"]').click()""")
+        browser.wait_for(lambda: 'robot' in browser.text.split(), 'the panel when it is opened')
+
+
+
 def test_a_robot_is_one_of_the_list_and_never_a_file_that_a_browser_names(view, tmp_path):
     pytest.importorskip('viser')
     from page_client import PageClient
