@@ -71,6 +71,9 @@ def main(words: Sequence[str] | None = None) -> int:
         try:
             arguments = _parsed(parser, words)
             name = f'flexsim {arguments.command}'
+            if hasattr(arguments, 'outputs'):
+                from flex_robot_sim.cli.arguments import refuse_existing
+                refuse_existing(arguments)
             with _interrupted_once():
                 return arguments.run(arguments)
         finally:

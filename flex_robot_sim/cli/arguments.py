@@ -47,11 +47,38 @@ def expect_writable(path: str) -> None:
         raise UsageError(f'{path or "a file without a name"}: cannot be written: {problem}.')
 
 
-def expect_new(path: str) -> None:
-    """Refuse a file that cannot be made, or is there already."""
-    if os.path.lexists(path):
-        raise UsageError(f'{path}: is there already. Name another file.')
-    expect_writable(path)
+def add_output(parser: ArgumentParser, option: str, **words: Any) -> None:
+    """Add an option that names a file to write, and --force; `main` refuses a file that exists."""
+    named = parser.get_default('outputs') or ()
+    parser.add_argument(option, **words)
+    if not named:
+        parser.add_argument('--force', action='store_true',
+                            help='replace files that you name and that exist')
+    parser.set_defaults(outputs=(*named, option))
+
+
+def refuse_existing(arguments: Namespace) -> None:
+    """Refuse files to write that the arguments name and that exist, unless they say --force."""
+    for option in getattr(arguments, 'outputs', ()):
+        path = getattr(arguments, option.lstrip('-'))
+        if path and not arguments.force:
+            refuse_existing_file(option, path)
+
+
+def refuse_existing_file(option: str, path: str | os.PathLike[str]) -> None:
+    """Raise UsageError if a file or folder exists; devices and pipes are there to be written."""
+    place = os.path.abspath(path)
+    if place.startswith(('/dev/', '/proc/')) or not os.path.lexists(place):
+        return
+    if os.path.isfile(place) or os.path.isdir(place) or os.path.islink(place):
+        raise UsageError(f'{option} {path}: exists already. Name another one, or replace it by '
+                         '--force.')
+
+
+def remove_forced(arguments: Namespace, path: str) -> None:
+    """Remove a file that --force replaces, for a program that only writes new ones."""
+    if arguments.force and os.path.isfile(path):
+        os.unlink(path)
 
 
 def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:

@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import patience
 
 
@@ -17,8 +17,8 @@ def add_to(commands: Any, about: str) -> None:
                     'difference. Both begin where the arm is first told to move.')
     for name in ('first', 'second'):
         parser.add_argument(name, metavar=name.upper(), help='MCAP file, or a folder with one')
-    parser.add_argument('--output', metavar='PAGE',
-                        help='.html file (default: FIRST_SECOND.html here)')
+    add_output(parser, '--output', metavar='PAGE',
+               help='.html file (default: FIRST_SECOND.html here)')
     parser.add_argument('--figures', metavar='FOLDER',
                         help='each plot as PNG and SVG into this folder, too')
     add_json(parser)

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import flex_robot_sim as frs
-from flex_robot_sim.cli.arguments import add_json, add_tool, expect_within, no_ros
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_output,
+    add_tool,
+    expect_within,
+    no_ros,
+    remove_forced,
+)
 from flex_robot_sim.control.servo import servo_line
 from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
@@ -60,11 +67,11 @@ def add_to(commands: Any, about: str) -> None:
                         help='do not show the arm in a browser (with --json, nobody does)')
     parser.add_argument('--network', action='store_true',
                         help='let other machines listen and command')
-    parser.add_argument('--plot', metavar='FILE',
-                        help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
-                             'here; with --json: none)')
-    parser.add_argument('--record', metavar='FILE',
-                        help='write all that is sent into this new MCAP file')
+    add_output(parser, '--plot', metavar='FILE',
+               help='picture of the run: .png, .pdf or .svg (default: demo_ROBOT.png '
+                    'here; with --json: none)')
+    add_output(parser, '--record', metavar='FILE',
+               help='write all that is sent into this new MCAP file')
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -93,6 +100,7 @@ def _demonstrate(arguments, stop):
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(picture)
     if arguments.record:
+        remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)
     if must_compile():
         patience = COMPILING

@@ -10,11 +10,13 @@ from typing import Any
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
+    add_output,
     add_robot,
-    expect_new,
+    expect_writable,
     numbers,
     print_result,
     read_arm,
+    refuse_existing_file,
 )
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError
@@ -60,9 +62,9 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--play', metavar='PORT',
                         help=f'play it on a bench; {EMULATOR}: on an emulated one')
     parser.add_argument('--calibration', metavar='YAML', default='', help='of that bench')
-    parser.add_argument('--log', metavar='FILE',
-                        help='log of the bench, or of the simulated arm without --play')
-    parser.add_argument('--plot', metavar='FILE', help='draw the motion')
+    add_output(parser, '--log', metavar='FILE',
+               help='log of the bench, or of the simulated arm without --play')
+    add_output(parser, '--plot', metavar='FILE', help='draw the motion')
     add_model(parser)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -71,7 +73,7 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _refuse(arguments)
-    from flex_robot_sim.identification.experiment_files import open_loop, write_new
+    from flex_robot_sim.identification.experiment_files import open_loop, write_experiment
     from flex_robot_sim.identification.information import (
         designed,
         smaller,
@@ -95,7 +97,7 @@ def run(arguments: Namespace) -> int:
         nearest = open_loop(arm, design.trial)
     summary = _summary(arguments, arm, design, nearest)
     if arguments.output:
-        summary['files'] = _write(arguments.output, arm, design, nearest)
+        summary['files'] = _write(arguments, arm, design, nearest)
     if arguments.plot:
         _draw(arguments.plot, arm, design)
     if arguments.play:
@@ -103,7 +105,8 @@ def run(arguments: Namespace) -> int:
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
         fine = try_out(arm, design.trial.course.sampled(LOGGED), FINE, arguments.signal)
-        write_new(arguments.log, log_text(with_noise(fine.log, arguments.seed)))
+        write_experiment(arguments.log, log_text(with_noise(fine.log, arguments.seed)),
+                  not arguments.force)
     print_result(arguments, summary, _as_text)
     return 0
 
@@ -123,8 +126,12 @@ def _refuse(arguments):
         raise UsageError('--calibration goes with --play.')
     names = [f'{arguments.output}.{kind}.yaml' for kind in ('trajectory', 'profile')
              if arguments.output]
-    for path in [*names, *filter(None, [arguments.log])]:       # no design is in vain
-        expect_new(path)
+    for path in names:
+        if not arguments.force:
+            refuse_existing_file('--output', path)
+        expect_writable(path)
+    if arguments.log:
+        expect_writable(arguments.log)
     if arguments.plot:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
@@ -145,18 +152,21 @@ def _summary(arguments, arm, design, nearest):
             nearest[1]) else None}}
 
 
-def _write(name, arm, design, nearest):
+def _write(arguments, arm, design, nearest):
     from flex_robot_sim.identification.experiment_files import (
         pieces_of,
         profile_text,
         trajectory_text,
-        write_new,
+        write_experiment,
     )
+    name, is_new = arguments.output, not arguments.force
     files = {'trajectory': f'{name}.trajectory.yaml'}
-    write_new(files['trajectory'], trajectory_text(arm.joint_names, design.trial.course))
+    write_experiment(files['trajectory'], trajectory_text(arm.joint_names, design.trial.course),
+                     is_new)
     if nearest[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
-        write_new(files['profile'], profile_text(arm.joint_names, *pieces_of(design.trial)))
+        write_experiment(files['profile'], profile_text(arm.joint_names, *pieces_of(design.trial)),
+                         is_new)
     return files
 
 

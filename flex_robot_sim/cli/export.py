@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
@@ -24,8 +24,8 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
     parser.add_argument('--format', default=FORMATS[0], choices=FORMATS,
                         help='(default: %(default)s)')
-    parser.add_argument('--output', metavar='PLACE',
-                        help='new folder, or new .npz file (default: named after FILE, here)')
+    add_output(parser, '--output', metavar='PLACE',
+               help='new folder, or new .npz file (default: named after FILE, here)')
     parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
                         help='only these (default: all)')
     add_json(parser)
@@ -36,6 +36,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     reader, form = RecordingReader(arguments.recording), arguments.format
     place = Path(arguments.output) if arguments.output else place_of(reader.path, form)
+    is_new = bool(arguments.output) and not arguments.force
     check_place(place, form)
     with patience('reading'):
         tables, notes = read_tables(reader, arguments.topics)
@@ -45,7 +46,7 @@ def run(arguments: Namespace) -> int:
     for note in [*reader.notes, *notes]:
         print(f'flexsim export: note: {plain(note)}', file=sys.stderr)
     with patience('writing'):
-        files = write_tables(tables, place, form)
+        files = write_tables(tables, place, form, is_new)
     print_result(arguments, {
         'recording': str(reader.path), 'about': reader.about, 'format': form,
         'files': [str(file) for file in files], 'notes': [*reader.notes, *notes],

@@ -9,7 +9,8 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import (
     add_json,
-    expect_new,
+    add_output,
+    expect_writable,
     numbers,
     print_result,
     xacro_arguments,
@@ -52,8 +53,8 @@ def add_to(commands: Any, about: str) -> None:
                              'its numbers begin')
     parser.add_argument('--validate', action='append', default=[], metavar='LOG',
                         help='judge on this log (default: on the last quarter of each)')
-    parser.add_argument('--output', metavar='URDF', help='write the robot with the fitted numbers')
-    parser.add_argument('--plot', metavar='FILE', help='draw measured against simulated')
+    add_output(parser, '--output', metavar='URDF', help='write the robot with the fitted numbers')
+    add_output(parser, '--plot', metavar='FILE', help='draw measured against simulated')
     parser.add_argument('--time-step', type=float,
                         help='of the simulation, at most [s] (default: as fine as the log asks)')
     parser.add_argument('--coupling', default='shortening', choices=('shortening', 'zero_order'))
@@ -89,7 +90,7 @@ def run(arguments: Namespace) -> int:
         from flex_robot_sim.plots import check_figure_path
         check_figure_path(arguments.plot)
     if arguments.output:
-        expect_new(arguments.output)
+        expect_writable(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
     refuse_strange_links(arm, arguments.signal)
     bench, known, model = None, [], arm
@@ -126,7 +127,8 @@ def run(arguments: Namespace) -> int:
         found.notes.extend(gauge_notes(found, bench))
     summary = _summary(found, paths, robot, known)
     if arguments.output:
-        _write(arguments.output, found, paths, arm.description, known, arguments.calibration)
+        _write(arguments.output, found, paths, arm.description, known, arguments.calibration,
+               not arguments.force)
     if arguments.plot:
         _draw(arguments.plot, found)
     print_result(arguments, summary, _as_text)
@@ -223,7 +225,7 @@ def _as_text(summary):
         yield f'  note: {note}'
 
 
-def _write(path, found, logs, before, measured, calibration):
+def _write(path, found, logs, before, measured, calibration, is_new):
     """Write the URDF, numbers in place, those of a calibration included."""
     from flex_robot_sim.description.parameters import parameters_of, with_parameters
     from flex_robot_sim.description.rewriting import edits_of, rewritten
@@ -244,7 +246,7 @@ def _write(path, found, logs, before, measured, calibration):
         place = own[0].place
         comments[place] = '; '.join(filter(None, [comments.get(place), line]))
     try:
-        with open_atomic(path, 'w', is_new=True, encoding='utf-8', newline='') as file:
+        with open_atomic(path, 'w', is_new=is_new, encoding='utf-8', newline='') as file:
             file.write(rewritten(before.text, edits, comments))
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error

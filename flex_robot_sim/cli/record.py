@@ -5,7 +5,14 @@ import os
 from argparse import Namespace
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, expect_within, no_ros, print_result
+from flex_robot_sim.cli.arguments import (
+    add_json,
+    add_output,
+    expect_within,
+    no_ros,
+    print_result,
+    remove_forced,
+)
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.nodes.network import prepare_network
 from flex_robot_sim.recording.mcap_file import refuse_recording, refuse_without_mcap
@@ -21,8 +28,8 @@ def add_to(commands: Any, about: str) -> None:
                     'that come later, with the parameters of its nodes.',
         epilog='The system is that of ROS_DOMAIN_ID; flexsim demo says its own, and records '
                'itself by --record FILE.')
-    parser.add_argument('--output', metavar='FILE',
-                        help='new file (default: record_DATE_TIME.mcap here)')
+    add_output(parser, '--output', metavar='FILE',
+               help='new file (default: record_DATE_TIME.mcap here)')
     parser.add_argument('--topics', nargs='+', default=[], metavar='TOPIC',
                         help='only these, relative to the namespace; with * and ? for many, in '
                              'quotes (default: all)')
@@ -38,6 +45,7 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     expect_within('--seconds', arguments.seconds)
     if arguments.output:
+        remove_forced(arguments, arguments.output)
         refuse_recording(arguments.output)
     refuse_without_mcap()
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')

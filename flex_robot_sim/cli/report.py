@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import patience
 
 
@@ -15,8 +15,8 @@ def add_to(commands: Any, about: str) -> None:
         description='Make one HTML page of a recording, which needs nothing else to be read: the '
                     'arm in motion, plots, numbers, and how it was set up.')
     parser.add_argument('recording', metavar='FILE', help='MCAP file, or a folder with one')
-    parser.add_argument('--output', metavar='PAGE',
-                        help='.html file (default: named after FILE, here)')
+    add_output(parser, '--output', metavar='PAGE',
+               help='.html file (default: named after FILE, here)')
     parser.add_argument('--figures', metavar='FOLDER',
                         help='each plot as PNG and SVG into this folder, too')
     parser.add_argument('--namespace', default='', metavar='NAME',

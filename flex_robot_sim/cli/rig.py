@@ -4,6 +4,7 @@ import argparse
 from argparse import Namespace
 from typing import Any
 
+from flex_robot_sim.cli.arguments import refuse_existing
 from flex_robot_sim.cli.completion import is_asked, typed_words
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 
@@ -43,4 +44,5 @@ def run(arguments: Namespace) -> int:
     add_commands(parser, f'{__package__}.rig_', COMMANDS, words[0] if words else None,
                  'rig_command')
     chosen = parser.parse_args(words)
+    refuse_existing(chosen)
     return chosen.run(chosen)

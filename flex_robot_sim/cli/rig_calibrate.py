@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from flex_robot_sim.cli.arguments import add_output, refuse_existing_file
 from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.files import why_unwritable
 
@@ -20,11 +21,10 @@ def add_to(commands: Any, about: str) -> None:
                     'ends the command, the same command goes on from there. What the motors move '
                     'meanwhile is a log that flexsim identify LOG URDF --calibration YAML takes.')
     parser.add_argument('port', metavar='PORT', help='device, symlink or socket://host:port')
-    parser.add_argument('--output', metavar='YAML', required=True, help='file to write')
-    parser.add_argument('--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
-                        '(default: beside YAML, with its name and .mcap)')
+    add_output(parser, '--output', metavar='YAML', required=True, help='file to write')
+    add_output(parser, '--log', metavar='FILE', help='log of what the motors move, .mcap or CSV '
+               '(default: beside YAML, with its name and .mcap)')
     parser.add_argument('--robot', metavar='URDF', default='rig', help='(default: the bench arm)')
-    parser.add_argument('--force', action='store_true', help='write over a file that is there')
     parser.add_argument('--board-parameter', metavar='NAME=VALUE', action='append', default=[],
                         help='give the board this parameter first, SLIDE_REVERSED=1 for instance; '
                              'may be given several times')
@@ -79,9 +79,8 @@ def run(arguments: Namespace) -> int:
 
 def _refuse_unusable(path, is_forced, option):
     """Raise UsageError if the file could not be written at the end."""
-    if path.is_dir() or path.exists() and not is_forced:
-        raise UsageError(f'{path} is there. Give another {option}'
-                         f'{"" if path.is_dir() else ", or --force"}.')
+    if path.is_dir() or not is_forced:      # the log as well whose name comes from --output
+        refuse_existing_file(option, path)
     problem = why_unwritable(path)
     if problem:
         raise UsageError(f'{path}: cannot be written: {problem}. Give another {option}.')

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.cli.arguments import add_json, print_result
+from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.rig.bridge.comparison import compare, summary
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
@@ -27,7 +27,7 @@ def add_to(commands: Any, about: str) -> None:
                         help='read the log by this calibration, not by its own')
     parser.add_argument('--estimator', choices=ESTIMATORS, default=ESTIMATORS[0],
                         help='of the bent link (default: %(default)s)')
-    parser.add_argument('--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
+    add_output(parser, '--plot', metavar='FILE', help='draw both into a .png, .pdf or .svg')
     add_json(parser)
     parser.set_defaults(run=run)
 

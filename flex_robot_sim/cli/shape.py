@@ -9,6 +9,7 @@ import numpy as np
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
+    add_output,
     expect_writable,
     numbers,
     parse_payload,
@@ -62,9 +63,9 @@ def add_to(commands: Any, about: str) -> None:
     parser.add_argument('--allowed', type=float, default=5e-4, metavar='M',
                         help='vibration of the tool that does not matter, for the acceleration '
                              '[m] (default: %(default)s)')
-    parser.add_argument('--plot', metavar='FILE', help='draw spectrum and sensitivity')
-    parser.add_argument('--output', metavar='FILE',
-                        help='write the recommended shaper, for design_file of the node shaper')
+    add_output(parser, '--plot', metavar='FILE', help='draw spectrum and sensitivity')
+    add_output(parser, '--output', metavar='FILE',
+               help='write the recommended shaper, for design_file of the node shaper')
     add_model(parser)
     add_json(parser)
     parser.set_defaults(run=run)

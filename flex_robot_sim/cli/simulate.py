@@ -13,6 +13,7 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli.arguments import (
     add_json,
     add_model,
+    add_output,
     add_robot,
     beyond_limits,
     expect_within,
@@ -80,8 +81,8 @@ def add_to(commands: Any, about: str) -> None:
     add_model(parser)
     parser.add_argument('--rate', type=float, default=100.0,
                         help='rows or states per second (default: %(default)s)')
-    parser.add_argument('--output', metavar='FILE',
-                        help='file to write: .mcap is a recording, all else CSV (default: none)')
+    add_output(parser, '--output', metavar='FILE',
+               help='file to write: .mcap is a recording, all else CSV (default: none)')
     add_json(parser)
     parser.set_defaults(run=run)
 

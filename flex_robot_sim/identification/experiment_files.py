@@ -82,16 +82,22 @@ def log_text(log: Log) -> list[list[str]]:
     return [['time', *log.columns], *([f'{value:.9g}' for value in row] for row in table)]
 
 
-def write_new(path: str | Path, content: str | list[list[str]]) -> None:
-    """Write text, or rows as CSV, to a new file; UsageError if it is there or cannot be."""
+def write_experiment(path: str | Path, content: str | list[list[str]],
+                     is_new: bool = True) -> None:
+    """
+    Write text, or rows as CSV, to a file; UsageError if that fails.
+
+    :param is_new: whether a file that exists is refused.
+    """
     try:
-        with open_atomic(path, 'w', is_new=True, encoding='utf-8', newline='') as file:
+        with open_atomic(path, 'w', is_new=is_new, encoding='utf-8', newline='') as file:
             if isinstance(content, str):
                 file.write(content)
             else:
                 csv.writer(file).writerows(content)
     except FileExistsError as error:
-        raise UsageError(f'{path}: is there already. Name another file.') from error
+        raise UsageError(f'{path}: exists already. Name another one, or replace it by '
+                         '--force.') from error
     except OSError as error:
         raise UsageError(f'{path}: cannot be written: {error.strerror}.') from error
 

@@ -29,8 +29,9 @@ def place_of(recording: Path, form: str) -> Path:
 
 def check_place(place: Path, form: str) -> None:
     """Raise UsageError where an export could not go, before anything is read."""
-    if place.exists():
-        raise UsageError(f'{place}: is there already. Name another place by --output.')
+    if place.exists() and place.is_dir() == (form == 'numpy'):
+        raise UsageError(f'{place}: is no {"file" if form == "numpy" else "folder"}. Name another '
+                         'place by --output.')
     if not place.resolve().parent.is_dir():
         raise UsageError(f'{place}: is in a folder that does not exist. Name another place by '
                          '--output.')
@@ -40,8 +41,14 @@ def check_place(place: Path, form: str) -> None:
         refuse_without_parquet('take another --format')
 
 
-def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
-    """Write Tables to a place, a file each, or one for NumPy; return the files."""
+def write_tables(tables: Sequence[Table], place: Path, form: str,
+                 is_new: bool = True) -> list[Path]:
+    """
+    Write Tables to a place, a file each, or one for NumPy; return the files.
+
+    :param is_new: whether a place that exists is refused; else its files of equal names are
+        replaced, and its other files stay.
+    """
     words = _file_words([table.topic.name for table in tables])
     path = place
     try:
@@ -49,10 +56,10 @@ def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
             arrays = {f'{word}/{name}': _array(table, name, column)
                       for word, table in zip(words, tables)
                       for name, column in _columns(table).items()}
-            with open_atomic(place, 'wb', is_new=True) as file:
+            with open_atomic(place, 'wb', is_new=is_new) as file:
                 np.savez_compressed(file, **arrays)
             return [place]
-        with _new_folder(place) as folder:
+        with _new_folder(place, is_new) as folder:
             for word, table in zip(words, tables):
                 path = place / f'{word}.{form}'
                 (write_csv if form == 'csv' else write_parquet)(
@@ -63,7 +70,7 @@ def write_tables(tables: Sequence[Table], place: Path, form: str) -> list[Path]:
 
 
 @contextlib.contextmanager
-def _new_folder(place):
+def _new_folder(place, is_new):
     """Give a folder for files, which appears under its name once all of them are written."""
     draft = Path(tempfile.mkdtemp(prefix='.', suffix='.part', dir=place.absolute().parent))
     try:
@@ -71,7 +78,12 @@ def _new_folder(place):
         umask = os.umask(0)
         os.umask(umask)
         draft.chmod(0o777 & ~umask)         # as `mkdir` makes it
-        draft.rename(place)                 # which refuses a place that has files
+        if is_new or not place.is_dir():
+            draft.rename(place)             # which refuses a place that has files
+        else:
+            for file in draft.iterdir():
+                file.replace(place / file.name)
+            draft.rmdir()
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise

@@ -130,8 +130,9 @@ def test_readings_of_another_board_are_not_mixed_with_those_of_this(emulator, tm
 
 @pytest.mark.parametrize('words, message', [
     (['--output', '{path}/none/b.yaml'], 'No such file or directory. Give another --output'),
-    (['--output', '{path}'], 'is there. Give another --output.'),
-    (['--output', '{path}/old.yaml'], 'is there. Give another --output, or --force'),
+    (['--output', '{path}'], 'exists already. Name another one, or replace it by --force'),
+    (['--output', '{path}/old.yaml'],
+     'old.yaml: exists already. Name another one, or replace it by --force'),
     (['--output', '{path}/closed/b.yaml'], 'Permission denied. Give another --output'),
 ])
 def test_wrong_output_is_one_line_before_anything_is_asked(capsys, words, message):

@@ -151,7 +151,8 @@ def test_file_that_is_there_is_said_before_a_motion_is_designed(tmp_path, monkey
     # nothing of a motion of ten minutes is computed
     assert main(['excite', 'two_link', '--seconds', '600', *words]) == 2
     assert capsys.readouterr().err == (
-        'flexsim excite: ex.profile.yaml: is there already. Name another file.\n')
+        f'flexsim excite: {words[0]} ex.profile.yaml: exists already. Name another one, or '
+        'replace it by --force.\n')
     assert main(['excite', 'two_link', '--seconds', '600', '--log', 'none/run.csv']) == 2
     assert capsys.readouterr().err == (
         'flexsim excite: none/run.csv: cannot be written: No such file or directory.\n')

@@ -189,7 +189,9 @@ def test_a_file_that_is_there_is_left_alone(record, tmp_path):
     path.write_text('mine')
     process, _ = record(path=path)
     assert process.wait() == 2
-    assert process.lines == [f'flexsim record: {path}: is there already. Name a new file.']
+    assert process.lines == [
+        f'flexsim record: --output {path}: exists already. Name another one, or replace it by '
+        '--force.']
     assert path.read_text() == 'mine'
 
 

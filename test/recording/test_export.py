@@ -112,7 +112,8 @@ def test_json_says_what_was_written(recording, capsys):
 @pytest.mark.parametrize('words, line', [
     (['missing.mcap'], 'missing.mcap: cannot be read: No such file or directory.'),
     (['run.mcap', '--topics', 'x'], 'there is no topic x in the recording'),
-    (['run.mcap', '--output', '.'], '.: is there already. Name another place by --output.'),
+    (['run.mcap', '--output', '.'],
+     '--output .: exists already. Name another one, or replace it by --force.'),
     (['run.mcap', '--output', 'a/b'],
      'a/b: is in a folder that does not exist. Name another place by --output.'),
     (['run.mcap', '--format', 'numpy', '--output', 'x.csv'],
