@@ -1,23 +1,42 @@
-"""What the pages for the library show: every block of Python runs, in the order of the page."""
+"""What the pages show runs as it is pasted: every block of Python, in the order of its page."""
 
 import re
 
 import pytest
 from project_files import ROOT
 
-PAGES = ('README.md', 'docs/python.md')
+# their tests look at results, too
+ELSEWHERE = {f'docs/{name}.md': 'test_shown_blocks.py' for name in (
+    'control', 'control_feedback', 'control_planning', 'papers', 'recording')}
+ELSEWHERE |= {f'docs/{name}.md': 'test_task_pages.py' for name in (
+    'flexible_urdf', 'simulate_my_arm')}
+
+
+def blocks(page):
+    return re.findall(r'^```python\n(.*?)^```', (ROOT / page).read_text('utf-8'),
+                      re.DOTALL | re.MULTILINE)
+
+
+PAGES = [page for page in sorted(str(path.relative_to(ROOT)) for path in
+                                 [*ROOT.glob('*.md'), *ROOT.glob('docs/**/*.md')])
+         if blocks(page) and page not in ELSEWHERE]
 
 
 @pytest.mark.parametrize('page', PAGES)
-def test_blocks_of_python_run(page):
+def test_blocks_of_python_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text('utf-8')
-    blocks = re.findall(r'^```python\n(.*?)^```', text, re.DOTALL | re.MULTILINE)
-    assert blocks
     names = {}
-    for block in blocks:
+    for block in blocks(page):
         # as many lines as the page has before it, so that an error names its line
         before = text[:text.index(block)].count('\n')
         exec(compile('\n' * before + block, page, 'exec'), names)
+
+
+@pytest.mark.parametrize('page, file', ELSEWHERE.items())
+def test_blocks_of_other_pages_run_in_the_tests_of_these_pages(page, file):
+    assert blocks(page)
+    assert page.split('/')[1].removesuffix('.md') in (ROOT / 'test/project' / file).read_text()
 
 
 @pytest.mark.parametrize('page', [str(path.relative_to(ROOT)) for path in

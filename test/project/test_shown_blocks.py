@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from project_files import ROOT
 
-import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.pose_model import Loop
-from flex_robot_sim.control.spline_path import plain_motion
-from flex_robot_sim.control.trials import Trials
+from flex_robot_sim.control.learning import RepeatedMove
+from flex_robot_sim.formulations import make
 from flex_robot_sim.share import shipped_robots
 from flex_robot_sim.system import ShaperArguments, SimulationArguments
 
@@ -29,40 +27,27 @@ def run(page, block, names):
     return names
 
 
-@pytest.fixture(scope='module')
-def arm():
-    return frs.load('two_link')
-
-
-def test_shapers_of_the_page_stop_where_what_they_shape_stops(arm):
+def test_shapers_of_the_page_stop_where_what_they_shape_stops():
     first, second = blocks('control', 'python')
-    samples = np.linspace(0.0, 1.0, 1500)[:, None]**2 * POSE
-    names = run('control', first, {'samples': samples, 'motion': plain_motion(
-        np.zeros(3), POSE, 0.8, 0.1)})
+    names = run('control', first, {})
     np.testing.assert_allclose(names['samples'][-1], POSE, atol=1e-12)
-    assert len(names['samples']) > len(samples)
-    names = run('control', second, {'position': np.zeros(3), 'set_points': np.vstack(
-        [samples, np.tile(POSE, (4000, 1))])})
+    assert len(names['samples']) > 800
+    # the last set point comes once, and the shaper is still on its way
+    names = run('control', second, {})
+    for _ in range(4000):
+        names['target'] = names['shaper'].tick(POSE)
     np.testing.assert_allclose(names['target'], POSE, atol=1e-12)
 
 
 @pytest.mark.slow
-def test_feedback_of_the_page_holds_an_arm_at_rest(arm):
+def test_feedback_of_the_page_holds_an_arm_at_rest():
     first, second, _, _ = blocks('control_feedback', 'python')
-    rest = frs.equilibrium(arm, POSE)
-    names = {'arm': arm, 'pose': POSE, 'np': np, 'stiffness': np.full(3, 60.0),
-             'damping': np.full(3, 0.5), 'position': POSE, 'velocity': np.zeros(3),
-             'curvature': np.array([*frs.curvatures(
-                 arm, rest.coordinates).values()]), 'servo_effort': rest.effort,
-             'effort': rest.effort, 'reference': np.array([POSE, 0 * POSE, 0 * POSE])}
-    run('control_feedback', first, names)
+    names = run('control_feedback', first, {})
     # nothing moves, so nothing is added
-    np.testing.assert_allclose(names['effort'], rest.effort, atol=1e-6)
-    # two corners in place of 25, which would take minutes here
-    fewer = second.replace('np.linspace(0, 1.6, 5), np.linspace(-1.8, 0, 5)', '[0.5], [-0.8]')
-    assert fewer != second
-    run('control_feedback', fewer, names)
-    np.testing.assert_allclose(names['effort'], rest.effort, atol=0.05 * np.abs(rest.effort).max())
+    effort = names['rest'].effort
+    np.testing.assert_allclose(names['effort'], effort, atol=1e-6)
+    run('control_feedback', second, names)
+    np.testing.assert_allclose(names['effort'], effort, atol=0.05 * np.abs(effort).max())
 
 
 def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
@@ -75,32 +60,25 @@ def test_how_far_a_slide_reaches_is_printed_for_every_turn(capsys):
 
 
 def test_a_move_that_repeats_gets_better():
-    arm = frs.load('single_link')
-    motion, duration = plain_motion(np.zeros(1), np.array([0.5]), 0.6, 0.2), 0.8
-    trials = Trials(arm, 'tool', motion, duration, [60.0], [0.6], Loop(1e-3, 1e-3))
-    errors = []
-
-    def measure(reference):
-        found = trials.run(arm, reference)
-        errors.append(np.abs(found).max())
-        return found
-    run('control_feedback', blocks('control_feedback', 'python')[3], {
-        'motion': motion, 'duration': duration, 'trials': trials, 'arm': arm, 'measure': measure})
-    assert errors[-1] < 0.2 * errors[0]
+    names = run('control_feedback', blocks('control_feedback', 'python')[3], {})
+    first = RepeatedMove(names['motion'], names['duration'], joints=1, count=16)
+    before, after = (np.abs(names['measure'](move.reference())).max()
+                     for move in (first, names['move']))
+    assert after < 0.2 * before
 
 
 def test_plans_of_the_page_keep_their_limits():
     block, = blocks('control_planning', 'python')
-    names = run('control_planning', block, {
-        'arm': frs.load('single_link'), 'start': [0.0], 'goal': [0.3], 't': 0.3})
+    names = run('control_planning', block, {})
     assert max(names['plan'].use.values()) < 1.01
 
 
-def test_another_formulation_accelerates_as_the_recursion_does(arm):
+def test_another_formulation_accelerates_as_the_recursion_does():
     block, = blocks('papers', 'python')
-    q = frs.equilibrium(arm, POSE).coordinates
-    names = run('papers', block, {'q': q, 'qd': np.zeros(arm.size), 'force': np.zeros(arm.size)})
-    assert names['qdd'].shape == (arm.size,)
+    names = run('papers', block, {})
+    expected = make('recursion', names['arm']).accelerations(
+        names['q'], names['qd'], names['force'])
+    np.testing.assert_allclose(names['qdd'], expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.slow
