@@ -18,6 +18,7 @@ from flex_robot_sim.core.assembly import load
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.layout import fitted_layout
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.interpreter import run_module
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.settings import Settings, read_yaml, setting
@@ -319,7 +320,11 @@ def _recorder(path, shared):
     if path is None:
         return []
     if path and Path(path).exists():
-        raise SettingError(f'record_file = "{path}" is there already: name a new one')
+        raise SettingError(f'record_file = "{path}" exists already: name a new one')
+    problem = why_unwritable(path or 'record.mcap')
+    if problem:
+        raise SettingError(f'record_file = "{path}" cannot be written: {problem}. Name a file '
+                           'in a folder of yours')
     return [Program(RECORDER, {'output': path} if path else {}, is_needed=False, **shared)]
 
 

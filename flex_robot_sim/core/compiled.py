@@ -18,7 +18,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import numba
+try:
+    import numba
+except ImportError as error:
+    from flex_robot_sim.exceptions import SettingError
+    raise SettingError('numba, which compiles the equations of motion, is not installed. Install '
+                       f'it by {sys.executable} -m pip install numba') from error
 import numpy as np
 from numba.core import config as numba_config
 from numba.core.caching import FunctionCache

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from dataclasses import Field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
+from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.settings import AnySettings, Settings
 from flex_robot_sim.share import NAME
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from launch.action import Action
     from launch.launch_context import LaunchContext
 
+LAUNCH_FILES = {'simulation.launch.py', 'hil.launch.py', 'shaper.launch.py'}
 BOOLEANS = {'true': True, 'false': False, 'True': True, 'False': False}
 
 
@@ -51,10 +55,27 @@ def launch_text(value: object) -> str:
 def given_arguments(kind: type[AnySettings], context: LaunchContext) -> AnySettings:
     """Return an object of the settings class with the arguments that `ros2 launch` was given."""
     values = {}
+    _refuse_unknown([item.name for item in fields(kind)], context)
     for item in fields(kind):
         text = LaunchConfiguration(item.name).perform(context)
         values[item.name] = value_of(item, text)
     return kind(**values)
+
+
+def _refuse_unknown(known: list[str], context: LaunchContext) -> None:
+    """
+    Raise SettingError for a launch argument that no launch file declares.
+
+    Only where a launch file of this package is the one on the command line: another one that
+    includes it has arguments of its own, which it shares.
+    """
+    if not LAUNCH_FILES & {Path(word).name for word in sys.argv}:
+        return
+    for name in context.launch_configurations:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise SettingError(f'there is no launch argument "{name}". ' + (
+                f'Did you mean "{near[0]}"' if near else f'Known: {", ".join(known)}'))
 
 
 def value_of(item: Field, text: str) -> bool | int | float | str:

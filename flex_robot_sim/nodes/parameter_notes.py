@@ -21,22 +21,33 @@ class ParameterNotes:
         """Tell note('parameters /dynamics', {name: JSON}), once for each node."""
         self._node, self._note = node, note
         self._asked: dict[str, int] = {}        # how often; TRIES and more: done
-        self._clients: dict[str, list[Any]] = {}
+        self._clients: dict[str, tuple[Any, Any]] = {}
 
     def look(self) -> None:
-        """Ask those who are new, and again those who have not answered; call it once a second."""
+        """
+        Ask nodes that have not answered yet; call it once a second.
+
+        A node is asked one look after its clients are made, and they stay: a service that has not
+        found a client yet, or finds it gone, warns that its response cannot be sent.
+        """
         space = self._node.get_namespace().rstrip('/')
         own = f'{space}/{self._node.get_name()}'
         for name, place in self._node.get_node_names_and_namespaces():
             full = f'{place.rstrip("/")}/{name}'
-            if full != own and full.startswith(f'{space}/') and self._asked.get(full, 0) < TRIES:
-                self._asked[full] = self._asked.get(full, 0) + 1
+            if full == own or not full.startswith(f'{space}/'):
+                continue
+            if full not in self._clients:
+                self._asked[full] = 0
+                self._clients[full] = tuple(
+                    self._node.create_client(kind, f'{full}/{word}')
+                    for kind, word in ((ListParameters, 'list_parameters'),
+                                       (GetParameters, 'get_parameters')))
+            elif self._asked[full] < TRIES:
+                self._asked[full] += 1
                 self._ask(full)
 
     def _ask(self, full):
-        self._forget(full)
-        lister = self._client(full, ListParameters, 'list_parameters')
-        getter = self._client(full, GetParameters, 'get_parameters')
+        lister, getter = self._clients[full]
         if not (lister.service_is_ready() and getter.service_is_ready()):
             return
 
@@ -45,15 +56,6 @@ class ParameterNotes:
             answer = getter.call_async(GetParameters.Request(names=names))
             answer.add_done_callback(lambda future: self._take(full, names, future))
         lister.call_async(ListParameters.Request()).add_done_callback(on_names)
-
-    def _client(self, full, kind, word):
-        client = self._node.create_client(kind, f'{full}/{word}')
-        self._clients.setdefault(full, []).append(client)
-        return client
-
-    def _forget(self, full):
-        for client in self._clients.pop(full, []):
-            self._node.destroy_client(client)
 
     def _take(self, full, names, future):
         if self._asked[full] >= 2 * TRIES:

@@ -15,7 +15,7 @@ from typing import Any
 from rclpy.node import Node
 
 from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.realtime.loop import FAILED, PAUSED, RUNNING, SimulationLoop
+from flex_robot_sim.realtime.loop import FAILED, RUNNING, SimulationLoop
 
 AT_ONCE = 100       # steps between two looks of the simulation at other requests
 FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',
@@ -50,6 +50,7 @@ class SimulationInterfaces:
         :param kinds: module simulation_interfaces.msg; services: module simulation_interfaces.srv.
         """
         self._loop, self._kinds, self._services, self._poll = loop, kinds, services, poll
+        self._stopped_after: int | None = None      # periods of the loop; None: not stopped
         for name, handler in (('GetSimulatorFeatures', self.get_features),
                               ('GetSimulationState', self.get_state),
                               ('SetSimulationState', self.set_state),
@@ -67,29 +68,25 @@ class SimulationInterfaces:
         return response
 
     def get_state(self, request: Any, response: Any) -> Any:
-        """Say whether it plays, is paused, or has lost its state, which counts as stopped."""
-        kind = self._kinds.SimulationState
-        response.state.state = {RUNNING: kind.STATE_PLAYING, PAUSED: kind.STATE_PAUSED,
-                                FAILED: kind.STATE_STOPPED}[self._loop.state]
+        """Say whether it plays, is paused, or is stopped, as it is after it has lost its state."""
+        response.state.state = self._state()
         response.result.result = self._kinds.Result.RESULT_OK
         return response
 
     def set_state(self, request: Any, response: Any) -> Any:
         """Play, pause, or stop, which is to reset and pause."""
         kind, wanted = self._kinds.SimulationState, request.state.state
-        actions = {kind.STATE_PLAYING: (RUNNING, self._loop.resume),
-                   kind.STATE_PAUSED: (PAUSED, self._loop.pause),
-                   kind.STATE_STOPPED: (None, self._stop)}
+        actions = {kind.STATE_PLAYING: self._loop.resume, kind.STATE_PAUSED: self._pause,
+                   kind.STATE_STOPPED: self._stop}
         if wanted not in actions:
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
             response.result.error_message = 'it can be stopped, paused and played'
             return response
-        state, action = actions[wanted]
-        if self._loop.state == state:
+        if self._state() == wanted and self._loop.state != FAILED:
             known = self._services.SetSimulationState.Response
             response.result.result = known.ALREADY_IN_TARGET_STATE
             return response
-        return self._carry_out(action, response)
+        return self._carry_out(actions[wanted], response)
 
     def step(self, request: Any, response: Any) -> Any:
         """Take steps while paused."""
@@ -108,15 +105,30 @@ class SimulationInterfaces:
     def reset(self, request: Any, response: Any) -> Any:
         """Put the state back; time runs on, because a clock that jumps back breaks listeners."""
         scopes = self._services.ResetSimulation.Request
-        if request.scope not in (scopes.SCOPE_DEFAULT, scopes.SCOPE_STATE, scopes.SCOPE_ALL):
+        if request.scope not in (scopes.SCOPE_DEFAULT, scopes.SCOPE_STATE):
             response.result.result = self._kinds.Result.RESULT_FEATURE_UNSUPPORTED
-            response.result.error_message = 'the state can be reset, and time always runs on'
+            response.result.error_message = (
+                'nothing was reset: time always runs on, and no entity is ever spawned. Take '
+                'SCOPE_STATE or SCOPE_DEFAULT, which reset the state')
             return response
         return self._carry_out(self._loop.reset, response)
+
+    def _state(self):
+        """Return the state; it is stopped until it plays, is paused or takes a step."""
+        kind = self._kinds.SimulationState
+        if self._loop.state == RUNNING:
+            return kind.STATE_PLAYING
+        is_stopped = self._loop.state == FAILED or self._stopped_after == self._loop.periods
+        return kind.STATE_STOPPED if is_stopped else kind.STATE_PAUSED
+
+    def _pause(self):
+        self._loop.pause()
+        self._stopped_after = None
 
     def _stop(self):
         self._loop.reset()
         self._loop.pause()
+        self._stopped_after = self._loop.periods
 
     def _carry_out(self, action, response, poll=None):
         result = self._kinds.Result

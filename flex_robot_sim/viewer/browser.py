@@ -348,8 +348,8 @@ class Page:
 
 
 SIDE_PANEL = 330        # wide [px]
-# Below 500 px viser shows the panel as a sheet that covers half of the arm, and has no option for its
-# first state. Each browser collapses it once, by a click on its title as soon as it is there.
+# Below 500 px viser shows the panel as a sheet that covers half of the arm, and has no option for
+# its first state. Each browser collapses it once, by a click on its title as soon as it is there.
 COLLAPSE_ON_NARROW_SCREENS = """if (innerWidth < 500 && !window.hasCollapsed) {
     window.hasCollapsed = true;
     const wait = setInterval(() => {

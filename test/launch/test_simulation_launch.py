@@ -29,11 +29,25 @@ def test_the_arm_is_held_where_it_starts_in_its_namespace(system, observer):
 
 @pytest.mark.parametrize('arguments, line', [
     ({'robot': 'no_such_robot'}, 'no_such_robot'),
+    ({'record_file': '/no/such/folder/run.mcap'},
+     'record_file = "/no/such/folder/run.mcap" cannot be written: No such file or directory. Name '
+     'a file in a folder of yours'),
     ({'params_file': 'no_such.yaml'}, 'params_file = "no_such.yaml" is no file'),
     ({'use_controller': 'maybe'}, 'Argument "use_controller" provided value "maybe" is not valid'),
 ])
 def test_a_wrong_argument_ends_the_launch_with_a_line(launched, arguments, line):
     code, said = launched(NAME, **arguments)
+    assert code == 1 and line in said and 'Traceback' not in said
+
+
+@pytest.mark.parametrize('name, argument, line', [
+    (NAME, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+    ('hil.launch.py', 'serialport', 'there is no launch argument "serialport". Did you mean '
+     '"serial_port"'),
+    ('shaper.launch.py', 'shapper', 'there is no launch argument "shapper". Did you mean '
+     '"shaper"')])
+def test_a_misspelt_argument_ends_every_launch_file_with_a_line(launched, name, argument, line):
+    code, said = launched(name, **{argument: 'x'})
     assert code == 1 and line in said and 'Traceback' not in said
 
 

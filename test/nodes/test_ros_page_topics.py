@@ -22,7 +22,10 @@ PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
 SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
             'ResetSimulation')
 EVERY_NODE_HAS = {'/rosout', '/parameter_events'}
-SERVICE_OF_EVERY_NODE = re.compile(r'.*/((get|set|list|describe)_\w+|get_type_description)')
+SERVICE_OF_EVERY_NODE = re.compile(
+    r'.*/((get|set|list|describe)_parameters|get_parameter_types|set_parameters_atomically|'
+    r'get_type_description)')
+HIDDEN = '/_'           # names of an action's services and topics, where control_msgs is installed
 
 
 def table(heading):
@@ -57,7 +60,7 @@ def quality_of(endpoint):
 def endpoints(node, name, topics, list_endpoints):
     """{(topic, type, quality)} of the node `name`, as `node` sees it."""
     return {(topic, endpoint.topic_type, quality_of(endpoint))
-            for topic, _ in topics for endpoint in list_endpoints(topic)
+            for topic, _ in topics if HIDDEN not in topic for endpoint in list_endpoints(topic)
             if endpoint.node_name == name and topic not in EVERY_NODE_HAS}
 
 
@@ -92,7 +95,7 @@ def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observe
 
     def offered():
         return {(service, kinds[0]) for service, kinds in of_the_node('service')
-                if not SERVICE_OF_EVERY_NODE.fullmatch(service)}
+                if HIDDEN not in service and not SERVICE_OF_EVERY_NODE.fullmatch(service)}
 
     def sent():
         return endpoints(node, name, of_the_node('publisher'), node.get_publishers_info_by_topic)
@@ -147,3 +150,11 @@ def test_robot_description_is_the_robot_as_its_user_wrote_it(
         assert message.data == shipped_robots()['two_link'].read_text('utf-8')
     else:
         assert [sender.node_name for sender in senders] == ['observer']
+
+
+def test_services_of_every_node_are_told_apart_from_those_of_simulation_interfaces():
+    for name in ('get_parameters', 'get_parameter_types', 'list_parameters', 'set_parameters',
+                 'set_parameters_atomically', 'describe_parameters', 'get_type_description'):
+        assert SERVICE_OF_EVERY_NODE.fullmatch(f'/dynamics/{name}'), name
+    for name in ('get_simulator_features', 'get_simulation_state', 'set_simulation_state'):
+        assert not SERVICE_OF_EVERY_NODE.fullmatch(f'/{name}'), name

@@ -61,6 +61,20 @@ def test_it_plays_pauses_and_stops(services, loop):
     assert change(services, 3) == 0
 
 
+def test_stopped_and_paused_are_two_states(services, loop):
+    change(services, 0)
+    assert ask(services.get_state).state.state == 0
+    assert change(services, 0) == 101               # it is stopped already
+    assert change(services, 2) == 1                 # from stopped to paused is a change
+    assert ask(services.get_state).state.state == 2
+    change(services, 0)
+    ask(services.step, steps=1)                     # after a step it is no longer at its start
+    assert ask(services.get_state).state.state == 2
+    change(services, 0)
+    assert change(services, 1) == 1
+    assert ask(services.get_state).state.state == 1
+
+
 def test_steps_are_taken_while_paused_only(services, loop):
     refused = ask(services.step, steps=5).result
     assert refused.result == 4 and 'pause it' in refused.error_message
@@ -73,8 +87,12 @@ def test_a_reset_puts_the_state_back_and_never_time(services, loop):
     change(services, 2)
     ask(services.step, steps=20)
     assert loop.simulation.position.any()
-    assert ask(services.reset, scope=1).result.result == 0 and loop.simulation.position.any()
-    assert ask(services.reset, scope=255).result.result == 1
+    # time, spawned entities, all: no answer claims a reset that has not happened
+    for scope in 1, 4, 6, 255:
+        refused = ask(services.reset, scope=scope).result
+        assert refused.result == 0 and 'nothing was reset' in refused.error_message
+        assert loop.simulation.position.any()
+    assert ask(services.reset, scope=2).result.result == 1
     assert not loop.simulation.position.any() and loop.simulation.time == pytest.approx(0.02)
 
 

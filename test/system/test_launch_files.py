@@ -19,6 +19,7 @@ import yaml
 from project_files import ROOT
 
 from flex_robot_sim import read_description
+from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
@@ -43,6 +44,15 @@ class Record(SimpleNamespace):
 
     def __init__(self, *positional, **named):
         super().__init__(positional=positional, **named)
+
+
+class Context(dict):
+    """What launch knows while it runs a file: arguments, declared or not."""
+
+    @property
+    def launch_configurations(self):
+        """Return the arguments as texts."""
+        return self
 
 
 class LaunchConfiguration(Record):
@@ -103,13 +113,37 @@ def launch_file(monkeypatch, tmp_path):
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         *declared, opaque = module.generate_launch_description().positional[0]
-        context = {item.positional[0]: item.default_value for item in declared}
-        assert set(given) <= set(context)
+        context = Context({item.positional[0]: item.default_value for item in declared})
         context.update(given)
         actions = opaque.function(context)
         monkeypatch.delitem(sys.modules, 'flex_robot_sim.nodes.launching')
         return declared, actions
     return start
+
+
+@pytest.mark.parametrize('path, given, line', [
+    (SIMULATION, 'robto', 'there is no launch argument "robto". Did you mean "robot"'),
+    (HIL, 'serialport', 'there is no launch argument "serialport". Did you mean "serial_port"'),
+    (SHAPER, 'shapper', 'there is no launch argument "shapper". Did you mean "shaper"')],
+    ids=['simulation', 'hil', 'shaper'])
+def test_a_misspelt_argument_is_named_by_every_launch_file(launch_file, monkeypatch, path, given,
+                                                           line):
+    monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'flex_robot_sim', path.name])
+    with pytest.raises(SettingError) as caught:
+        launch_file(path, **{given: 'x'})
+    assert str(caught.value) == line
+    # a launch file that includes this one has arguments of its own
+    monkeypatch.setattr(sys, 'argv', ['ros2', 'launch', 'a_cell', 'cell.launch.py'])
+    launch_file(path, **{given: 'x'})
+
+
+@pytest.mark.parametrize('path', [SIMULATION, HIL], ids=['simulation', 'hil'])
+def test_a_recording_that_cannot_be_written_ends_the_launch(launch_file, tmp_path, path):
+    for file, why in ((tmp_path / 'none' / 'run.mcap', 'No such file or directory'),
+                      (tmp_path, 'exists already')):
+        with pytest.raises(SettingError) as caught:
+            launch_file(path, record_file=str(file))
+        assert f'record_file = "{file}"' in str(caught.value) and why in str(caught.value)
 
 
 def of_kind(actions, kind):

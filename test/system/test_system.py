@@ -199,7 +199,7 @@ def test_a_recording_that_is_there_is_refused_before_anything_starts(tmp_path):
     path.touch()
     with pytest.raises(SettingError) as caught:
         SimulationArguments(record_file=str(path)).programs()
-    assert str(caught.value) == f'record_file = "{path}" is there already: name a new one'
+    assert str(caught.value) == f'record_file = "{path}" exists already: name a new one'
 
 
 def test_setting_errors_are_raised_for_values_of_the_wrong_kind():

@@ -67,7 +67,8 @@ def test_every_public_mesh_is_read(robot):
 
 
 @pytest.mark.parametrize('path', ['kinova_description/robots/kinova.urdf',
-                                  'z1_description/urdf/z1.urdf', 'panda_description/urdf/panda.urdf'])
+                                  'z1_description/urdf/z1.urdf',
+                                  'panda_description/urdf/panda.urdf'])
 def test_a_public_robot_is_drawn_with_all_of_its_links(path):
     urdf = public_robot(path)
     links = {link.get('name') for link in ElementTree.parse(urdf).iter('link')
