@@ -49,7 +49,7 @@ class Motion:
         return motion
 
     def _set(self, knots, tables, repeats_from):
-        self.knots, self._tables = knots, tables
+        self.knots, self.tables = knots, tables
         self._n = tables.shape[2] // 3
         self._powers = np.ones(6)
         self._repeats_from = None if repeats_from is None else knots[repeats_from]
@@ -67,16 +67,12 @@ class Motion:
     @property
     def pieces(self) -> list[np.ndarray]:
         """Coefficients (6, n) of every piece by the share of its duration, as given."""
-        return [*self._tables[:, :, :self._n]]
+        return [*self.tables[:, :, :self._n]]
 
     @property
     def corners(self) -> np.ndarray:
         """Positions (k, n) at the knots."""
-        return self._tables[1:, 0, :self._n].copy()
-
-    def first_piece(self) -> Motion:
-        """Return the motion of the first piece alone, which jumps from its end to the last one."""
-        return Motion.of_tables(self.knots[:2], self._tables[[0, 1, -1]])
+        return self.tables[1:, 0, :self._n].copy()
 
     def extremes(self, lower: np.ndarray | float = np.inf, upper: np.ndarray | float = -np.inf,
                  ) -> tuple[np.ndarray, np.ndarray, list[float]]:
@@ -86,7 +82,7 @@ class Motion:
         :param lower: bounds (n,); where a piece is sure to lie between `lower` and `upper`, its
             extremes are those of its ends only. Default: all extremes are exact.
         """
-        return *_reach(self._tables[1:-1, :, :self._n], lower, upper), self.knots
+        return *_reach(self.tables[1:-1, :, :self._n], lower, upper), self.knots
 
     def fastest(self, limits: np.ndarray | float = -np.inf) -> np.ndarray:
         """
@@ -95,7 +91,7 @@ class Motion:
         :param limits: (n,); speeds that are sure to stay below are those of the ends only.
         """
         n = self._n
-        lowest, highest = _reach(self._tables[1:-1, :5, n:2 * n], -limits, limits)
+        lowest, highest = _reach(self.tables[1:-1, :5, n:2 * n], -limits, limits)
         return np.maximum(highest, -lowest)
 
     def sample(self, t: float) -> np.ndarray:
@@ -127,7 +123,7 @@ class Motion:
         powers[3] = cube = square * u
         powers[4] = square * square
         powers[5] = square * cube
-        np.dot(powers, self._tables[i], out=out)
+        np.dot(powers, self.tables[i], out=out)
 
 
 def _reach(curves, lower, upper):

@@ -7,6 +7,8 @@ It knows nothing of efforts and of who leads the arm. What it refuses leaves it 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.control.hand_over import way_back
 from flex_robot_sim.control.limits import (
+    rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_rates,
     refuse_curve_beyond_stops,
@@ -28,6 +31,11 @@ from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 
 NO_PROFILE = ProfileSettings()
+JOIN_DELAYS = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""How far ahead the point may be at which a late trajectory is joined [s]."""
+MAX_EVENTS = 1000       # kept until they are read
+JOIN_TIME = 0.1     # in which a joint reaches its rate limit while it joins a trajectory      [s]
+ACCEPTED, REFUSED, REPLACED, COMPLETED = 'accepted', 'refused', 'replaced', 'completed'
 
 
 class PlannedTrajectory(NamedTuple):
@@ -35,6 +43,15 @@ class PlannedTrajectory(NamedTuple):
 
     pieces: Interpolation
     start: float | None         # None: when it is followed                                 [s]
+    identifier: int | None = None   # with which its events are reported; None: they are not
+
+
+class TrajectoryEvent(NamedTuple):
+    """A change in the state of a trajectory that has an identifier."""
+
+    identifier: int
+    state: str                  # ACCEPTED, REFUSED, REPLACED or COMPLETED
+    reason: str = ''            # why it was refused
 
 
 class Reference:
@@ -49,7 +66,9 @@ class Reference:
         self.profile = NO_PROFILE       # ProfileSettings of what goes on
         self.doublet: Doublet | None = None         # that takes the place of targets
         self._motion: Motion | None = None
-        self._waiting: tuple[Interpolation, float] | None = None    # and its start    [s]
+        self._identifier: int | None = None         # of the trajectory that _motion follows
+        self._waiting: list[PlannedTrajectory] = []     # that start later, in that order
+        self.events: deque[TrajectoryEvent] = deque(maxlen=MAX_EVENTS)
         self.interruptions = 0          # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
         self._now = -math.inf           # until when it has moved                           [s]
@@ -73,8 +92,6 @@ class Reference:
         t = now - self._start
         if self._motion is not None:
             self._motion.set_sample(t, self._values)
-            if t >= self._motion.end:
-                self._motion = None
         elif self.doublet is not None and t >= self.doublet.start:
             driven = self.doublet.driven
             self.position[driven] = measured[driven]
@@ -83,10 +100,19 @@ class Reference:
         if now > self._velocity_ends:
             self.velocity[:] = 0.0
             self._velocity_ends = math.inf
-        if self._waiting is not None and now >= self._waiting[1]:
-            pieces, start = self._waiting
-            self._waiting = None
-            self._begin(pieces, start, now)
+        while self._waiting and now >= self._waiting[0].start:
+            plan = self._waiting.pop(0)
+            try:
+                plan.pieces.refuse_if_over(now - plan.start)
+                self._begin(plan, plan.start)
+            except SettingError as error:
+                self._report(plan.identifier, REFUSED, str(error))
+                raise
+            self._motion.set_sample(now - self._start, self._values)
+        if self._motion is not None and now - self._start >= self._motion.end:
+            self._motion = None
+            self._report(self._identifier, COMPLETED)
+            self._identifier = None
 
     def drive_openly(self, now: float, efforts: np.ndarray) -> None:
         """Replace the efforts (joints,) of the joints that a doublet drives [N m, N]."""
@@ -109,32 +135,47 @@ class Reference:
             self.velocity[rows] = velocity
             self._velocity_ends = until
 
-    def plan(self, trajectory: Trajectory, now: float,
-             start: float | None = None) -> PlannedTrajectory:
+    def plan(self, trajectory: Trajectory, now: float, start: float | None = None,
+             identifier: int | None = None) -> PlannedTrajectory:
         """
         Check a Trajectory and compute what takes long; SettingError if it cannot be followed.
 
-        It changes nothing, and may run in another thread than the other methods.
+        It changes nothing, and may run in another thread than the other methods. The way to the
+        first point depends on the reference at the start, and is checked by `follow`.
 
         :param now: present time; start: of the trajectory, default: when it is followed [s].
+        :param identifier: for the events of the trajectory.
         """
         if start is not None and not math.isfinite(start):
             raise SettingError('the start of a trajectory must be finite [s]')
         refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
-        plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start)
-        motion = plan.pieces.motion(self._values.reshape(3, -1).copy(),
-                                    0.0 if start is None else max(now - start, 0.0))
-        self._refuse_beyond_limits(motion)
+        plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
+        elapsed = 0.0 if start is None else max(now - start, 0.0)
+        plan.pieces.refuse_if_over(elapsed)
+        self._refuse_beyond_limits(plan.pieces.later_pieces(elapsed))
         return plan
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
-        """Follow a PlannedTrajectory; what goes on goes on until its start [s]."""
+        """
+        Follow a PlannedTrajectory; what goes on goes on until its start [s].
+
+        SettingError if it cannot be joined to the reference at its start.
+        """
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
+        plan = plan._replace(start=start)
         if start > now:
-            self._waiting = plan.pieces, start
+            self._refuse_beyond_limits(plan.pieces.first_piece(self._state_at(start), 0.0))
         else:
-            self._begin(plan.pieces, start, now)
+            self._begin(plan, now)
+        # a trajectory replaces all that would start later
+        for later in self._waiting:
+            if later.start >= start:
+                self._report(later.identifier, REPLACED)
+        self._waiting = [earlier for earlier in self._waiting if earlier.start < start]
+        if start > now:
+            self._waiting.append(plan)
+        self._report(plan.identifier, ACCEPTED)
 
     def planned(self, profile: ProfileSettings,
                 start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
@@ -161,7 +202,10 @@ class Reference:
 
     def stop(self) -> None:
         """End every motion; the target stays where it is."""
-        self._motion = self.doublet = self._waiting = None
+        self._end_motion()
+        for plan in self._waiting:
+            self._report(plan.identifier, REPLACED)
+        self._waiting = []
         self.profile = NO_PROFILE
         self._values[self.position.size:] = 0.0
         self._velocity_ends = math.inf
@@ -173,13 +217,71 @@ class Reference:
         self.position[:] = position
         self._now = -math.inf
 
-    def _begin(self, pieces, start, now):
-        """Join an Interpolation to the present reference, from a time on [s]."""
-        motion = pieces.motion(self._values.reshape(3, -1), now - start)
-        # `plan` has checked all pieces but the first one, which begins here
-        self._refuse_beyond_limits(motion.first_piece())
-        self.stop()
-        self._motion, self._start = motion, start
+    def _end_motion(self):
+        if self._motion is not None:
+            self._report(self._identifier, REPLACED)
+        self._motion = self.doublet = self._identifier = None
+
+    def _begin(self, plan, time):
+        """Join a PlannedTrajectory to the reference at a time [s]."""
+        present, elapsed = self._state_at(time), time - plan.start
+        plan.pieces.refuse_if_over(elapsed)
+        first = self._joining_point(plan.pieces, present, elapsed)
+        # `plan` has checked all pieces but the first one
+        self._refuse_beyond_limits(plan.pieces.first_piece(present, elapsed, first))
+        self._end_motion()
+        self.profile, self._velocity_ends = NO_PROFILE, math.inf
+        self._motion = plan.pieces.motion(present, elapsed, first)
+        self._start, self._identifier = plan.start, plan.identifier
+
+    def _joining_point(self, pieces, present, elapsed):
+        """
+        Index of the point of an Interpolation at which it is joined.
+
+        That is the next point. A late trajectory is joined at the first point that the joints
+        reach within their limits, or at the one for which they exceed them least.
+        """
+        times = pieces.trajectory.times
+        first = best = bisect_right(times, elapsed)
+        if elapsed <= 0.0 or first + 1 == len(times):
+            return first
+        least, tried = math.inf, -1
+        for delay in JOIN_DELAYS:
+            first = bisect_right(times, elapsed + delay)
+            if first == len(times):
+                break
+            if first != tried:
+                share = self._share_of_limits(pieces.first_piece(present, elapsed, first))
+                if share < least:
+                    least, best = share, first
+                if share <= 1.0:
+                    break
+            tried = first
+        return best
+
+    def _state_at(self, time):
+        """Positions, velocities and accelerations (3, joints) that the reference will have [s]."""
+        state, motion, begin = self._values.reshape(3, -1).copy(), self._motion, self._start
+        if motion is not None:
+            state = motion.sample(time - begin)
+        for plan in self._waiting:
+            if plan.start > time:
+                break
+            if motion is not None:
+                state = motion.sample(plan.start - begin)
+            motion, begin = plan.pieces.motion(state, 0.0), plan.start
+            state = motion.sample(time - begin)
+        return state
+
+    def _share_of_limits(self, piece):
+        """Largest rate or acceleration of a Motion of one piece, over what a joint may have."""
+        limits = rate_limits(self.arm)
+        bends = np.abs(piece.samples(np.linspace(*piece.knots, 5)[:-1])[:, 2]).max(axis=0)
+        return max((piece.fastest() / limits).max(), (bends * JOIN_TIME / limits).max())
+
+    def _report(self, identifier, state, reason=''):
+        if identifier is not None:
+            self.events.append(TrajectoryEvent(identifier, state, reason))
 
     def _refuse_beyond_limits(self, motion):
         refuse_curve_beyond_stops(self.arm, motion)

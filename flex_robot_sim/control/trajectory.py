@@ -113,23 +113,20 @@ class Interpolation:
         self._tables[-1, 0, self._rows] = trajectory.positions[-1]
         _refuse_unbounded(self._tables)
 
-    def motion(self, present: np.ndarray, elapsed: float) -> Motion:
+    def first_piece(self, present: np.ndarray, elapsed: float, first: int | None = None) -> Motion:
         """
-        Motion that leads from the present reference through the points that are still to come.
+        Motion from the present reference to a point, at which it rests: one piece.
 
-        A point at `elapsed` or before it is over, also one at time 0: the motion begins where the
-        reference is. The first piece takes over velocity and acceleration of the reference if its
-        end has them. It shares its tables with the one returned before.
+        It takes over velocity and acceleration of the reference if the point has them.
 
         :param present: positions, velocities and accelerations of the reference (3, n).
         :param elapsed: time since the start of the trajectory [s].
+        :param first: index of the point; None: the next one, which `refuse_if_over` has seen.
         """
-        trajectory, times, start = self.trajectory, self.trajectory.times, present[0]
-        first = bisect_right(times, elapsed)
-        if first == len(times):
-            raise SettingError(f'the trajectory is over: its last point is at '
-                               f'{times[-1]:.6g} s, and {elapsed:.6g} s have passed')
-        tables, T = self._tables[first:], times[first] - elapsed
+        trajectory, start = self.trajectory, present[0]
+        if first is None:
+            first = bisect_right(trajectory.times, elapsed)
+        T = trajectory.times[first] - elapsed
         there = np.array([trajectory.positions[first], trajectory.velocities[first],
                           trajectory.accelerations[first]])
         piece = rest(start)
@@ -137,8 +134,37 @@ class Interpolation:
             piece[:, self._rows] = _piece(present[:, self._rows], there, T,
                                           trajectory.has_velocity[first],
                                           trajectory.has_acceleration[first])
-            tables[:2] = tables_of(np.array([rest(start), piece]), np.array([1.0, T]))
-        _refuse_unbounded(tables[:2])
+            tables = tables_of(np.array([rest(start), piece, rest(start)]),
+                               np.array([1.0, T, 1.0]))
+        tables[2, 0, self._rows] = trajectory.positions[first]
+        _refuse_unbounded(tables)
+        return Motion.of_tables([elapsed, trajectory.times[first]], tables)
+
+    def later_pieces(self, elapsed: float) -> Motion:
+        """Return the motion after the next point; joints that are left out are at 0 there."""
+        first = bisect_right(self.trajectory.times, elapsed)
+        return Motion.of_tables(self.trajectory.times[first:], self._tables[first + 1:])
+
+    def refuse_if_over(self, elapsed: float) -> None:
+        """Raise SettingError if no point is left after a time since the start [s]."""
+        end = self.trajectory.times[-1]
+        if elapsed >= end:
+            raise SettingError(f'the trajectory is over: its last point is at {end:.6g} s, and '
+                               f'{elapsed:.6g} s have passed')
+
+    def motion(self, present: np.ndarray, elapsed: float, first: int | None = None) -> Motion:
+        """
+        Motion that leads from the present reference through the points that are still to come.
+
+        A point at `elapsed` or before it is over, also one at time 0: the motion begins where the
+        reference is. It shares its tables with the one returned before. Parameters as above.
+        """
+        times, start = self.trajectory.times, present[0]
+        self.refuse_if_over(elapsed)
+        if first is None:
+            first = bisect_right(times, elapsed)
+        tables = self._tables[first:]
+        tables[:2] = self.first_piece(present, elapsed, first).tables[:2]
         if self._idle and not (tables[-1, 0, self._idle] == start[self._idle]).all():
             tables[2:, 0, self._idle] = start[self._idle]
         return Motion.of_tables([elapsed, *times[first:]], tables)

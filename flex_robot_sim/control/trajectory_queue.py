@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from flex_robot_sim.control.reference import PlannedTrajectory, Reference
+from flex_robot_sim.control.reference import (
+    REFUSED,
+    PlannedTrajectory,
+    Reference,
+    TrajectoryEvent,
+)
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.exceptions import SettingError
 
@@ -32,13 +37,27 @@ class TrajectoryQueue:
         """Return what `plan` takes: the order of commands, when the trajectory arrives."""
         return self._reference.interruptions
 
-    def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int) -> None:
+    def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int,
+             identifier: int | None = None) -> None:
         """
         Plan a Trajectory in any thread; SettingError if it cannot be followed.
 
         :param now: present time; start: of the trajectory, None: at once [s].
+        :param identifier: for its events; None: it has none.
         """
-        self._planned.append((self._reference.plan(trajectory, now, start), ticket))
+        self._planned.append((self._reference.plan(trajectory, now, start, identifier), ticket))
+
+    def refuse(self, identifier: int | None, reason: str) -> None:
+        """Add the event that a trajectory was refused; in any thread."""
+        if identifier is not None:
+            self._reference.events.append(TrajectoryEvent(identifier, REFUSED, reason))
+
+    def take_events(self) -> list[TrajectoryEvent]:
+        """Return the events since the last call; in any thread."""
+        events = []
+        while self._reference.events:
+            events.append(self._reference.events.popleft())
+        return events
 
     def follow(self, now: float, refuse: Callable[[SettingError], object]) -> None:
         """Follow what is planned, in the thread of the loop; or call refuse(error)."""
@@ -49,4 +68,5 @@ class TrajectoryQueue:
                     raise SettingError(INTERRUPTED)
                 self._reference.follow(plan, now)
             except SettingError as error:
+                self.refuse(plan.identifier, str(error))
                 refuse(error)
