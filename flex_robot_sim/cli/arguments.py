@@ -67,10 +67,9 @@ def refuse_existing(arguments: Namespace) -> None:
 
 def refuse_existing_file(option: str, path: str | os.PathLike[str]) -> None:
     """Raise UsageError if a file or folder exists; devices and pipes are there to be written."""
-    place = os.path.abspath(path)
-    if place.startswith(('/dev/', '/proc/')) or not os.path.lexists(place):
-        return
-    if os.path.isfile(place) or os.path.isdir(place) or os.path.islink(place):
+    place = os.path.realpath(path)      # of a link to a device as of the device
+    if os.path.lexists(path) and not place.startswith(('/dev/', '/proc/')) and (
+            os.path.isfile(place) or os.path.isdir(place) or not os.path.exists(place)):
         raise UsageError(f'{option} {path}: exists already. Name another one, or replace it by '
                          '--force.')
 

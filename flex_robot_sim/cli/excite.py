@@ -24,6 +24,7 @@ from flex_robot_sim.exceptions import UsageError
 EMULATOR = 'emulator'
 LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
 FINE = 1e-4             # its steps: a fit takes as short ones, and tells an arm of long ones apart
+LOST_TIME_WARNING = 0.1     # of an emulated bench, from which a note says so            [s]
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
 
 
@@ -179,6 +180,7 @@ def _play(arguments, arm, design):
         if port == EMULATOR:
             with patience('starting the emulated bench'):
                 emulator = EmulatorProcess(robot=arguments.robot)
+            ends.callback(_note_lost_time, emulator)    # after it has closed
             ends.callback(emulator.close)
             port = emulator.port
         try:
@@ -194,6 +196,14 @@ def _play(arguments, arm, design):
     return {'log': arguments.log, 'seconds': done.seconds, 'states': done.states,
             'largest_error': dict(zip(arm.joint_names, done.largest_error.tolist())),
             'events': done.events}
+
+
+def _note_lost_time(emulator):
+    """Repeat the warning of the emulator that the computer held it up."""
+    if emulator.lost_time > LOST_TIME_WARNING:
+        print(f'flexsim excite: note: this computer was busy: the emulated rig stood still for '
+              f'{emulator.lost_time:.2f} s. Call it again when less else runs',
+              file=sys.stderr)
 
 
 def _progress(share):

@@ -166,7 +166,7 @@ def test_of_several_arms_one_is_taken_and_the_others_are_named(tmp_path, capsys)
     facts = reported(capsys, path, '--output', tmp_path / 'x.html')
     assert facts['joints'] and not any('several' in note for note in facts['notes'])
     assert main(['report', str(path), '--namespace', 'right', '--output',
-                 str(tmp_path / 'x.html')]) == 2
+                 str(tmp_path / 'y.html')]) == 2
     assert capsys.readouterr().err.startswith(
         f'flexsim report: {path}: there are no joint states in it: it has /left/controller/target')
 

@@ -20,6 +20,7 @@ from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.errors import RigError
 
 READY = 'port '             # before the name of the port, on standard output
+LOST = 'lost '              # before the time that it has lost, at the end
 
 
 class EmulatorProcess:
@@ -36,6 +37,8 @@ class EmulatorProcess:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self._stdin, self._stdout, self._stderr = _pipes(self._process)
         self.port = ''
+        self.lost_time = 0.0
+        """For how long it stood still on a busy computer; known once it is closed [s]."""
         try:
             line = self._stdout.readline()
         except BaseException:
@@ -66,6 +69,10 @@ class EmulatorProcess:
                 Path(self.port).unlink(missing_ok=True)
                 Path(f'{self.port}.lock').unlink(missing_ok=True)
                 Path(self.port).parent.rmdir()
+        if not self._stdout.closed:
+            for line in self._stdout:
+                if line.startswith(LOST):
+                    self.lost_time = float(line[len(LOST):])
         self._stdout.close()
         self._stderr.close()
 
@@ -99,6 +106,7 @@ def main(words: Sequence[str]) -> int:
             emulator.run()
         finally:
             emulator.close()
+        print(f'{LOST}{emulator.lost_time:.3f}', flush=True)
     return 0
 
 

@@ -12,6 +12,7 @@ from project_files import ROOT
 from waiting import PATIENCE
 
 from flex_robot_sim.rig.board.emulator import Emulator
+from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.host.link import LinkSettings, RigLink
 from flex_robot_sim.rig.wire.frames import encode
@@ -174,6 +175,19 @@ def test_emulator_tells_that_it_was_held_up(process, host):
         time.sleep(0.2)
     line = process.stderr.readline()
     assert line.startswith('this computer was busy: the rig stood still for ')
+
+
+def test_an_emulated_bench_says_at_its_end_for_how_long_it_stood_still():
+    bench = EmulatorProcess()
+    try:
+        os.kill(bench._process.pid, signal.SIGSTOP)
+        time.sleep(0.4)
+        os.kill(bench._process.pid, signal.SIGCONT)
+        with RigLink(bench.port, SETTINGS) as link:     # it goes on
+            assert link.wait_until(lambda: link.reading is not None, PATIENCE)
+    finally:
+        bench.close()
+    assert bench.lost_time > 0.3
 
 
 def test_what_came_during_a_hold_up_waits_on_the_line_and_none_of_it_is_lost(tmp_path):
