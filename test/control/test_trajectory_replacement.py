@@ -1,8 +1,8 @@
 """
 Trajectories that replace others in motion: continuous, within limits, and none refused.
 
-The trajectories are sampled from smooth curves that join the present motion at their start, so that
-each of them is correct by construction.
+The trajectories are sampled from smooth curves that join the present motion at their start.
+So each of them is correct by construction.
 """
 
 import numpy as np
@@ -75,7 +75,7 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
     random = np.random.default_rng(35)
     limits, here = rate_limits(arm), Arm(arm, random)
     lower, upper = np.maximum(arm.arrays.lower, -2.5), np.minimum(arm.arrays.upper, 2.5)
-    curve, start = None, here.now
+    curve, start, duration = None, here.now, 0.0
     for _ in range(min(REPLACEMENTS, mutants // 200)):
         lead = random.choice([0.0, 0.02, 0.02, 0.1])
         begin = here.now + lead
@@ -103,8 +103,8 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
         assert (np.abs(velocities) <= 1.02 * limits).all()
         # after the start, the target lies on the curve; lines of 50 ms are off by a T^2 / 8
         since = times > begin + 0.06
-        np.testing.assert_allclose(
-            places[since], curve(np.minimum(times[since] - begin, duration)), atol=3e-3 if order else 2e-2)
+        expected = curve(np.minimum(times[since] - begin, duration))
+        np.testing.assert_allclose(places[since], expected, atol=3e-3 if order else 2e-2)
         if order == 0:      # lines, whose velocities jump at every point
             continue
         # velocities do not jump: one that arrives a state late has the acceleration of JOIN_TIME
