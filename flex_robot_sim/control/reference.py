@@ -67,7 +67,8 @@ class Reference:
         self.doublet: Doublet | None = None         # that takes the place of targets
         self._motion: Motion | None = None
         self._identifier: int | None = None         # of the trajectory that _motion follows
-        self._waiting: list[PlannedTrajectory] = []     # that start later, in that order
+        # that start later, and when [s], in that order
+        self._waiting: list[tuple[float, PlannedTrajectory]] = []
         self.events: deque[TrajectoryEvent] = deque(maxlen=MAX_EVENTS)
         self.interruptions = 0          # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
@@ -100,15 +101,15 @@ class Reference:
         if now > self._velocity_ends:
             self.velocity[:] = 0.0
             self._velocity_ends = math.inf
-        while self._waiting and now >= self._waiting[0].start:
-            plan = self._waiting.pop(0)
+        while self._waiting and now >= self._waiting[0][0]:
+            start, plan = self._waiting.pop(0)
             try:
-                plan.pieces.refuse_if_over(now - plan.start)
-                self._begin(plan, plan.start)
+                plan.pieces.refuse_if_over(now - start)
+                motion = self._begin(plan, start, start)
             except SettingError as error:
                 self._report(plan.identifier, REFUSED, str(error))
                 raise
-            self._motion.set_sample(now - self._start, self._values)
+            motion.set_sample(now - start, self._values)
         if self._motion is not None and now - self._start >= self._motion.end:
             self._motion = None
             self._report(self._identifier, COMPLETED)
@@ -163,18 +164,17 @@ class Reference:
         """
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
-        plan = plan._replace(start=start)
         if start > now:
             self._refuse_beyond_limits(plan.pieces.first_piece(self._state_at(start), 0.0))
         else:
-            self._begin(plan, now)
+            self._begin(plan, start, now)
         # a trajectory replaces all that would start later
-        for later in self._waiting:
-            if later.start >= start:
+        for time, later in self._waiting:
+            if time >= start:
                 self._report(later.identifier, REPLACED)
-        self._waiting = [earlier for earlier in self._waiting if earlier.start < start]
+        self._waiting = [each for each in self._waiting if each[0] < start]
         if start > now:
-            self._waiting.append(plan)
+            self._waiting.append((start, plan))
         self._report(plan.identifier, ACCEPTED)
 
     def planned(self, profile: ProfileSettings,
@@ -203,7 +203,7 @@ class Reference:
     def stop(self) -> None:
         """End every motion; the target stays where it is."""
         self._end_motion()
-        for plan in self._waiting:
+        for _, plan in self._waiting:
             self._report(plan.identifier, REPLACED)
         self._waiting = []
         self.profile = NO_PROFILE
@@ -222,17 +222,18 @@ class Reference:
             self._report(self._identifier, REPLACED)
         self._motion = self.doublet = self._identifier = None
 
-    def _begin(self, plan, time):
-        """Join a PlannedTrajectory to the reference at a time [s]."""
-        present, elapsed = self._state_at(time), time - plan.start
+    def _begin(self, plan, start, time):
+        """Join a PlannedTrajectory to the reference at a time [s]; return its Motion."""
+        present, elapsed = self._state_at(time), time - start
         plan.pieces.refuse_if_over(elapsed)
         first = self._joining_point(plan.pieces, present, elapsed)
         # `plan` has checked all pieces but the first one
         self._refuse_beyond_limits(plan.pieces.first_piece(present, elapsed, first))
         self._end_motion()
         self.profile, self._velocity_ends = NO_PROFILE, math.inf
-        self._motion = plan.pieces.motion(present, elapsed, first)
-        self._start, self._identifier = plan.start, plan.identifier
+        self._motion = motion = plan.pieces.motion(present, elapsed, first)
+        self._start, self._identifier = start, plan.identifier
+        return motion
 
     def _joining_point(self, pieces, present, elapsed):
         """
@@ -264,12 +265,12 @@ class Reference:
         state, motion, begin = self._values.reshape(3, -1).copy(), self._motion, self._start
         if motion is not None:
             state = motion.sample(time - begin)
-        for plan in self._waiting:
-            if plan.start > time:
+        for start, plan in self._waiting:
+            if start > time:
                 break
             if motion is not None:
-                state = motion.sample(plan.start - begin)
-            motion, begin = plan.pieces.motion(state, 0.0), plan.start
+                state = motion.sample(start - begin)
+            motion, begin = plan.pieces.motion(state, 0.0), start
             state = motion.sample(time - begin)
         return state
 

@@ -38,10 +38,9 @@ class ParameterNotes:
                 continue
             if full not in self._clients:
                 self._asked[full] = 0
-                self._clients[full] = tuple(
-                    self._node.create_client(kind, f'{full}/{word}')
-                    for kind, word in ((ListParameters, 'list_parameters'),
-                                       (GetParameters, 'get_parameters')))
+                self._clients[full] = (
+                    self._node.create_client(ListParameters, f'{full}/list_parameters'),
+                    self._node.create_client(GetParameters, f'{full}/get_parameters'))
             elif self._asked[full] < TRIES:
                 self._asked[full] += 1
                 self._ask(full)
