@@ -188,7 +188,8 @@ def run(seed, count):
             write_mutant(path, source, random.Random(f'{seed} {number}'))
             commands = [['export', str(path), '--output', str(folder / 'tables')]]
             if number % 4 == 0:
-                commands.append(['report', str(path), '--output', str(folder / 'page.html')])
+                commands.append(['report', str(path), '--output', str(folder / 'page.html'),
+                                 '--force'])     # of the mutant before
             for words in commands:
                 failure = call(words)
                 if failure:

@@ -126,12 +126,12 @@ def test_a_folder_does_not_hide_the_shipped_robot_of_its_name(tmp_path, monkeypa
                                     'or xacro file.')
 
 
-def test_a_message_keeps_the_spaces_of_a_path_and_no_sign_that_steers_a_terminal(tmp_path):
+def test_a_message_keeps_the_spaces_of_a_path_and_escapes_what_steers_a_terminal(tmp_path):
     path = tmp_path / 'a  b\x1b[31m.urdf'
     path.write_text(robot(link('a\u202eb'), link('a\u202eb')), 'utf-8')
     assert complaint(path) == (
-        f'{tmp_path}/a  b[31m.urdf:4: a second link "ab", after the one in line 3. Rename one '
-        'link.')
+        f'{tmp_path}/a  b\\x1b[31m.urdf:4: a second link "a\\u202eb", after the one in line 3. '
+        'Rename one link.')
 
 
 def test_the_advice_of_libxml_to_its_programmers_is_left_out():
