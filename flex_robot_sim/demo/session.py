@@ -163,8 +163,8 @@ class Session:
 
     def _expect_figures(self, watcher):
         """Raise ProgramError if the simulation can no longer reach the end of the run."""
-        if watcher.has_failed:
-            raise ProgramError(f'the simulation lost its state after {watcher.known_time:.2f} s')
+        if watcher.failure:
+            raise ProgramError(watcher.failure)
         if watcher.silence > FIGURES_TIMEOUT:
             raise ProgramError(f'the dynamics sent no diagnostics for {FIGURES_TIMEOUT:g} s, the '
                                f'last ones after {watcher.known_time:.2f} s of simulated time')

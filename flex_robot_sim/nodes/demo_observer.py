@@ -188,11 +188,6 @@ class DemoObserver(Node):
         """Wall time since the newest diagnostics [s]."""
         return time.monotonic() - self._figures_at
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the simulation has lost its state."""
-        return self.figures.get('state') == 'failed'
-
     def lead_out(self) -> Iterator[None]:
         """Pause the simulation and stop noting. To be iterated over until the last diagnostics."""
         self._is_noting = False

@@ -43,6 +43,9 @@ COMMANDS = {
 }
 
 
+FORCE = {word: ['--force'] for word in ('report', 'compare', 'simulate', 'shape')}
+
+
 @pytest.mark.parametrize('words', COMMANDS.values(), ids=COMMANDS)
 def test_a_full_disk_keeps_the_older_result_and_nothing_half_written(disk, tmp_path, words,
                                                                      capsys):
@@ -53,8 +56,8 @@ def test_a_full_disk_keeps_the_older_result_and_nothing_half_written(disk, tmp_p
     run = write_run(tmp_path / 'run.mcap')
     fill(disk)
     before = {path.name: path.read_bytes() for path in disk.iterdir()}
-    assert main([word.replace('RUN', str(run)).replace('DISK', str(disk)).replace(
-        'OUT', str(tmp_path)) for word in words]) == 2
+    assert main([*[word.replace('RUN', str(run)).replace('DISK', str(disk)).replace(
+        'OUT', str(tmp_path)) for word in words], *FORCE.get(words[0], ())]) == 2
     error = capsys.readouterr().err
     assert 'cannot be written: No space left on device' in error and error.count('\n') == 1
     left = {path.name: path.read_bytes() for path in disk.iterdir() if path.is_file()}

@@ -367,36 +367,6 @@ def test_a_simulation_that_hangs_ends_the_demo_with_one_line(demo, tmp_path):
                         r'after [0-3]\.\d\d s of simulated time', errors[-1])
 
 
-PUSH = """
-import rclpy
-from geometry_msgs.msg import WrenchStamped
-rclpy.init()
-node = rclpy.create_node('pusher')
-publisher = node.create_publisher(WrenchStamped, 'push', 10)
-message = WrenchStamped()
-message.header.frame_id, message.wrench.force.x = 'tool', 1e300
-while True:
-    publisher.publish(message)
-    rclpy.spin_once(node, timeout_sec=0.1)
-"""
-
-
-def test_a_state_that_is_lost_ends_the_demo_with_one_line(demo):
-    running = demo('--json', '--seconds', '60')
-    running.wait_for_line(LINE)
-    domain = next(line for line in running.errors if LINE in line).split(f'{LINE}=')[1].split('.')
-    pusher = subprocess.Popen([sys.executable, '-c', PUSH], env={
-        **os.environ, 'ROS_DOMAIN_ID': domain[0], 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
-    try:
-        code, output, errors = running.end()
-    finally:
-        pusher.kill()
-        pusher.wait()
-    assert code == 1 and output == ''
-    assert re.fullmatch(r'flexsim demo: the simulation lost its state after \d+\.\d\d s',
-                        errors[-1])
-
-
 def test_a_program_that_dies_ends_the_demo_with_one_line(demo):
     running = demo('--json')
     programs = running.wait_for_programs(2)

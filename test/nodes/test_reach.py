@@ -8,6 +8,7 @@ from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes import reach
 from flex_robot_sim.nodes.bridge_services import BridgeServices
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
+from flex_robot_sim.nodes.settings import MessageSettings
 
 # vendor, host, process, participant, entity: as Fast DDS lays an identity out
 HERE, THERE = bytes([1, 15, 7, 7]), bytes([1, 15, 8, 7])
@@ -72,7 +73,7 @@ NEAR, FAR, NAMELESS = (endpoint('rqt', HERE, 2), endpoint('stranger', THERE, 3),
 def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_armed, line):
     monkeypatch.setattr(reach, 'open_addresses', lambda: ['192.0.2.7:7410'])
     bench = Bench(callers)
-    services = BridgeServices(bench, bench, AccessSettings())
+    services = BridgeServices(bench, bench, AccessSettings(), MessageSettings())
     if is_armed:
         services._switch(True)
     else:
@@ -92,5 +93,5 @@ def test_the_bench_is_armed_from_its_own_machine_only(monkeypatch, callers, is_a
 def test_whoever_can_call_may_arm_the_bench(monkeypatch, addresses, settings):
     monkeypatch.setattr(reach, 'open_addresses', lambda: addresses)
     bench = Bench([FAR])
-    BridgeServices(bench, bench, settings)._switch(True)
+    BridgeServices(bench, bench, settings, MessageSettings())._switch(True)
     assert bench.armed

@@ -111,7 +111,7 @@ def test_demo_start(benchmark, tmp_path):
     assert 0.0 < found['demo_install_s'] <= found['demo_first_s']
     lines_of(module, found)
     with pytest.raises(RuntimeError, match='--seconds must be above 0 and below '):
-        module.first_demo([*demo, '--seconds', '0'], ROOT, cache)
+        module.first_demo([*demo, '--force', '--seconds', '0'], ROOT, cache)
     assert dict.fromkeys(found) == module.measure(quick=True)
 
 

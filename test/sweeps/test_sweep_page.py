@@ -41,7 +41,7 @@ def test_blocks_of_python_run():
     pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
     names = {}
     for block in blocks('python'):
-        exec(compile(block, 'docs/sweep.md', 'exec'), names)
+        exec(compile(block, '<docs/sweep.md>', 'exec'), names)
     assert len(names['table']['run']) == 20
     # two links of which each has part of the strain energy: less than half of 5 %
     spread = names['table']['frequency'].std() / names['table']['frequency'].mean()
