@@ -46,7 +46,7 @@ class Bench:
         """Return what logs."""
         return SimpleNamespace(info=self.said.append, warning=self.said.append)
 
-    def create_service(self, *_):
+    def create_service(self, *_, **__):
         """Offer a service."""
 
     create_subscription = create_service
