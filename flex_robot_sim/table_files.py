@@ -18,9 +18,9 @@ def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write columns of the same length, by name, as CSV; OSError where that cannot be."""
     with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
-        # what a number is goes out; nan stays empty, as tools for tables have it
-        writer.writerows(zip(*(column.tolist() if column.dtype.kind in 'UO' else [
+        writer.writerow(map(_text, columns))
+        # a number is written in full; nan is an empty cell, as tools for tables expect
+        writer.writerows(zip(*(map(_text, column.tolist()) if column.dtype.kind in 'UO' else [
             '' if value != value else repr(value) for value in column.tolist()]
             for column in columns.values())))
 
@@ -45,6 +45,11 @@ def refuse_without_parquet(instead: str) -> None:
     if not has_parquet():
         raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
                          f'or {instead}.')
+
+
+def _text(cell: Any) -> Any:
+    """A cell of text; Python 3.10 neither writes nor reads a CSV file with a zero character."""
+    return cell.replace('\0', '\ufffd') if isinstance(cell, str) else cell
 
 
 def _parquet() -> tuple[Any, Any]:

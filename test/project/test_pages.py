@@ -26,6 +26,8 @@ PAGES = [page for page in sorted(str(path.relative_to(ROOT)) for path in
 def test_blocks_of_python_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text('utf-8')
+    if 'import gymnasium' in text:
+        pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
     names = {}
     for block in blocks(page):
         # as many lines as the page has before it, so that an error names its line

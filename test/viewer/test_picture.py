@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from mesh_reader import needs_meshes
 from random_arms import every_feature, random_robot, random_state
 from walked_urdf import poses
 
@@ -28,18 +29,6 @@ from flex_robot_sim.viewer.solids import Seats, solids
 
 ROBOTS = {'two_link': 'two_link', 'canadarm2': 'canadarm2', 'every_feature': every_feature(),
           **{f'random_{seed}': random_robot(seed, links=6) for seed in range(4)}}
-
-
-def can_read_meshes():
-    """Whether the reader of meshes goes with the NumPy that is here."""
-    try:
-        import trimesh  # noqa: F401
-    except (ImportError, TypeError):
-        return False
-    return True
-
-
-needs_meshes = pytest.mark.skipif(not can_read_meshes(), reason='trimesh needs a newer NumPy')
 
 
 @pytest.mark.parametrize('name', ROBOTS)

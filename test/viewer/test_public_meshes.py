@@ -3,6 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
+from mesh_reader import needs_meshes
 from public_robots import ROBOTS, public_robot
 
 from flex_robot_sim import load
@@ -11,6 +12,7 @@ from flex_robot_sim.viewer.meshes import read_mesh
 from flex_robot_sim.viewer.solids import solids
 
 pytest.importorskip('collada', reason='pip install "flex_robot_sim[view]"')
+pytestmark = needs_meshes
 
 # its triangles name a material that the file does not have, so pycollada leaves them out
 BROKEN = {'anymal_foot.dae'}

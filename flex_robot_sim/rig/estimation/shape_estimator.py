@@ -68,7 +68,7 @@ class ShapeEstimator:
         curvatures = np.asarray(curvatures, float)
         seen = np.isfinite(curvatures)
         weighted = self._C[seen] / self.deviation[seen, None]
-        if np.linalg.matrix_rank(weighted) < weighted.shape[1]:
+        if not seen.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
             return Shape(np.full(len(self._basis), np.nan), np.full(3, np.nan), np.full(3, np.nan))
         inverse = self._basis @ np.linalg.pinv(weighted)
         elastic = inverse @ (curvatures[seen] / self.deviation[seen])
