@@ -188,8 +188,15 @@ def _compile_once(dispatcher, compile_, signature):
     processes never wait for each other; and they share the work if they begin with different
     functions. A process that takes too long is not waited for.
     """
+    types = tuple(normalize_signature(signature)[0])
+    made = dispatcher.overloads.get(types)
+    if made is not None and not _depth:
+        # a handler that raises inside llvmlite, or right after Numba's lock is taken, leaves a
+        # lock taken, and other threads wait for it for ever
+        with signals_held():
+            if is_for_python(made):
+                return made.entry_point
     with global_compiler_lock, contextlib.ExitStack() as stack:     # threads before processes
-        types = tuple(normalize_signature(signature)[0])
         made = dispatcher.overloads.get(types)
         if made is not None:
             if _depth or is_for_python(made):

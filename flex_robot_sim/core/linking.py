@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import importlib
+import weakref
 from typing import Any, NamedTuple
 
 from llvmlite import binding
@@ -29,12 +30,18 @@ class _Symbol(NamedTuple):
 
 
 _known: dict[str, _Symbol] = {}
+# answers of is_for_python
+_for_python: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 _standing: dict[str, Any] = {}      # symbol -> result for which it was made known
 
 
 def is_for_python(result: Any) -> bool:
     """Whether what was compiled can be called from Python, and not by compiled code alone."""
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cpython_wrapper_name) != 0
+    is_known = _for_python.get(result.library)
+    if is_known is None:
+        is_known = _for_python[result.library] = result.library.get_pointer_to_function(
+            result.fndesc.llvm_cpython_wrapper_name) != 0
+    return is_known
 
 
 def stand_alone(dispatcher: Any) -> None:

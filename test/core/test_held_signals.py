@@ -4,11 +4,16 @@ import os
 import signal
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
 
 import numba
 import pytest
+from llvmlite.binding import ffi
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 
+import flex_robot_sim as frs
 from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.core.held_signals import pass_on_signals, signals_held
 from flex_robot_sim.interpreter import run_text
@@ -144,6 +149,40 @@ def test_other_threads_leave_signals_to_the_main_one():
         assert seen == [threading.main_thread()]
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_alarms_at_every_moment_leave_no_lock_of_llvm_or_numba_taken():
+    at_work, raised, random = False, 0, Random(1)
+    arm = frs.load('two_link')
+
+    def give_up(*_):
+        nonlocal at_work, raised
+        if at_work:
+            at_work, raised = False, raised + 1
+            raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    try:
+        frs.Simulation(arm)
+        for _ in range(4000):
+            try:
+                at_work = True
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 1e-3))
+                frs.Simulation(arm)
+                at_work = False
+            except TimeIsUp:
+                pass
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    # another thread would wait for ever for a lock that this one still has
+    with ThreadPoolExecutor(1) as pool:
+        locks = ffi.lib._lock._lock, global_compiler_lock._lock
+        taken = [pool.submit(lock.acquire, timeout=10.0).result() for lock in locks]
+        for lock, is_taken in zip(locks, taken):
+            pool.submit(lock.release if is_taken else bool).result()
+    assert raised > 100 and all(taken)
 
 
 # an alarm whenever LLVM asks for machine code, by a callback that must not fail
