@@ -36,8 +36,8 @@ def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
     """
     Joint positions (poses, joints) all over the range of an arm [rad, m].
 
-    The middle of the range comes first, then zero, if it is within, as robots are drawn, then
-    `count` others, the same ones for every call.
+    The middle of the range comes first, then the pose nearest to zero, as robots are drawn, if it
+    is another one, then `count` others, the same ones for every call.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
     turns = [unit == 'rad' for unit in arm.units]
@@ -47,7 +47,8 @@ def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
     middle, half = (lower + upper) / 2, INSIDE * (upper - lower) / 2
     random = np.random.default_rng(0).uniform(-1.0, 1.0, (count, middle.size))
     zero = np.clip(np.zeros(middle.size), middle - half, middle + half)
-    return np.vstack([middle, zero, middle + half * random])
+    first = [middle] if np.allclose(zero, middle) else [middle, zero]
+    return np.vstack([*first, middle + half * random])
 
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.files import why_unwritable
+from flex_robot_sim.nodes.starting import no_ros_line
 from flex_robot_sim.xacro_arguments import xacro_arguments
 
 if TYPE_CHECKING:
@@ -143,8 +144,7 @@ def parse_payload(words: str, tool: str) -> tuple[str, float]:
 
 def no_ros(error: ImportError, instead: str = '') -> UsageError:
     """Return what is said where rclpy cannot be imported; `instead`: what works without."""
-    return UsageError(f'there is no ROS 2 here ({error}). Source a ROS installation, or install '
-                      f'its wheels by pip install "flex_robot_sim[ros]".{instead}')
+    return UsageError(f'{no_ros_line(error)}{instead}')
 
 
 def read_arm(arguments: Namespace) -> ArmModel:

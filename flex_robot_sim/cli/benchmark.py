@@ -21,8 +21,8 @@ def add_to(commands: Any, about: str) -> None:
     parser = commands.add_parser(
         'benchmark', help=about,
         description='Measure speed on this machine, beside Pinocchio, MuJoCo and Exudyn where '
-                    'they are installed (pip install "flex_robot_sim[benchmark]"). Needs the '
-                    'source tree.')
+                    'they are installed (in the checkout: pip install -e ".[benchmark]"). '
+                    'Needs the source tree.')
     parser.add_argument('part', nargs='?', choices=(*PARTS, *APART), metavar='PART',
                         help=f'one of {", ".join((*PARTS, *APART))} '
                              '(default: all but the last three)')

@@ -17,7 +17,7 @@ from flex_robot_sim.cli.arguments import (
     no_ros,
     remove_forced,
 )
-from flex_robot_sim.control.servo import servo_line
+from flex_robot_sim.control.servo import WISH, servo_line
 from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
@@ -117,10 +117,9 @@ def _demonstrate(arguments, stop):
             view=_can_show(arguments, screen), record=arguments.record, tool=arguments.tool)
         programs = [program._replace(log_level='info') if program.executable == VIEW else program
                     for program in programs]        # it says its address
-        greeting = '\n'.join(filter(None, [
-            start_note(arm), servo_line(arm, swing.servo)
-            + '; stiff, so that the links vibrate' * swing.is_stiff,
-            f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']))
+        greeting = [*filter(None, [start_note(arm)]), servo_line(arm, swing.servo)
+                    + f' (stiff, to show vibration; default: {WISH:g} Hz)' * swing.is_stiff,
+                    f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']
         stop.interrupts = False     # from here on, there are programs to be stopped
         # they end while we draw
         with Children() as children:
@@ -207,7 +206,7 @@ def _plan(arm, arguments, folder, screen):
                    'without gravity')
         settings = {'gravity': [0.0, 0.0, 0.0]}
         arm = _load(arguments, gravity=settings['gravity'])
-    is_stiff = bool(arguments.shaper or arguments.compare)
+    is_stiff = arm.size > len(arm.joint_names)      # its links or its joints bend
     try:
         swing = fitting_swing(arm, is_stiff)
     except UsageError as error:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.cli.terminal import LONG, patience
+from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.led_move import (
     FEEDBACKS,
     LedMove,
@@ -18,6 +17,12 @@ from flex_robot_sim.control.led_move import (
     feedback_law,
     integral_rates,
     sample_period,
+)
+from flex_robot_sim.control.limits import (
+    FASTER,
+    PEAK_VELOCITY,
+    rate_limits,
+    shortest_durations,
 )
 from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
@@ -61,6 +66,7 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
     :param held_by: Servo, whose integral action is taken unless --integral says another.
     """
     arm, goal, start = simulation.arm, np.array(arguments.to), simulation.motor_position
+    _refuse_too_fast(arm, goal - start, arguments.within)
     servo = held_by.stiffness, held_by.damping
     shaper, law, integral = None, None, held_by.integral
     if arguments.integral is not None:
@@ -82,6 +88,24 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
                                       integral=integral), arm, goal, servo))
         moves[1].advance(max(round(arguments.seconds / arguments.time_step), 1))
     return moves
+
+
+def _refuse_too_fast(arm, distance, within):
+    """Refuse a minimum-jerk motion that is faster than a joint; 0: without such a motion."""
+    times = shortest_durations(arm, distance)
+    worst = int(np.argmax(times))
+    if 0.0 < within < times[worst] / FASTER:
+        speed = PEAK_VELOCITY * abs(distance[worst]) / within
+        raise UsageError(
+            f'--within {within:g} moves "{arm.joint_names[worst]}" at {speed:.4g} '
+            f'{arm.units[worst]}/s, faster than its {rate_limits(arm)[worst]:.4g}: give --within '
+            f'{_rounded_up(times[worst]):g} or more.')
+
+
+def _rounded_up(value):
+    """Round a value up to three digits."""
+    digit = 10.0**(math.floor(math.log10(value)) - 2)
+    return math.ceil(value / digit) * digit
 
 
 def residual(arguments: Namespace, moves: list[_Watched]) -> dict[str, Any]:
@@ -156,22 +180,13 @@ def _shaper(arm, name, start, goal, servo, period):
     kind = name[:-len(BY_POSE)] if name.endswith(BY_POSE) else name
     if kind not in (AUTO, *KINDS):
         raise UsageError(f'--shaper {name}: is none of {", ".join(KINDS)}, {AUTO}.')
-    began, told = time.monotonic(), False
-
-    def progress(done, total):
-        nonlocal told
-        if not told and time.monotonic() > began + LONG and done < total:
-            told = True
-            print(f'flexsim simulate: computing the shaper, {done / total:.0%} of it by now',
-                  file=sys.stderr)
-
     if kind == AUTO:
-        return _recommended(arm, start, goal, poses, servo, period, progress)
-    return design_shaper(arm, ShapingSettings(shaper=kind), servo, goal, period, poses=poses,
-                         progress=progress)
+        return _recommended(arm, start, goal, poses, servo, period)
+    with patience('computing the shaper'):
+        return design_shaper(arm, ShapingSettings(shaper=kind), servo, goal, period, poses=poses)
 
 
-def _recommended(arm, start, goal, poses, servo, period, progress):
+def _recommended(arm, start, goal, poses, servo, period):
     """Return the OnlineShaper that the rule of `flexsim shape` takes."""
     with patience('trying shapers, on linear models and in moves'):
         found = recommend(arm, [start, goal], gains=servo)
@@ -179,6 +194,6 @@ def _recommended(arm, start, goal, poses, servo, period, progress):
     choice, joints = found.choice, 2 * len(arm.joint_names)
     if not choice.follows:
         return OnlineShaper(joints, period, choice.shaper)
-    table = mode_table(arm, servo, poses=poses, count=found.cases[0].frequencies.size,
-                       progress=progress)
+    with patience('computing the shaper'):
+        table = mode_table(arm, servo, poses=poses, count=found.cases[0].frequencies.size)
     return OnlineShaper(joints, period, table=table, stages=stages_of(table, *choice.design))

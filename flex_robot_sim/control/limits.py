@@ -10,6 +10,7 @@ from flex_robot_sim.exceptions import SettingError
 
 MARGIN = 1e-3       # by which a target may lie behind a stop: an arm that leans there     [rad, m]
 FASTER = 1.02       # than a joint can: what a curve between points at its limit may be
+PEAK_VELOCITY = 15 / 8      # of a minimum-jerk motion, over its mean velocity
 
 
 def effort_limits(arm: ArmModel) -> np.ndarray:
@@ -20,6 +21,15 @@ def effort_limits(arm: ArmModel) -> np.ndarray:
 def rate_limits(arm: ArmModel) -> np.ndarray:
     """Rates (joints,) from which motors no longer push, inf where none is said [rad/s, m/s]."""
     return _limits(arm, 'velocity')
+
+
+def shortest_durations(arm: ArmModel, distance: np.ndarray) -> np.ndarray:
+    """
+    Times (joints,) of minimum-jerk motions whose largest velocity is the limit of the joint [s].
+
+    :param distance: of each joint, (joints,) [rad, m].
+    """
+    return PEAK_VELOCITY * np.abs(distance) / rate_limits(arm)
 
 
 def _limits(arm, name):

@@ -75,7 +75,7 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     given = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))
     payloads = tuple(payloads) or (None,)
-    poses = poses_within(arm, POSES - 2) if given is None else given
+    poses = poses_within(arm, POSES)[:POSES] if given is None else given
     cases = cases_of(arm, poses, payloads, gains)
     if not cases:
         return Recommendation([], [], 0, 0)

@@ -175,7 +175,7 @@ def trapezoid(count: int) -> np.ndarray:
 
 def _ways(arm, number):
     """Pairs of poses all over the range, no further apart than people move an arm at once."""
-    poses = poses_within(arm, number + 1)[2:]
+    poses = poses_within(arm, number + 1)[-number - 1:]
     ways = []
     for start, end in zip(poses, poses[1:]):
         longest = np.abs(end - start).max()

@@ -43,7 +43,7 @@ class Session:
         self._patience = patience
 
     def run(self, programs: Iterable[Program], observer: AbstractContextManager,
-            seconds: float | None, greeting: str, shapers: Sequence[str] = ('',),
+            seconds: float | None, greeting: Sequence[str], shapers: Sequence[str] = ('',),
             ) -> list[tuple[RunRecord, dict[str, str], dict[str, str]]]:
         """
         Start Programs and watch them for a simulated time [s], or None until asked to stop.
@@ -52,7 +52,7 @@ class Session:
         By then the programs have been asked to stop; their owner waits for it.
 
         :param observer: context manager of a DemoObserver.
-        :param greeting: line to say when the arm moves.
+        :param greeting: lines to print when the arm moves.
         :param shapers: that the controller has, run by run; '' leaves it as it is.
         """
         try:
@@ -88,7 +88,10 @@ class Session:
                    f'the shaper {shaper}' if is_shaped else 'the first joint states',
                    COMPILING if is_shaped else self._patience)
         if watcher.has_begun:
-            self._screen.say(f'{greeting} Shaper: {shaper}.' if is_shaped else greeting)
+            for line in greeting:
+                self._screen.say(line)
+            if is_shaped:
+                self._screen.say(f'shaper: {shaper}')
             self._watch(watcher, seconds)
             self._take_last_figures(watcher)
             # the simulated time is an estimate until the arm stands still

@@ -2,8 +2,9 @@
 Two poses that any arm can swing between, how fast, and the gains of its joints.
 
 Its joint limits say how far, its motors how fast and whether they carry its weight at all, and its
-first natural frequency how fast it may be without bending too much. The gains are the default
-ones; for a run with a shaper they are stiff, so that the links vibrate and not the servo.
+first natural frequency how fast it may be without bending too much. The gains of an arm that bends
+are stiff, as those of a drive, so that its links vibrate and not its servo. A rigid arm has the
+default gains.
 """
 
 import math
@@ -14,7 +15,8 @@ import numpy as np
 from flex_robot_sim.analysis.felt_inertia import rigid_inertia
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.control.holding import hold_tolerance
+from flex_robot_sim.control.limits import effort_limits, shortest_durations
 from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.servo import RATIO, Sampling, Servo, ServoFit
 from flex_robot_sim.core.model import ArmModel
@@ -29,7 +31,7 @@ SPEED = 0.9                     # share of the velocity limit
 BENDING = 0.06                  # acceleration over the square of the first natural rate: a link
                                 # that turns like this bends by about this share of its length
 SHORTEST = 0.5                  # time of a swing                                       [s]
-PEAK_VELOCITY, PEAK_ACCELERATION = 15 / 8, 10 / math.sqrt(3)    # of minimum jerk: d/T, d/T**2
+PEAK_ACCELERATION = 10 / math.sqrt(3)   # of a minimum-jerk motion, over d/T**2
 BEGINNING = 1.0                 # rest before the first one                             [s]
 RINGING = 8                     # periods of the first mode that a rest lasts, at least
 DECAYS = 3                      # times in which the swing of a joint decays, likewise
@@ -73,7 +75,8 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     """
     Return the Swing for an ArmModel; UsageError if no controller can hold it.
 
-    :param is_stiff: whether gains are as stiff as they can be, in place of the default ones.
+    :param is_stiff: whether gains are as stiff as they can be, in place of the default ones;
+        not where dry friction would keep a joint off its target.
     """
     joints = [arm.description.joint(name) for name in arm.joint_names]
     middle, reach = _range(joints)
@@ -84,9 +87,8 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     distance = poses[0] - poses[1]
     left = SWINGING * (effort_limits(arm) - carried)
     pull = np.max([np.abs(M @ distance) for M in inertias], axis=0)
-    fast = SPEED * np.array([joint.velocity or math.inf for joint in joints])
     times = [SHORTEST, *np.sqrt(PEAK_ACCELERATION * pull / left),
-             *(PEAK_VELOCITY * np.abs(distance) / fast)]
+             *(shortest_durations(arm, distance) / SPEED)]
     period = 1.0 / first if first > 0.0 else 0.0
     turn = np.abs(distance).max()
     times.append(period / (2 * math.pi) * math.sqrt(PEAK_ACCELERATION * turn / BENDING))
@@ -94,7 +96,9 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
     if is_stiff:
         fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
         servo = fit.servo(min(max(STIFFNESS * first, WISH), FASTEST), RATIO)
-    else:
+        # integral action against dry friction belongs to the default gains
+        is_stiff = bool((fit.offsets(servo) <= hold_tolerance(arm)).all())
+    if not is_stiff:
         fit = ServoFit(arm, SAMPLING)
         servo = fit.with_default_integral(fit.servo())
     if servo.complaint:

@@ -30,6 +30,12 @@ def keep_to_one_thread() -> None:
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
+def no_ros_line(error: ImportError) -> str:
+    """Return the line about a Python that cannot import rclpy, and what to do about it."""
+    return (f'there is no ROS 2 here ({error}). Source a ROS installation, or install its wheels '
+            'by pip install "PATH_OF_THE_CHECKOUT[ros]".')
+
+
 def start(name: str) -> None:
     """Run a module of this folder: what the files in programs/ call."""
     end_quietly()
@@ -39,6 +45,5 @@ def start(name: str) -> None:
         try:
             module = import_module(f'flex_robot_sim.nodes.{name}')
         except ImportError as error:
-            sys.exit(f'{name}: there is no ROS 2 here ({error}). Source a ROS installation, or '
-                     'install its wheels by pip install "flex_robot_sim[ros]".')
+            sys.exit(f'{name}: {no_ros_line(error)}')
     module.main()

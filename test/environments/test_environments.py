@@ -13,7 +13,7 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.exceptions import UsageError
 
-gymnasium = pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+gymnasium = pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402

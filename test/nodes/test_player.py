@@ -93,7 +93,7 @@ def test_it_plays_a_part_again_and_again_until_a_signal(replay, recording, obser
 
 
 def test_a_recording_is_seen_in_a_browser_until_a_signal(replay, tmp_path, browsers):  # noqa: F811
-    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    pytest.importorskip('viser', reason='pip install ".[view]"')
     path = tmp_path / 'swing.mcap'
     assert main(['simulate', 'single_link', '--to', '0.5', '--within', '0.5', '--seconds', '2',
                  '--output', str(path)]) == 0

@@ -14,7 +14,7 @@ from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from waiting import eventually
 
-pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+pytest.importorskip('viser', reason='pip install ".[view]"')
 
 from page_client import PageClient
 

@@ -86,7 +86,7 @@ def test_spin_up(output):
 
 
 def test_learn_damping(output):
-    pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+    pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
     [[reward, bends], [learned, still_bends]] = output('learn_damping')
     # in episodes that it has not seen while it learned
     assert learned > 0.9 * reward and still_bends < 0.7 * bends

@@ -27,7 +27,7 @@ def test_blocks_of_python_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text('utf-8')
     if 'import gymnasium' in text:
-        pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+        pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
     names = {}
     for block in blocks(page):
         # as many lines as the page has before it, so that an error names its line

@@ -16,8 +16,8 @@ from project_files import ROOT
 
 import flex_robot_sim as frs
 
-pytest.importorskip('furo', reason='pip install "flex_robot_sim[docs]"')
-pytest.importorskip('myst_parser', reason='pip install "flex_robot_sim[docs]"')
+pytest.importorskip('furo', reason='pip install ".[docs]"')
+pytest.importorskip('myst_parser', reason='pip install ".[docs]"')
 
 sys.path.insert(0, str(ROOT / 'docs'))
 import serve

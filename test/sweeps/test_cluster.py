@@ -19,7 +19,7 @@ from node_processes import Process
 from tables import away, is_same
 from warm_programs import run
 
-pytest.importorskip('distributed', reason='pip install "flex_robot_sim[cluster]"')
+pytest.importorskip('distributed', reason='pip install ".[cluster]"')
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main

@@ -38,7 +38,7 @@ def test_commands_run_and_leave_their_tables(tmp_path, monkeypatch, capsys):
 
 
 def test_blocks_of_python_run():
-    pytest.importorskip('gymnasium', reason='pip install "flex_robot_sim[learn]"')
+    pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
     names = {}
     for block in blocks('python'):
         exec(compile(block, '<docs/sweep.md>', 'exec'), names)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+pytest.importorskip('viser', reason='pip install ".[view]"')
 
 from page_client import get, open_socket, sign_in, split
 from websockets.exceptions import ConnectionClosed, InvalidStatus

@@ -11,7 +11,7 @@ from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.viewer.meshes import read_mesh
 from flex_robot_sim.viewer.solids import solids
 
-pytest.importorskip('collada', reason='pip install "flex_robot_sim[view]"')
+pytest.importorskip('collada', reason='pip install ".[view]"')
 pytestmark = needs_meshes
 
 # its triangles name a material that the file does not have, so pycollada leaves them out

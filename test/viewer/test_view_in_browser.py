@@ -54,7 +54,7 @@ def standing(browser):
 
 
 def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # noqa: F811
-    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    pytest.importorskip('viser', reason='pip install ".[view]"')
     process, address = view('two_link')
     browser = browsers(address)
     browser.wait_for(lambda: 'at rest under its weight' in browser.text, 'the pose')
@@ -97,7 +97,7 @@ def test_the_arm_is_on_the_page_and_moves_as_it_is_told(view, browsers):      # 
 
 def test_every_mesh_that_is_not_drawn_is_named_in_the_panel_and_in_the_terminal(
         view, browsers, tmp_path):      # noqa: F811
-    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    pytest.importorskip('viser', reason='pip install ".[view]"')
     visual = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
     (tmp_path / 'arm.urdf').write_text(
         '<robot name="arm"><link name="base">' + visual.format('one.stl') * 2
@@ -113,7 +113,7 @@ def test_every_mesh_that_is_not_drawn_is_named_in_the_panel_and_in_the_terminal(
 
 @pytest.mark.parametrize('width, is_open', [(400, False), (900, True)])
 def test_the_panel_starts_collapsed_below_500_pixels(view, browsers, width, is_open):  # noqa: F811
-    pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+    pytest.importorskip('viser', reason='pip install ".[view]"')
     _, address = view('two_link')
     browser = browsers(address, width=width)
     shown = """return [...document.querySelectorAll('label, div')].some(e =>

@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-pytest.importorskip('viser', reason='pip install "flex_robot_sim[view]"')
+pytest.importorskip('viser', reason='pip install ".[view]"')
 
 import viser._messages as viser_messages
 from page_client import CAMERA, PageClient
