@@ -16,7 +16,7 @@ from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
 from flex_robot_sim.core.loads import Push, make_loads
 from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.start_pose import LEANING, beyond_limits
+from flex_robot_sim.core.start_pose import LEANING, beyond_limits, leaning
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import SummaryRows, counted, summarized
 
@@ -100,7 +100,7 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     shapes[free] = vectors
     size = np.abs(rates)
     ratios = np.divide(-rates.real, size, out=np.zeros(size.shape), where=size > 0)
-    beyond = beyond_limits(model, q[motors], LEANING)
+    beyond = beyond_limits(model, q[motors], LEANING) or leaning(model, q)
     return Modes(model.coordinate_names, size / (2 * np.pi), ratios, shapes,
                  beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 

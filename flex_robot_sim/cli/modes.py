@@ -75,14 +75,16 @@ def run(arguments: Namespace) -> int:
         'damping_ratios': found.damping_ratios[listed].tolist(),
         'shapes': [{name: [value.real, value.imag] for name, value in found.shape(i).items()}
                    for i in listed],
-        'notes': [*_notes(arm, found.frequencies.size - rows.size)],
+        'notes': [*_notes(arm, found.frequencies.size - rows.size, found.note)],
     }
     print_result(arguments, summary, _as_text)
     return 0
 
 
-def _notes(arm, falling):
-    """Yield lines about a rigid arm, and about motions that grow instead of oscillating."""
+def _notes(arm, falling, stop):
+    """Yield lines about a stop, a rigid arm, and motions that grow instead of oscillating."""
+    if stop:
+        yield f'{stop}. Give a --pose within the limits for the modes without it'
     if not (arm.tips or arm.motor_names):
         yield ('nothing vibrates: no link and no joint of this robot is flexible. Describe what '
                'bends by <flexibility> (docs/description.md)')

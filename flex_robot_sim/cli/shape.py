@@ -86,7 +86,9 @@ def run(arguments: Namespace) -> int:
         what = arguments.log or summary['of']
         hint = ('Record at rest just after a move or a push, long enough to see it ring, and '
                 'faster than it rings' if arguments.log else 'It needs no shaper')
-        print(f'flexsim shape: {what}: no resonance stands out. {hint}.', file=sys.stderr)
+        why = '' if arguments.log or summary['is_flexible'] else (
+            ', as no link and no joint of it is flexible')
+        print(f'flexsim shape: {what}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return NO_RESONANCE
     from flex_robot_sim.control.shaper_choice import keeps
 
@@ -132,7 +134,8 @@ def _of_robot(arguments):
         cases, found, best, moves, why = recommend(
             arm, poses, payloads, gains, uncertainty, arguments.tolerance, arguments.allowed,
             arguments.fixed)
-    summary = {'of': arm.description.name, 'uncertainty': uncertainty, 'trial_moves': moves,
+    summary = {'of': arm.description.name, 'is_flexible': bool(arm.tips or arm.motor_names),
+               'uncertainty': uncertainty, 'trial_moves': moves,
                'why': why, 'gains': servo and servo_line(arm, servo),
                'tolerance': arguments.tolerance, 'allowed': arguments.allowed,
                'cases': [{'name': case.name, 'frequencies': case.frequencies.tolist(),

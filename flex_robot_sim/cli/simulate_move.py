@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping
@@ -79,15 +80,34 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
     if arguments.feedback:
         with patience('designing the feedback'):
             law = feedback_law(arm, arguments.feedback, start, goal, servo, arguments.time_step)
+    steps = max(round(arguments.seconds / arguments.time_step), 1)
+
+    def moved(shaper=None):
+        move = _Watched(LedMove(started(), goal, servo, arguments.within, copy.deepcopy(shaper),
+                                integral=integral), arm, goal, servo)
+        move.advance(steps)
+        return move
+
     move = LedMove(simulation, goal, servo, arguments.within, shaper, law, integral)
     moves = [_Watched(move, arm, goal, servo, law)]
     is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
         arguments.formulation == 'recursion' and arguments.scheme != 'reference')
     if is_cheap and (shaper or law):
-        moves.append(_Watched(LedMove(started(), goal, servo, arguments.within,
-                                      integral=integral), arm, goal, servo))
-        moves[1].advance(max(round(arguments.seconds / arguments.time_step), 1))
+        moves.append(moved())
+        if arguments.shaper == AUTO and not law:
+            _refuse_useless(arm, moved(shaper), moves[1])
     return moves
+
+
+def _refuse_useless(arm, shaped, plain):
+    """Refuse the recommended shaper for a move after which more vibration is left than before."""
+    left, before = shaped.residue.size(), plain.residue.size()
+    if left is not None and before and left >= before:
+        soft = plain.slow_servo()
+        raise UsageError(
+            f'no shaper helps this move of {arm.description.name}: the recommended one leaves '
+            f'{left / before:.0%} of the vibration{soft and f", as {soft}"}. Leave --shaper out, '
+            'or give stiffer gains, --stiffness and --damping')
 
 
 def _refuse_too_fast(arm, distance, within):

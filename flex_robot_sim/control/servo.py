@@ -11,6 +11,10 @@ Two things limit the gains. They must be stiffer than weight pulls, or the arm f
 slowly. And in the time between two states an effort must not move a drive further than it was to:
 what is light at the drive, a rotor before a stiff gear or the root of a beam without a rotor, gets
 away from a damper that is slow to answer, and shakes.
+
+Friction may be more than inertia: a wrist with the friction of its gear that has 1 Hz by its inertia
+alone takes minutes to its target. Its stiffness is then large enough for the rate that the frequency
+asks for, against viscous friction, and for a small error at rest, against dry friction.
 """
 
 import math
@@ -47,6 +51,7 @@ HEAVIER = 1.7               # factor of weight and inertia by which an arm may b
 GROWTH = 1e-2               # of an undamped mode by rounding and the like                  [1/s]
 INTEGRAL_SHARE = 0.2        # of the rate of a joint, for integral action that is added by default,
 OFFSET_SHARE = 0.1          # where it would rest this far from its target, over hold_tolerance
+DRY_SHARE = 0.2             # the same, that the stiffness of a default servo allows without it
 
 
 class Sampling(NamedTuple):
@@ -96,6 +101,8 @@ class ServoFit:
             STEEPER * self.fall**2 * self.inertia,
             STEEPER * np.max([np.abs(loop.pull).sum(axis=1) for loop in self._loops], axis=0))
         self._light = np.min([loop.light for loop in self._loops], axis=0)
+        self.has_friction = bool((arm.arrays.viscous + arm.arrays.coulomb
+                                  + arm.arrays.stiction).any())
 
     def servo(self, frequency: float = WISH, ratio: float = RATIO) -> Servo:
         """
@@ -108,10 +115,11 @@ class ServoFit:
         wish = max(frequency, need)
         least = min(SLOWEST, wish)
         while wish >= max(least, need):
-            for share in SHARES if self.sampling.period else SHARES[:1]:
-                servo = self._limited(wish, ratio, share)
-                if servo.frequency >= least and self.holds(servo):
-                    return servo
+            for meets_friction in (True, False) if self.has_friction else (False,):
+                for share in SHARES if self.sampling.period else SHARES[:1]:
+                    servo = self._limited(wish, ratio, share, meets_friction)
+                    if servo.frequency >= least and self.holds(servo):
+                        return servo
             if wish == need:
                 break
             wish = max(FINER * wish, need)
@@ -190,11 +198,20 @@ class ServoFit:
                 'the gains. Stiffen them'))
         return self._servo(stiffness, damping, self._too_light(damping))
 
-    def _limited(self, frequency, ratio, share):
+    def _friction_stiffness(self, rate, ratio):
+        """Stiffness (joints,) that moves joints of much friction at a rate [1/s]."""
+        arrays = self.arm.arrays
+        dry = (arrays.coulomb + arrays.stiction) / (DRY_SHARE * hold_tolerance(self.arm))
+        return np.maximum(dry, arrays.viscous * rate / (2 * max(ratio, RATIO)))
+
+    def _limited(self, frequency, ratio, share, meets_friction=False):
         """Gains of a frequency and a ratio, less where the sampling needs it."""
         rate, inertia = 2 * math.pi * frequency, self.inertia
         ratio = max(ratio, LEAST_RATIO)
-        stiffness, damping = inertia * rate**2, 2 * ratio * inertia * rate
+        stiffness = inertia * rate**2
+        if meets_friction:
+            stiffness = np.maximum(stiffness, self._friction_stiffness(rate, ratio))
+        damping = 2 * ratio * np.sqrt(stiffness * inertia)
         if self.sampling.period:
             most = share * (LATE if self.sampling.is_late else AT_ONCE)
             damping = np.minimum(damping, most * self._light / self.sampling.period)
@@ -338,7 +355,10 @@ def fitting_servo(arm: ArmModel, sampling: Sampling = ALWAYS, feedback: str = 'm
 
 def servo_line(arm: ArmModel, servo: Servo, ratio: float = RATIO) -> str:
     """Return a line about default gains, for people."""
-    line = f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
+    arrays = arm.arrays
+    friction = ' and friction' * bool((arrays.viscous + arrays.coulomb + arrays.stiction).any())
+    line = (f'gains: {servo.frequency:.3g} Hz, damping ratio {ratio:g}, by joint-space inertia'
+            f'{friction}')
     if servo.integral is None or not servo.integral.any():
         return line
     names = ', '.join(arm.joint_names[k] for k in np.flatnonzero(servo.integral))

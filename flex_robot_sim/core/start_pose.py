@@ -40,6 +40,13 @@ def state_note(arm: ArmModel, motor_position: np.ndarray) -> str:
     return beyond and f'the state has {beyond}; its stop pushes it back'
 
 
+def leaning(arm: ArmModel, coordinates: np.ndarray) -> str:
+    """Return a phrase about the first joint that leans on its stop, or ''; coordinates (n,)."""
+    arrays, place = arm.arrays, coordinates[:len(arm.joint_names)]
+    rows = np.flatnonzero((place < arrays.lower) | (place > arrays.upper))
+    return f'"{arm.joint_names[rows[0]]}" leans on its stop' if rows.size else ''
+
+
 def beyond_limits(arm: ArmModel, position: Iterable[float], margin: float = ROUNDING) -> str:
     """
     Return a phrase about the first joint of a position that is beyond its limits, or ''.

@@ -50,6 +50,16 @@ def test_poses_lie_within_the_stops_and_are_the_same_for_every_call(name):
     np.testing.assert_array_equal(poses, poses_within(arm))
 
 
+@pytest.mark.parametrize('upper', [2.0, 3.0])
+def test_no_pose_comes_twice_in_a_range_that_is_symmetric_about_zero(upper):
+    arm = build_arm(frs.read_description(robot(
+        joint('hinge', 'revolute', child='rod', inside='<axis xyz="0 0 1"/>'
+              f'<limit lower="-2" upper="{upper}" effort="0" velocity="0"/>'),
+        link('rod', 1.0, '0.1 0 0', (0.01,) * 3))))
+    poses = poses_within(arm, 5)
+    assert len(np.unique(poses)) == len(poses) == (6 if upper == 2.0 else 7)
+
+
 @pytest.mark.parametrize('name', shipped_robots())
 def test_moments_in_many_poses_at_once_are_the_inertia_that_dynamics_have_in_each(name):
     arm = frs.load(name)

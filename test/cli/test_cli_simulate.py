@@ -12,6 +12,7 @@ import pytest
 from arms import joint, link, robot
 from controlled import seven_joints
 from moving_arms import clamped_text, swinging_text
+from project_files import ROOT
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -293,6 +294,34 @@ def test_default_gains_lead_an_arm_to_a_pose_and_hold_it_there(robot, capsys):
     for position, place in zip(summary['position'].values(), pose.split(',')):
         # the joint behind a gear that gives, and links that sag and ring
         assert abs(position - float(place)) < 0.06
+
+
+@pytest.mark.parametrize('name', ['lbr_iiwa14', 'fr3'])
+def test_public_arms_with_friction_arrive_with_default_gains(name, capsys):
+    file = ROOT / 'test/data/robots' / f'{name}.urdf'
+    arm = frs.load(str(file))
+    start = np.clip(0.1, arm.arrays.lower + 0.06, arm.arrays.upper - 0.06)
+    goal = np.clip(start + 0.3, arm.arrays.lower, arm.arrays.upper - 0.02)
+    words = [f'--{option}={",".join(map(str, pose))}' for option, pose in
+             (('start', start), ('to', goal))]
+    assert main(['simulate', str(file), *words, '--within', '1', '--seconds', '4', '--json']) == 0
+    summary = json.loads(capsys.readouterr().out)
+    # integral action begins where friction would leave more than 5e-3 rad
+    np.testing.assert_allclose([*summary['position'].values()], goal, atol=5e-3)
+    assert abs(summary['energy']['balance']) < 1e-9
+
+
+def test_a_move_that_is_faster_than_a_joint_names_the_shortest_time(capsys):
+    move = ['simulate', 'two_link', '--to', '0.5,0.5,-0.8', '--seconds', '2', '--within']
+    limits = [frs.load('two_link').description.joint(name).velocity
+              for name in ('waist', 'shoulder', 'elbow')]
+    # the largest velocity of minimum jerk is 15/8 of its mean
+    shortest = max(15 / 8 * way / limit for way, limit in zip((0.5, 0.5, 0.8), limits))
+    error = complaint(capsys, *move, f'{0.9 * shortest}')
+    found = re.search(r'faster than its [\d.]+: give --within ([\d.]+) or more\.$', error)
+    least = float(found[1])
+    assert shortest <= least < 1.01 * shortest
+    assert main([*move, f'{least}']) in (0, 1)      # it may still swing after two seconds
 
 
 def test_a_rigid_arm_of_seven_joints_arrives_with_default_gains(tmp_path, capsys):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from arms import flexibility, joint, link, robot
 from moving_arms import swinging_text
+from project_files import ROOT
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
@@ -75,6 +76,25 @@ def test_an_arm_that_no_shaper_helps_is_refused_one():
     assert str(told.value) == (
         'no shaper helps single_link: each leaves as much as none or more, as the servo is soft '
         'and comes to rest slowly by itself, at 1.1 Hz with 52% of critical damping. Take none')
+
+
+def test_a_recommended_shaper_that_leaves_more_than_none_is_refused_for_the_move(
+        tmp_path, capsys):
+    text = (ROOT / 'test/data/robots/ur5e.urdf').read_text('utf-8')
+    gears = ''.join(
+        f'<joint name="{name}_joint" stiffness="{size}" damping="{3e-4 * size}" '
+        f'rotor_inertia="{1e-8 * size}" gear_ratio="100"/>'
+        for name, size in (('shoulder_pan', 15000), ('shoulder_lift', 15000), ('elbow', 15000),
+                           ('wrist_1', 2800), ('wrist_2', 2800), ('wrist_3', 2800)))
+    file = tmp_path / 'ur5e.urdf'
+    file.write_text(text.replace('</robot>', f'<flexibility>{gears}</flexibility></robot>'))
+    pose = {'--start': ','.join(['0.1'] * 6), '--to': ','.join(['0.4'] * 6)}
+    words = [f'{option}={values}' for option, values in pose.items()]
+    line = complaint(capsys, 'simulate', str(file), *words, '--within', '1', '--seconds', '5',
+                     '--shaper', 'auto')
+    assert re.search(r'no shaper helps this move of ur5e: the recommended one leaves 1\d\d% of '
+                     r'the vibration, as the servo is soft .* Leave --shaper out, or give '
+                     r'stiffer gains, --stiffness and --damping$', line)
 
 
 def test_a_move_without_either_is_smooth_and_arrives(capsys):

@@ -76,6 +76,19 @@ def test_a_rigid_arm_says_that_nothing_vibrates_and_lists_no_motion_that_grows(c
     assert falls == '  the arm falls from this pose: unstable motions that are not listed: 1'
 
 
+def test_an_arm_that_leans_on_a_stop_says_that_its_stiffness_counts(tmp_path, capsys):
+    path = tmp_path / 'arm.urdf'
+    limit = '<axis xyz="0 1 0"/><limit lower="-1" upper="{}" effort="50" velocity="2"/>'
+    for upper, leans in ((0, True), (1, False)):    # its weight turns it towards positive angles
+        path.write_text(robot(
+            link('arm', 2.0, '0.5 0 0'), joint('hinge', 'revolute', inside=limit.format(upper)),
+            flexibility('<joint name="hinge" stiffness="5e3" rotor_inertia="0.1"/>')))
+        assert main(['modes', str(path)]) == 0
+        line = ('"hinge" leans on its stop; the stiffness of its stop is part of the modes. Give '
+                'a --pose within the limits')
+        assert (line in capsys.readouterr().out) == leans
+
+
 def test_a_robot_of_which_nothing_moves_is_one_line(tmp_path, capsys):
     path = tmp_path / 'arm.urdf'
     path.write_text('<robot name="arm"><link name="base"/></robot>')

@@ -134,7 +134,8 @@ def test_log_that_does_not_ring_recommends_nothing(capsys, tmp_path):
 
 def test_arm_that_does_not_bend_needs_no_shaper(capsys):
     code, _, err = flexsim(capsys, 'rcm')
-    assert (code, err) == (1, 'flexsim shape: rcm: no resonance stands out. It needs no shaper.\n')
+    assert (code, err) == (1, 'flexsim shape: rcm: no resonance stands out, as no link and no '
+                           'joint of it is flexible. It needs no shaper.\n')
 
 
 @pytest.mark.parametrize('words', [('single_link',), ('--log', 'LOG')])

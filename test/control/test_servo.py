@@ -140,6 +140,22 @@ def test_a_wish_is_met_where_nothing_is_in_the_way():
     assert servo.frequency == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize('dynamics, stiffness', [
+    # d s + K = 0: the rate w / (2 zeta) of a joint of 1 Hz without friction, by the envelope
+    ('damping="10"', 10.0 * 2 * np.pi / 1.4),
+    # a fifth of the 0.05 rad from which a joint does not count as held
+    ('friction="1"', 1.0 / 0.01)])
+def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness):
+    wrist = build_arm(frs.read_description(robot(
+        joint('hinge', child='hand', inside=f'<axis xyz="0 0 1"/><dynamics {dynamics}/>'),
+        link('hand', 0.1, '0 0 0', (1e-3,) * 3))), gravity=(0.0, 0.0, 0.0))
+    servo = fitting_servo(wrist)
+    assert servo.complaint == '' and servo.stiffness[0] == pytest.approx(stiffness, rel=1e-9)
+    # a state late, it is as stiff as the light drive bears
+    late = fitting_servo(wrist, SAMPLED)
+    assert late.complaint == '' and 0.04 < late.stiffness[0] <= stiffness * (1 + 1e-9)
+
+
 @pytest.mark.parametrize('ratio', [0.0, 1e-320, 1e300])
 @pytest.mark.parametrize('frequency', [0.0, 1.0])
 @pytest.mark.filterwarnings('error::RuntimeWarning')

@@ -21,7 +21,8 @@ def launch():
     processes = []
 
     def start(name, **arguments):
-        processes.append(LaunchProcess(name, **{'use_rviz': 'false', **arguments}))
+        without_rviz = {} if name == 'shaper.launch.py' else {'use_rviz': 'false'}
+        processes.append(LaunchProcess(name, **{**without_rviz, **arguments}))
         return processes[-1]
 
     yield start

@@ -80,6 +80,7 @@ class Bench:
         """Arm, and return when both joints are on their way to a place far off."""
         assert self.call('bridge/zero').success
         self.enable_at_rest()
+        self.hear_of_control()
         self.go_to([0.25, 1.0])
         self.hear_state(lambda state: state.velocity[0] > 0.01 and state.velocity[1] > 0.1)
 
@@ -104,6 +105,14 @@ class Bench:
     def hear_state(self, condition):
         """Return the first joint state that fits."""
         return self._observer.hear(JointState, f'{self.namespace}/joint_states', condition)
+
+    def hear_of_control(self):
+        """Return when the controller moves the arm; it refuses targets before."""
+        self._observer.hear(
+            DiagnosticArray, '/diagnostics', lambda message: any(
+                status.name.startswith(f'{self.namespace}/controller') and status.message not in
+                ('no joint states: efforts are zero', 'the arm takes no efforts now')
+                for status in message.status))
 
     def hear_of(self, line):
         """Return the first DiagnosticArray of the bridge that says so."""
@@ -190,6 +199,7 @@ def test_unplugged_bench_comes_back_disarmed_and_goes_on_when_it_is_enabled(
     assert bench.call('bridge/clear').success
     bench.hear_of('disarmed: call enable to arm')
     bench.enable_at_rest()
+    bench.hear_of_control()
     bench.go_to(TARGET)
     bench.hear_state(lambda state: state.velocity[0] > 0.01)
 
