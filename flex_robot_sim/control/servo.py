@@ -12,9 +12,9 @@ slowly. And in the time between two states an effort must not move a drive furth
 what is light at the drive, a rotor before a stiff gear or the root of a beam without a rotor, gets
 away from a damper that is slow to answer, and shakes.
 
-Friction may be more than inertia: a wrist with the friction of its gear that has 1 Hz by its inertia
-alone takes minutes to its target. Its stiffness is then large enough for the rate that the frequency
-asks for, against viscous friction, and for a small error at rest, against dry friction.
+Friction may be more than inertia: a wrist with the friction of its gear that has 1 Hz by its
+inertia alone takes minutes to its target. Its stiffness is then large enough for the rate that the
+frequency asks for, against viscous friction, and for a small error at rest, against dry friction.
 """
 
 import math
