@@ -26,6 +26,7 @@ COLOURS = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#000000', '#56B4E9', '#E
 DASHES = ('-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 WIDTH, PANEL_HEIGHT, DPI = 10.0, 2.1, 120           # [inch, inch, dots per inch]
 CHART_WIDTH, CHART_HEIGHT, CHART_DPI = 4.4, 2.9, 90     # likewise, of charts
+PAGE_DPI = 100              # of figures for a page, sharp on a dense screen
 MARGINS = 1.5               # of a chart by itself: labels, legend                  [inch]
 WIDE = 2.6
 GRID_HEX = '#e0e0e0'
@@ -92,21 +93,27 @@ def write_charts(path: str | Path, title: str, charts: Sequence[Chart], columns:
 
 
 def write_charts_of_both_kinds(stem: str | Path, title: str, charts: Sequence[Chart],
-                               columns: int = 2) -> list[str]:
-    """Draw Charts into `stem`.png and `stem`.svg; return these; errors as for `write_charts`."""
+                               columns: int = 2, width: float | None = None) -> list[str]:
+    """
+    Draw Charts into `stem`.png and `stem`.svg; return these; errors as for `write_charts`.
+
+    :param width: of a figure for a page, where each chart has a legend [inch]; None: it depends
+        on the charts.
+    """
     paths = [Path(f'{stem}{kind}') for kind in ('.png', '.svg')]
-    _write_charts(paths, title, charts, columns)
+    _write_charts(paths, title, charts, columns, width)
     return [str(path) for path in paths]
 
 
-def _write_charts(paths, title, charts, columns):
+def _write_charts(paths, title, charts, columns, width=None):
     for path in paths:
         check_figure_path(path)
-    figure = draw_charts(title, charts, columns)
+    scale = width and width / (CHART_WIDTH * min(columns, len(charts)))
+    figure = draw_charts(title, charts, columns, scale, has_all_legends=width is not None)
     _lay_out(figure)
     for path in paths:
         try:
-            _save(figure, path, CHART_DPI)
+            _save(figure, path, CHART_DPI if width is None else PAGE_DPI)
         except OSError as error:
             raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
@@ -164,11 +171,12 @@ def _for_page(text, key):
 
 
 def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
-                scale: float | None = None) -> Figure:
+                scale: float | None = None, has_all_legends: bool = False) -> Figure:
     """
     Return the matplotlib Figure of Charts, `columns` beside each other.
 
     :param scale: of the size; None: one by itself is larger than those that stand together.
+    :param has_all_legends: whether a chart of one curve has a legend, too.
     """
     columns = min(columns, len(charts))
     rows = -(-len(charts) // columns)
@@ -182,19 +190,19 @@ def draw_charts(title: str, charts: Sequence[Chart], columns: int = 2,
     all_axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, chart in zip(all_axes, charts):
         _draw_curves(axes, chart)
-        # told where it is, it looks for no ticks that it might meet: a tenth of the work
-        axes.set_title(_words(chart.title), loc='left', fontsize=9, y=1.0)
+        axes.set_title(_words(chart.title), loc='left', fontsize=9)     # above a multiplier
         axes.set_xlabel(_words(chart.across))
         if chart.has_whole_ticks:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.margins(x=0.03)            # the label of the last tick stays within the picture
         if chart.has_equal_scales:
             axes.set_aspect('equal', adjustable='box')
-        if len(chart.curves) > 1:
+        if len(chart.curves) > (0 if has_all_legends else 1):
             # below the axes, in as many columns as have room
             widest = max(len(curve.label) for curve in chart.curves)
             axes.legend(loc='upper center', bbox_to_anchor=(0.5, 0.0), borderaxespad=4.4,
-                        frameon=False, fontsize=7.5, ncol=max(1, min(4, 66 // (widest + 8))),
+                        frameon=False, fontsize=7.5,
+                        ncol=max(1, min(4, int(66 * min(scale, 1.0)) // (widest + 8))),
                         handlelength=2.4, columnspacing=1.0)
     for axes in all_axes[len(charts):]:
         axes.set_axis_off()

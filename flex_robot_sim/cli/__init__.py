@@ -46,7 +46,7 @@ COMMANDS = {
                         'flexsim identify run.mcap two_link --output fitted.urdf'),
     'benchmark': Command('how fast, against other engines in the same run',
                          'flexsim benchmark --quick'),
-    'reproduce': Command('the experiments of the papers, with figures and numbers beside theirs',
+    'reproduce': Command('the experiments of the papers, with figures and verdicts',
                          'flexsim reproduce spin_up --output figures'),
     'demo': Command('an arm in motion in ROS 2, simulated and controlled',
                     'flexsim demo --compare'),

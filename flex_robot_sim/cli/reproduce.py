@@ -1,4 +1,4 @@
-"""`flexsim reproduce`: the experiments of the papers, with figures and numbers beside theirs."""
+"""`flexsim reproduce`: the experiments of the papers, with figures and verdicts."""
 
 import sys
 import time
@@ -8,6 +8,7 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.reproduce_together import SHARE, reproduce_together
+from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.reproduce.report import as_text
 
 ALL = 'all'
@@ -16,18 +17,33 @@ ALL = 'all'
 def add_to(commands: Any, about: str) -> None:
     """Add the command to the parser."""
     from flex_robot_sim.reproduce import EXPERIMENTS
+    from flex_robot_sim.reproduce.options import PAPER
 
     known = '; '.join(f'{name}: {what}' for name, what in EXPERIMENTS.items())
     parser = commands.add_parser(
         'reproduce', help=about,
         description='Run an experiment of a paper with every formulation that can, draw the '
-                    'figures that the paper shows as PNG and SVG, and print key numbers beside '
-                    f'those of the paper, what agrees, what cannot be compared and what was '
-                    f'chosen. {known}; all: as many at once as there are processors.')
+                    'figures that the paper shows as PNG and SVG, and compare each number and '
+                    'claim of the paper with ours: agrees, differs or not comparable. '
+                    f'{known}; all: as many at once as there are processors.')
     parser.add_argument('name', metavar='NAME', help=f'{", ".join([*EXPERIMENTS, ALL])}')
     parser.add_argument('--output', default='reproduced', metavar='DIR',
                         help='folder for the figures (default: %(default)s)')
     parser.add_argument('--seconds', type=float, help='cut the experiments short')
+    parser.add_argument('--variant', default='', metavar=PAPER.upper(),
+                        help=f"{PAPER}: the paper's own equations and numbers where ours differ, "
+                             'and how far each deviation moves the result')
+    parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE',
+                        help='number of the robot, with the names of identification and sweeps, '
+                             'such as link_2.EIz=3000; once per number')
+    parser.add_argument('--no-formulations', action='store_true',
+                        help='leave out the runs by the other formulations, which take most of '
+                             'the time')
+    parser.add_argument('--sensitivity', action='store_true',
+                        help='instead, find the smallest change of a stiffness or mass that turns '
+                             'a verdict')
+    parser.add_argument('--page', metavar='FOLDER',
+                        help='write the tables into the pages of a folder, such as docs/papers')
     parser.add_argument('--share', action='store_true', help=SUPPRESS)
     add_json(parser)
     parser.set_defaults(run=run)
@@ -35,27 +51,45 @@ def add_to(commands: Any, about: str) -> None:
 
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
-    from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
+    from flex_robot_sim.reproduce import EXPERIMENTS, module_of, pages, reproduce
+    from flex_robot_sim.reproduce.options import Options, values_of
 
     expect_within('--seconds', arguments.seconds, 1e3)
+    options = Options(arguments.seconds, arguments.variant, values_of(arguments.set),
+                      formulations=not arguments.no_formulations)
+    if arguments.sensitivity:
+        return _print_sensitivity(arguments)
     if arguments.name == ALL:
-        return _run_all(arguments, list(EXPERIMENTS))
-    show = _Shares() if arguments.share else _Progress([arguments.name])
+        names = _with_variant(arguments, list(EXPERIMENTS))
+    else:
+        module_of(arguments.name, options)
+        names = [arguments.name]
+    if arguments.page:
+        pages.check(arguments.page, names, arguments.variant)
+    if arguments.name == ALL:
+        return _run_all(arguments, names)
+    show = _Shares() if arguments.share else _Progress(names)
     try:
         found = reproduce(arguments.name, arguments.output,
-                          lambda share: show(arguments.name, share), arguments.seconds)
+                          lambda share: show(arguments.name, share), options)
     finally:
         show.clear()
+    if arguments.page:
+        pages.write(arguments.page, found)
     print_result(arguments, found, as_text)
     return 0
 
 
 def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
+    from flex_robot_sim.reproduce import pages
+
     started, show, found = time.perf_counter(), _Progress(names), {}
     try:
-        for facts in reproduce_together(names, arguments.output, show, arguments.seconds):
+        for facts in reproduce_together(names, arguments.output, show, _words(arguments)):
             found[facts['experiment']] = facts
             show(facts['experiment'], 1.0)
+            if arguments.page:
+                pages.write(arguments.page, facts)
             if not arguments.json:
                 show.clear()
                 print('\n'.join(as_text(facts)), flush=True)
@@ -66,6 +100,51 @@ def _run_all(arguments: Namespace, names: Sequence[str]) -> int:
     else:
         print(f'all: {time.perf_counter() - started:.0f} s, of processor time '
               f'{sum(facts["cpu_s"] for facts in found.values()):.0f} s')
+    return 0
+
+
+def _with_variant(arguments, names):
+    """Return the experiments that have the variant, and name the others."""
+    from flex_robot_sim.reproduce import module_of
+    from flex_robot_sim.reproduce.options import PAPER
+
+    if arguments.set:
+        raise UsageError('--set changes the robot of one experiment. Name the experiment.')
+    if not arguments.variant:
+        return names
+    if arguments.variant != PAPER:
+        raise UsageError(f'no variant "{arguments.variant}". Known: {PAPER}.')
+    having = [name for name in names if module_of(name).VARIANT]
+    left = ', '.join(name for name in names if name not in having)
+    print(f'flexsim reproduce: note: without {left}, whose equations are those of the paper',
+          file=sys.stderr)
+    return having
+
+
+def _words(arguments):
+    """Return the options of each experiment of `all`."""
+    words = [] if arguments.seconds is None else ['--seconds', repr(arguments.seconds)]
+    words += ['--variant', arguments.variant] if arguments.variant else []
+    return words + (['--no-formulations'] if arguments.no_formulations else [])
+
+
+def _print_sensitivity(arguments):
+    from flex_robot_sim.reproduce import module_of
+    from flex_robot_sim.reproduce.sensitivity import as_lines, smallest_turn
+
+    if arguments.name == ALL:
+        raise UsageError('--sensitivity takes one experiment. Name it.')
+    if arguments.variant or arguments.set:
+        raise UsageError('--sensitivity changes numbers of our own variant. Leave --variant and '
+                         '--set out.')
+    show = _Progress([arguments.name])
+    try:
+        turn = smallest_turn(module_of(arguments.name), lambda share: show(arguments.name, share),
+                             arguments.seconds)
+    finally:
+        show.clear()
+    print_result(arguments, {'experiment': arguments.name, 'turn': turn and turn._asdict()},
+                 lambda facts: as_lines(arguments.name, turn))
     return 0
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -30,18 +30,18 @@ ShareOf = Callable[[str, float], None]      # told an experiment and its share
 
 
 def reproduce_together(names: Iterable[str], folder: str | Path, share_of: ShareOf,
-                       seconds: float | None = None) -> Iterator[dict[str, Any]]:
+                       words: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """
     Run experiments; yield their summaries as they end.
 
-    :param share_of: called from other threads; seconds: cut them short [s].
+    :param share_of: called from other threads; words: options of each command.
     """
     waiting = sorted(names, key=ORDER.index)
     running: list[subprocess.Popen[str]] = []
     is_over = threading.Event()
     pool = ThreadPoolExecutor(max(1, min(MOST, len(os.sched_getaffinity(0)), len(waiting))))
     try:
-        found = [pool.submit(_run, name, folder, share_of, seconds, running, is_over)
+        found = [pool.submit(_run, name, folder, share_of, words, running, is_over)
                  for name in waiting]
         for one in as_completed(found):
             yield one.result()
@@ -52,11 +52,9 @@ def reproduce_together(names: Iterable[str], folder: str | Path, share_of: Share
             process.terminate()
 
 
-def _run(name, folder, share_of, seconds, running, is_over):
+def _run(name, folder, share_of, words, running, is_over):
     """Return the summary of one experiment."""
-    words = ['reproduce', name, '--json', '--output', str(folder), '--share']
-    if seconds is not None:
-        words += ['--seconds', repr(seconds)]
+    words = ['reproduce', name, '--json', '--output', str(folder), '--share', *words]
     said = []
     with tempfile.TemporaryFile('w+', encoding='utf-8') as out, subprocess.Popen(
             run_text(PROGRAM, *words), stdout=out, stderr=subprocess.PIPE,

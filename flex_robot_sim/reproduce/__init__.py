@@ -1,8 +1,13 @@
 """
 The experiments of the papers, each as one module that `flexsim reproduce` runs.
 
-A module has `run(progress, seconds=None) -> Reproduction`: `progress` is told the share that is
-done, `seconds` cuts the experiment short, for tests.
+A module has `run(progress, options) -> Reproduction`: `progress` is called with the share that is
+done. It also has
+
+    SECONDS         how long the experiment takes in the paper [s]
+    ROBOT           name or text of the robot whose numbers `--set` changes
+    VARIANT         what `--variant paper` changes, in words; '': the equations are the paper's
+    VARIED          words of numbers of joints that the experiment itself varies
 """
 
 from __future__ import annotations
@@ -11,10 +16,12 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.plots import write_charts_of_both_kinds
+from flex_robot_sim.reproduce.options import PAPER, Options, check_values
 from flex_robot_sim.reproduce.report import summary
 
 EXPERIMENTS = {
@@ -27,18 +34,36 @@ EXPERIMENTS = {
     'spin_up': 'a beam that is set turning, at five speeds (stiffened arm, section 4.1)',
     'canadarm2': 'the arm of the space station drops (stiffened arm, section 4.2)',
 }
+FIGURE_WIDTH = 7.0      # letters of 8 to 10 pt are legible at 600 px                  [inch]
+
+
+def module_of(name: str, options: Options | None = None) -> ModuleType:
+    """
+    Return the module of an experiment; UsageError if it is unknown or the options do not fit it.
+
+    :param options: that it is to be run with.
+    """
+    if name not in EXPERIMENTS:
+        raise UsageError(f'no experiment "{name}". Known: {", ".join([*EXPERIMENTS, "all"])}.')
+    module = import_module(f'{__name__}.{name}')
+    options = options or Options()
+    if options.variant and (options.variant != PAPER or not module.VARIANT):
+        raise UsageError(f'{name}: no variant "{options.variant}". ' + (
+            f'Known: {PAPER}.' if module.VARIANT else 'Its equations are those of the paper.'))
+    check_values(name, module.ROBOT, options.values, module.VARIED)
+    return module
 
 
 def reproduce(name: str, folder: str | Path,
               progress: Callable[[float], None] = lambda share: None,
-              seconds: float | None = None) -> dict[str, Any]:
+              options: Options | None = None) -> dict[str, Any]:
     """
     Run the experiment `name`, write its figures into `folder`, and return its summary as a dict.
 
-    :param progress: called with the share that is done; seconds: cut the experiment short [s].
+    :param progress: called with the share that is done.
     """
-    if name not in EXPERIMENTS:
-        raise UsageError(f'no experiment "{name}". Known: {", ".join([*EXPERIMENTS, "all"])}.')
+    options = options or Options()
+    module = module_of(name, options)
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,10 +71,10 @@ def reproduce(name: str, folder: str | Path,
         raise UsageError(f'{folder}: {error.strerror}. Name a folder that can be written.'
                          ) from error
     started, worked = time.perf_counter(), time.process_time()
-    found = import_module(f'{__name__}.{name}').run(progress, seconds)
+    found = module.run(progress, options)
     paths = []
     for figure in found.figures:
         paths += write_charts_of_both_kinds(folder / f'{name}_{figure.name}', figure.title,
-                                            figure.charts, figure.columns)
+                                            figure.charts, figure.columns, FIGURE_WIDTH)
     return summary(name, found, paths, time.perf_counter() - started,
-                   time.process_time() - worked)
+                   time.process_time() - worked, options.variant)

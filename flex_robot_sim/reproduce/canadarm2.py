@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.core.assembly import load
+from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.formulations import make
-from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.description.parameters import with_parameters
+from flex_robot_sim.formulations import make, stiffened
+from flex_robot_sim.reproduce.canadarm2_figures import falling, joints, twists
+from flex_robot_sim.reproduce.comparison import (
+    LINE,
+    LINE_WIDTH,
+    Comparison,
+    claim,
+    needing,
+    not_comparable,
+    number,
+)
 from flex_robot_sim.reproduce.courses import Course, courses, largest
 from flex_robot_sim.reproduce.motion import (
     Progress,
     Run,
+    Variant,
     apart,
     forces_of,
     integrate,
     simulate,
     within,
 )
-from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
 from flex_robot_sim.share import shipped_robots
 from flex_robot_sim.simulation import Simulation
 
+ROBOT, VARIED = 'canadarm2', ('stiffness', 'rotor_inertia')
+VARIANT = ('EA as printed, shapes of a clamped-free beam, and ends of links that turn by '
+           '1 + theta~')
 START = {'shoulder_pitch': 0.4 * np.pi, 'elbow_pitch': -0.4 * np.pi}    #           [rad]
 ROTORS = (2.0, 5.0, 10.0, 15.0)             # J n^2 of every joint                  [kg m2]
 STIFFNESSES = (0.60e6, 1.33e6, 2.66e6, 5.00e6)  # of every joint                    [N m/rad]
 USUAL = 5.0, 2.66e6
-SECONDS, STEP, SHORT = 2.5, 2.5e-4, 0.15    # shown; of the integration; both beside each other
+GEAR = 100.0
+SECONDS, STEP, SHORT = 2.5, 2.5e-4, 0.15    # shown; of the integration; both in parallel [s]
 LONG_STEP = 1e-3                            # of all formulations through the usual fall [s]
-EARLY = 0.1                                 # of the fall, shown by itself          [s]
 LOOK, PLACED = 4, 8                         # steps between samples, samples between places
-LINKS = ('upper_boom', 'lower_boom', 'wrist_pitch_module', 'wrist_yaw_module', 'end_effector',
-         'tool')
-LOOKS = ((4, 0), (1, 1), (0, 2), (2, 3))
-PRINTED_EA = 2.84e7                         #                                       [N]
-PLACES = (0.0, 0.5, 1.0, 1.5, 2.0)          # of the stick figure                   [s]
+BOOMS = ('upper_boom', 'lower_boom')
+WRIST = ('wrist_pitch_module', 'wrist_yaw_module', 'end_effector', 'tool')
+ALONG = np.linspace(0.0, 1.0, 9)            # sections of a boom that are drawn
+PRINTED_EA, PRINTED_EI = 2.84e7, 3.8e6      # section 4.2                       [N, N m2]
+DEFORMATIONS = ('u_x', 'v_y', 'w_z', 'theta_x')         # of figures 10 to 13
 
 
 class Drop(NamedTuple):
@@ -48,73 +62,78 @@ class Drop(NamedTuple):
 
     arm: ArmModel
     run: Run
-    outline: np.ndarray     # (k, points, 3)  of the arm, in the base frame         [m]
+    places: np.ndarray      # (k,)             times of `outline`                   [s]
+    outline: np.ndarray     # (k, points, 3)   of the arm, in the base frame        [m]
     energy: float           # what the balance of energy lacks, over the kinetic energy
 
 
-def run(progress: Progress, seconds: float | None = None) -> Reproduction:
+def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = seconds or SECONDS
+    seconds = options.seconds or SECONDS
     cases = [(rotor, USUAL[1], 'shortening') for rotor in ROTORS]
     cases += [(USUAL[0], stiffness, 'shortening') for stiffness in STIFFNESSES]
     cases += [(*USUAL, 'zero_order')]
-    drops = {}
-    for k, case in enumerate(dict.fromkeys(cases)):
-        drops[case] = drop(*case, seconds)
-        progress(0.2 * (k + 1) / len(cases))
+    drops, cases = {}, [*dict.fromkeys(cases)]
+    share = 0.8 if options.is_paper else 0.2
+    for k, case in enumerate(cases):
+        drops[case] = drop(arm_of(options, *case), seconds,
+                           paper_model if options.is_paper else None)
+        progress(share * (k + 1) / len(cases))
     usual = drops[(*USUAL, 'shortening')]
     by_rotor = {f'{rotor:g} kg m2': drops[rotor, USUAL[1], 'shortening'] for rotor in ROTORS}
     by_stiffness = {f'{stiffness / 1e6:.2f}e6': drops[USUAL[0], stiffness, 'shortening']
                     for stiffness in STIFFNESSES}
-    found, off = formulations(usual, min(SHORT, seconds), within(progress, 0.2, 1.0))
     zero = drops[(*USUAL, 'zero_order')]
-    tips, plain = (of_tip(one, 1) for one in (usual, zero))
-    numbers = [Number('first frequency, motors held', frequencies(usual.arm, pose())[0], 'Hz')]
-    for name, one in by_rotor.items():
-        numbers.append(Number(f'largest twist of joint 1, {name}',
-                              np.abs(twist(one)).max(), 'rad'))
-    for name, one in by_stiffness.items():
-        numbers.append(Number(f'largest twist of joint 1, {name} N m/rad',
-                              np.abs(twist(one)).max(), 'rad'))
-    angles = np.array([one.run.q[:, :5] for one in by_stiffness.values()])
-    numbers += [
-        Number('joint angles of four stiffnesses, apart by', np.ptp(angles, axis=0).max(), 'rad'),
-        Number('tip of the upper boom, largest v', np.abs(tips).max(), 'm'),
-        Number('zero order against shortening, v', 100 * apart(tips, plain), '% of range'),
-        Number('energy that the balance lacks', max(one.energy for one in drops.values()),
-               'of the kinetic'),
-        Number('stiffened arm against the recursion, v', 100 * off, '% of range'),
-        Number('stretch by its own weight, upright, EA 2.84e8', _stretch(2.84e8), 'm'),
-        Number('the same with the printed EA', _stretch(PRINTED_EA), 'm')]
+    found: dict[str, Course] = {}
+    effects: tuple[Effect, ...] = ()
+    off = 0.0
+    if options.is_paper:
+        effects = measured_effects(options, usual, seconds, within(progress, share, 1.0))
+    elif options.formulations:
+        found, off = formulations(usual, min(SHORT, seconds), within(progress, share, 1.0))
     return Reproduction(
-        (falling(usual), twists(by_rotor), joints(by_stiffness)), tuple(numbers), found,
-        max(off, largest(found)),
+        (*falling(usual, len(BOOMS)), *twists(by_rotor, twist, of_tip), *joints(by_stiffness)),
+        tuple(comparisons(usual, zero, by_rotor, seconds)),
+        tuple(numbers(by_rotor, by_stiffness, drops, off)), found, max(off, largest(found)),
         f'coordinates of all nonlinear formulations at {1e3 * LONG_STEP:g} ms, and the tip of the '
         f'upper boom over {min(SHORT, seconds):g} s at {1e3 * STEP:g} ms',
-        ('a softer joint twists more, and so does one with a heavier rotor, nearly in proportion, '
-         'as the paper says: what falls must take the rotor along through the spring',
-         'the stiffening cannot be left out: when the arm swings through its lowest place, '
-         f'zero order is {100 * apart(tips, plain):.3g} % of the range off at the upper boom'),
-        ('the table of the parameters is missing from the text, and its curves are pictures',
-         'EA is printed ten times too small for the section that EI and the mass ask for; with '
-         'it the stretch is ten times as large',
-         'in a free fall the end of the upper boom hardly notices its rotors: by figures 10 to 13 '
-         'it does, so that a brake or a torque may be behind them'),
         ('masses of booms and modules are those of Nguyen and Hughes (1994), see '
          'urdf/canadarm2.urdf', 'joint stiffness in N m/rad, where the paper prints N/mm',
          'joints fall free on the motor side: no torque, no brake, and the fall is shown until '
          'the wrist meets its stop',
          f'while rotors vary, joints have {USUAL[1]:.3g} N m/rad; while stiffness varies, rotors '
-         f'have {USUAL[0]:g} kg m2'))
+         f'have {USUAL[0]:g} kg m2'),
+        effects, tuple(findings(by_rotor, seconds)))
 
 
-def canadarm(rotor: float, stiffness: float, coupling: str = 'shortening') -> ArmModel:
-    """Return the arm with one rotor inertia behind the gear [kg m2] and stiffness [N m/rad]."""
-    text = shipped_robots()['canadarm2'].read_text(encoding='utf-8')
-    text = re.sub(r'stiffness="[^"]*" rotor_inertia="[^"]*" gear_ratio="100"',
-                  f'stiffness="{stiffness!r}" rotor_inertia="{rotor / 1e4!r}" gear_ratio="100"',
-                  text)
-    return load(text, coupling)
+def arm_of(options: Options, rotor: float, stiffness: float, coupling: str = 'shortening',
+           text: str | None = None) -> ArmModel:
+    """
+    Return the arm with one rotor inertia behind the gear [kg m2] and stiffness [N m/rad].
+
+    :param text: robot whose joints get these numbers; None: that of the variant.
+    """
+    if text is None:
+        text = robot_text(options.is_paper, options.is_paper)
+    description = options.described(text)
+    values = {}
+    for name in description.joint_names:
+        values[f'{name}.stiffness'] = stiffness
+        values[f'{name}.rotor_inertia'] = rotor / GEAR**2
+    return build_arm(with_parameters(description, values), coupling)
+
+
+def robot_text(has_printed_ea: bool = False, has_free_shapes: bool = False) -> str:
+    """Return the robot, with the EA that the paper prints or with clamped-free shapes."""
+    text = shipped_robots()[ROBOT].read_text(encoding='utf-8')
+    if has_printed_ea:
+        text = text.replace('EA="2.84e8"', f'EA="{PRINTED_EA!r}"')
+    return text.replace('<modes ', '<modes boundary="free" ') if has_free_shapes else text
+
+
+def paper_model(arm: ArmModel) -> stiffened.Stiffened:
+    """Return the stiffened arm with the matrices of first order that the paper has."""
+    return stiffened.make(arm, exact_turns=False)
 
 
 def pose() -> np.ndarray:
@@ -122,22 +141,27 @@ def pose() -> np.ndarray:
     return np.array([START['shoulder_pitch'], START['elbow_pitch'], 0.0, 0.0, 0.0])
 
 
-def drop(rotor: float, stiffness: float, coupling: str, seconds: float) -> Drop:
+def drop(arm: ArmModel, seconds: float, variant: Variant | None = None) -> Drop:
     """Let the arm fall; return the Drop."""
-    arm = canadarm(rotor, stiffness, coupling)
     q = np.zeros(arm.size)
+    step = STEP if variant is None else LONG_STEP
+    every = round(LOOK * STEP / step)
+    times: list[float] = []
     outline: list[list[np.ndarray]] = []
     lacking: list[float] = []
     q[:5] = q[5:10] = pose()
 
     def look(simulation: Simulation) -> None:
         if round(simulation.time / (LOOK * STEP)) % PLACED == 0:
-            outline.append([simulation.pose(link)[:3, 3] for link in LINKS])
+            points = [simulation.pose(link, share * arm.description.beam(link).length)[:3, 3]
+                      for link in BOOMS for share in ALONG]
+            times.append(simulation.time)
+            outline.append(points + [simulation.pose(link)[:3, 3] for link in WRIST])
             energy = simulation.energy()
             lacking.append(abs(energy.balance) / max(energy.kinetic, 1.0))
 
-    found = simulate(arm, None, q, 0 * q, STEP, seconds, every=LOOK, look=look)
-    return Drop(arm, found, np.array(outline), max(lacking))
+    found = simulate(arm, None, q, 0 * q, step, seconds, every=every, look=look, variant=variant)
+    return Drop(arm, found, np.array(times), np.array(outline), max(lacking))
 
 
 def twist(one: Drop) -> np.ndarray:
@@ -149,6 +173,105 @@ def twist(one: Drop) -> np.ndarray:
 def of_tip(one: Drop, row: int) -> np.ndarray:
     """Deflection of the tip of the upper boom, u, v, w [m] or turn about x (row 3) [rad]."""
     return np.array([tip_deflection(one.arm, 'upper_boom', q)[row] for q in one.run.q])
+
+
+def comparisons(usual: Drop, zero: Drop, by_rotor: Mapping[str, Drop], seconds: float
+                ) -> Iterator[Comparison]:
+    """Compare with section 4.2 and figures 8 to 18."""
+    def growth(values):
+        """Least growth of a peak from one rotor to the next heavier one [%]."""
+        peaks = np.array([np.abs(values(one)).max() for one in by_rotor.values()])
+        return 100 * float((peaks[1:] / peaks[:-1] - 1).min())
+
+    rows = []
+    for place, name, values in (
+            ('figure 9', 'twist of joint 1', twist),
+            *((f'figure {10 + row}', f'{name} of the upper boom',
+               lambda one, row=row: of_tip(one, row)) for row, name in enumerate(DEFORMATIONS))):
+        rows.append(claim(
+            f'{name}, least growth of its peak from one rotor to the next', place,
+            'the larger the inertia, the larger the angle' if place == 'figure 9'
+            else 'the same as in figure 9', growth(values), '%', LINE_WIDTH, lower=100 * LINE,
+            reason='in a free fall the end of the boom hardly notices its rotors; a brake or a '
+                   'torque may be behind the figures'))
+    rows.append(claim(
+        'v_y of the upper boom, zero order against shortening', 'section 5',
+        'dynamic stiffening cannot be neglected',
+        100 * apart(of_tip(usual, 1), of_tip(zero, 1)), '% of range', LINE_WIDTH,
+        lower=100 * LINE))
+    yield from needing(SECONDS, seconds, rows)
+    yield number('bending stiffness of the upper boom, from its tip under a force',
+                 'section 4.2', PRINTED_EI / 1e6, section_of(usual.arm)[1] / 1e6, 'MN m2', 0.05)
+    yield number('axial stiffness of the upper boom, from its tip under a force', 'section 4.2',
+                 PRINTED_EA / 1e6, section_of(usual.arm)[0] / 1e6, 'MN', 0.05,
+                 reason='with EI, the printed EA gives a radius of gyration of 0.37 m in a boom '
+                        'of 0.35 m diameter; ten times as much gives 0.12 m')
+    yield not_comparable('joint angles for four stiffnesses', 'figures 14 to 18',
+                         'printed as pictures', 'the text says nothing about them')
+    yield not_comparable('the falling arm', 'figure 8', 'printed as a picture',
+                         'table 1 with lengths and masses is missing from the text')
+
+
+def section_of(arm: ArmModel) -> tuple[float, float]:
+    """EA [N] and EI [N m2] of the upper boom from the deflection of its clamped tip."""
+    body, = arm.segments['upper_boom']
+    beam = arm.beams[body]
+    along, across = beam.shape(beam.length)[:2]             # u and v of the tip by coordinate
+    give = [float(row @ np.linalg.solve(beam.stiffness, row)) for row in (along, across)]
+    return beam.length / give[0], beam.length**3 / 3 / give[1]
+
+
+def findings(by_rotor: Mapping[str, Drop], seconds: float) -> Iterator[str]:
+    """Yield a line for each fall that a variant could not finish."""
+    for name, one in by_rotor.items():
+        end = float(one.run.time[-1])
+        if end < seconds - 2 * LONG_STEP:
+            yield (f'rotors of {name}: the motion is lost at {end:.3g} of {seconds:g} s; its '
+                   f'energy balance is off by {100 * one.energy:.3g} % of the kinetic energy')
+
+
+def numbers(by_rotor: Mapping[str, Drop], by_stiffness: Mapping[str, Drop],
+            drops: Mapping[tuple, Drop], off: float) -> Iterator[Number]:
+    """Yield further numbers of the falls."""
+    usual = drops[(*USUAL, 'shortening')]
+    yield Number('first frequency, motors held', frequencies(usual.arm, pose())[0], 'Hz')
+    for name, one in by_rotor.items():
+        yield Number(f'largest twist of joint 1, {name}', np.abs(twist(one)).max(), 'rad')
+    for name, one in by_stiffness.items():
+        yield Number(f'largest twist of joint 1, {name} N m/rad', np.abs(twist(one)).max(), 'rad')
+    size = min(len(one.run.q) for one in by_stiffness.values())
+    angles = np.array([one.run.q[:size, :5] for one in by_stiffness.values()])
+    yield Number('joint angles of four stiffnesses, largest difference',
+                 np.ptp(angles, axis=0).max(), 'rad')
+    yield Number('tip of the upper boom, largest v', np.abs(of_tip(usual, 1)).max(), 'm')
+    yield Number('energy that the balance lacks', max(one.energy for one in drops.values()),
+                 'of the kinetic')
+    if off:
+        yield Number('stiffened arm against the recursion, v', 100 * off, '% of range')
+
+
+def measured_effects(options: Options, together: Drop, seconds: float, progress: Progress
+                     ) -> tuple[Effect, ...]:
+    """Return how far each part of the paper's variant moves the tip of the upper boom."""
+    def usual(**parts: bool) -> ArmModel:
+        return arm_of(options, *USUAL, text=robot_text(**parts))
+
+    makers: dict[str, Callable[[], Drop]] = {
+        'EA as printed': lambda: drop(usual(has_printed_ea=True), seconds),
+        'shapes of a clamped-free beam': lambda: drop(usual(has_free_shapes=True), seconds),
+        'ends of links turn by 1 + theta~': lambda: drop(usual(), seconds, paper_model),
+        'all three': lambda: together}
+    plain = drop(usual(), seconds)
+    effects = []
+    for k, (deviation, make_drop) in enumerate(makers.items()):
+        one = make_drop()
+        for row, name in ((0, 'u_x'), (1, 'v_y')):
+            is_whole = len(one.run.time) >= len(plain.run.time)
+            effects.append(Effect(deviation, f'{name} of the upper boom',
+                                  100 * apart(of_tip(plain, row), of_tip(one, row)),
+                                  None if is_whole else float(one.run.time[-1])))
+        progress((k + 1) / len(makers))
+    return tuple(effects)
 
 
 def formulations(usual: Drop, seconds: float, progress: Progress
@@ -169,59 +292,3 @@ def formulations(usual: Drop, seconds: float, progress: Progress
                         progress=progress)
 
     return courses(arm, motion, force, whole, within(progress, 0.2, 1.0)), apart(*tips)
-
-
-def falling(one: Drop) -> Pictures:
-    """Figure 8: the arm seen from the side."""
-    curves = []
-    for k, time in enumerate(PLACES):
-        row = round(time / (PLACED * LOOK * STEP))
-        if row < len(one.outline):
-            points = one.outline[row]
-            curves.append(Curve(f'{time:g} s', points[:, 0], points[:, 2], (4, 1, 0, 2, 3)[k], k,
-                                True))
-    return Pictures('figure_8', 'Canadarm2 drops', (
-        Chart('Fig. 8: side view', 'x [m]', 'height [m]', tuple(curves),
-              has_equal_scales=True),))
-
-
-def twists(by_rotor: Mapping[str, Drop]) -> Pictures:
-    """Figures 9 to 13."""
-    charts = [Chart('Fig. 9: twist of joint 1', 'time [s]', 'angle [rad]',
-                    _curves(by_rotor, twist)),
-              Chart(f'Fig. 9, its first {EARLY:g} s', 'time [s]', 'angle [rad]',
-                    _curves(by_rotor, twist, EARLY))]
-    for number, row, name, unit in ((10, 0, 'u_x', 'm'), (11, 1, 'v_y', 'm'), (12, 2, 'w_z', 'm'),
-                                    (13, 3, 'theta_x', 'rad')):
-        charts.append(Chart(f'Fig. {number}: {name} of the upper boom', 'time [s]',
-                            f'{name} [{unit}]',
-                            _curves(by_rotor, lambda one, row=row: of_tip(one, row))))
-    return Pictures('figures_9_to_13', 'Canadarm2: inertia of the rotors', tuple(charts))
-
-
-def joints(by_stiffness: Mapping[str, Drop]) -> Pictures:
-    """Figures 14 to 18, and beside each of them what stiffness changes."""
-    charts, (*softer, hardest) = [], by_stiffness
-    stiff = by_stiffness[hardest].run.q
-    for k in range(5):
-        charts += [
-            Chart(f'Fig. {14 + k}: joint {k + 1}', 'time [s]', 'angle q2 [rad]',
-                  _curves(by_stiffness, lambda one, k=k: one.run.q[:, k])),
-            Chart(f'less that of {hardest}', 'time [s]', 'difference [rad]',
-                  _curves({name: by_stiffness[name] for name in softer},
-                          lambda one, k=k: one.run.q[:, k] - stiff[:, k]))]
-    return Pictures('figures_14_to_18', 'Canadarm2: stiffness of the joints [N m/rad]',
-                    tuple(charts))
-
-
-def _curves(cases, values, until=np.inf):
-    shown = next(iter(cases.values())).run.time <= until
-    # the last ones reach farthest, and lie below
-    return tuple(Curve(name, one.run.time[shown], values(one)[shown], *look)
-                 for (name, one), look in reversed(list(zip(cases.items(), LOOKS))))
-
-
-def _stretch(EA):
-    """Stretch of the upper boom that carries all others upright, by hand [m]."""
-    beyond = 279.2 + 2 * 105.98 + 243.66
-    return 9.81 * 7.11 * (beyond + 314.88 / 2) / EA

@@ -8,13 +8,26 @@ is what the linearised equations leave out.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.exceptions import SimulationError
+from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew
+from flex_robot_sim.formulations.dual_screw import Variant as Ours
+from flex_robot_sim.reproduce.comparison import (
+    LINE,
+    LINE_WIDTH,
+    Comparison,
+    claim,
+    needing,
+    not_comparable,
+    same_curve,
+)
 from flex_robot_sim.reproduce.courses import courses, largest
 from flex_robot_sim.reproduce.dual_screw_checks import (
     derivative_costs,
@@ -22,80 +35,181 @@ from flex_robot_sim.reproduce.dual_screw_checks import (
     validity,
 )
 from flex_robot_sim.reproduce.dual_screw_figures import FIRST, GROUPS, SECOND, pictures
-from flex_robot_sim.reproduce.motion import Effort, Progress, Run, apart, forces_of, within
-from flex_robot_sim.reproduce.report import Number, Reproduction
+from flex_robot_sim.reproduce.motion import (
+    Effort,
+    Progress,
+    Run,
+    Variant,
+    VariantSimulation,
+    forces_of,
+    within,
+)
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
+ROBOT, VARIED = 'dual_screw_arm', ()
+VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by (104)'
+DEVIATIONS = {'turning_ends': 'ends of links turn by 1 + theta~ (27)',
+              'held_sections': 'sections turn with their link (104)',
+              'keeps_energy': 'products of partial velocities of first order left out'}
 SECONDS, STEP, EVERY = 6.0, 1e-3, 1     # [s], [s], steps between samples: some rates ring fast
 START = np.array([0.0, np.pi / 6, 2 * np.pi / 3, np.pi / 6])
 TARGETS = ((FIRST, np.array([0.0, np.pi / 3, np.pi / 3, np.pi / 3])),
            (SECOND, np.array([np.pi / 4, np.pi / 3, np.pi / 3, np.pi / 3])))
-FREQUENCY = np.array([0.4, 0.8, 0.8, 0.8])  # of joints under PD; see `run`         [Hz]
+FREQUENCY = np.array([0.4, 0.8, 0.8, 0.8])  # of joints under PD                    [Hz]
 SLOW = {'element_sum': 'element sum', 'wrench_dae': 'wrench DAE', 'stiffened': 'stiffened arm'}
 
 
-def run(progress: Progress, seconds: float | None = None) -> Reproduction:
+def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = seconds or SECONDS
-    arm = load('dual_screw_arm', coupling='zero_order')
+    seconds = options.seconds or SECONDS
+    arm = options.arm(ROBOT, coupling='zero_order')
+    variant = paper_model if options.is_paper else None
     made: dict[str, Run] = {}
     efforts: dict[str, np.ndarray] = {}
     costs: dict[str, float] = {}
 
     def motion(formulation, seconds, progress):
         made[formulation], efforts[formulation], costs[formulation] = manoeuvre(
-            arm, formulation, seconds, progress)
+            arm, formulation, seconds, progress,
+            variant if formulation == 'dual_screw' else None)
         return made[formulation]
 
-    found = courses(arm, motion, forces_of(arm, servo_efforts(arm)), seconds,
-                    within(progress, 0.0, 0.9))
+    found, effects = {}, ()
+    if options.formulations and not options.is_paper:
+        found = courses(arm, motion, forces_of(arm, servo_efforts(arm)), seconds,
+                        within(progress, 0.0, 0.9))
+    else:
+        motion('recursion', seconds, within(progress, 0.0, 0.1))
+        motion('dual_screw', seconds, within(progress, 0.1, 0.5))
+    if options.is_paper:
+        effects = measured_effects(arm, seconds, within(progress, 0.5, 1.0))
     runs = {'exact': made['recursion'], 'linear': made['dual_screw']}
     efforts = {'exact': efforts['recursion'], 'linear': efforts['dual_screw']}
-    numbers, worst = _differences(arm, runs, efforts)
-    compiled, matrices = evaluation_costs(arm)
-    geometric, differences = derivative_costs(arm)
-    numbers += validity(arm, runs['exact'], START)
-    numbers += [
-        Number(f'CPU time of {seconds:g} s, nonlinear: the recursion', costs['recursion'], 's',
-               3901.0, 'the paper, nonlinear'),
-        *(Number(f'likewise, {name} in numpy', costs[formulation], 's', 3901.0,
-                 'the paper, nonlinear') for formulation, name in SLOW.items()),
-        Number('likewise, linearised: dual screws, compiled', costs['dual_screw'], 's', 14.0,
-               'the paper, generated code'),
-        Number('one evaluation of them, compiled', 1e6 * compiled, 'us'),
-        Number('one evaluation as matrices in numpy', 1e6 * matrices, 'us'),
-        Number('matrices over compiled', matrices / compiled, '', 314 / 14,
-               'the paper, as it was over generated code'),
-        Number('derivatives of all projection matrices, geometric rule', 1e3 * geometric, 'ms',
-               11e3, 'the paper, as symbols'),
-        Number('likewise, by differences and the chain rule', 1e3 * differences, 'ms', 181e3,
-               'the paper, as symbols'),
-        Number('differences over geometric rule', differences / geometric, '', 181 / 11,
-               'the paper')]
+    rows = [*comparisons(arm, runs, efforts, seconds)]
+    end = float(runs['linear'].time[-1])
     return Reproduction(
-        pictures(arm, runs, efforts), tuple(numbers), found, max(worst, largest(found, True)),
-        'coordinates and torques of all formulations, the linearised one too, over the range',
-        ('linearised and nonlinear curves of all coordinates and torques lie on each other, as in '
-         'the paper; rates of shapes that ring fast part by the phase that small differences in '
-         'frequency add up to',
-         'before 3 s the motion stays in one plane: torsion and bending out of it are zero, and '
-         'exactly so',
-         'derivatives by the geometric rule cost a fraction of those by differentiation'),
-        ('the paper prints no number of its curves, and its table of parameters is a picture',
-         'its run times are those of symbolic expressions, or of code generated from them, on '
-         'another machine; only their ratios say something here'),
+        pictures(arm, runs, efforts), tuple(rows), tuple(numbers(arm, runs, costs, options)),
+        found, largest(found),
+        'coordinates of all nonlinear formulations over the range',
         ('lengths, sections and masses: see urdf/dual_screw_arm.urdf',
          f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other joints, '
          'critically damped, and efforts that carry the weight at the target: slow enough for '
          'millimetres of bending, because linearised inertia loses its sign at 12 to 40 mm',
-         f'implicit midpoint at {STEP * 1e3:g} ms for both; no damping in the links'))
+         f'implicit midpoint at {STEP * 1e3:g} ms for both; no damping in the links'),
+        effects, (f'dual screws: the motion is lost at {end:.3g} of {seconds:g} s',)
+        if end < seconds - STEP / 2 else ())
+
+
+def comparisons(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.ndarray],
+                seconds: float) -> Iterator[Comparison]:
+    """Compare linearised with nonlinear curves, as figures 6 to 10 do, and costs."""
+    exact, linear = runs['exact'], runs['linear']
+    joints = slice(0, 4)
+    rows = [same_curve('joint angles, linearised against nonlinear', 'figure 6',
+                       _share(exact.q[:, joints], linear.q[:, joints])),
+            same_curve('joint rates, linearised against nonlinear', 'figure 6',
+                       _share(exact.qd[:, joints], linear.qd[:, joints]))]
+    for kind, (_, title, _, _) in GROUPS.items():
+        figure, what = title.split(': ')
+        place = figure.lower().replace('fig.', 'figure')
+        part = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
+        for values, name in (('q', 'coordinates'), ('qd', 'rates')):
+            rows.append(same_curve(
+                f'{what}, {name}, linearised against nonlinear', place,
+                _share(getattr(exact, values)[:, part], getattr(linear, values)[:, part]),
+                reason='shapes that vibrate fast part by a phase, as their frequencies differ '
+                       'a little', paper='the difference is small'))
+    rows.append(same_curve('torques, linearised against nonlinear', 'figure 10',
+                           _share(efforts['exact'], efforts['linear']),
+                           paper='the difference is small'))
+    for kind, place in (('torsion', 'figure 8'), ('bending_z', 'figure 9')):
+        part = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
+        early = exact.time < SECOND
+        largest_late = np.abs(exact.q[:, part]).max()
+        rows.append(claim(
+            f'{kind.replace("_z", " out of plane")} before {SECOND:g} s, over its largest value',
+            place, 'equal to zero', 100 * float(max(
+                np.abs(run.q[early[:len(run.q)]][:, part]).max() for run in runs.values())
+                / (largest_late or 1.0)), '%', LINE_WIDTH, upper=100 * LINE))
+    yield from needing(SECONDS, seconds, rows)
+    for what, paper in (('CPU time, nonlinear', 3901.0), ('CPU time, linearised', 314.0),
+                        ('CPU time, linearised, generated code', 14.0)):
+        yield not_comparable(what, 'section 6', paper,
+                             'seconds of symbolic expressions on another machine', 's')
+    yield not_comparable('values of the curves', 'figures 6 to 10', 'printed as pictures',
+                         'table I with the parameters is missing from the text')
+
+
+def _share(exact, linear):
+    """Largest difference of columns over the largest range among them."""
+    size = min(len(exact), len(linear))
+    span = np.ptp(exact, axis=0).max()
+    return float(np.abs(exact[:size] - linear[:size]).max() / span) if span else 0.0
+
+
+def numbers(arm: ArmModel, runs: Mapping[str, Run], costs: Mapping[str, float],
+            options: Options) -> Iterator[Number]:
+    """Yield sizes of what bends, the margin of the linearised inertia, and costs."""
+    exact = runs['exact']
+    for kind, (_, title, unit, _) in GROUPS.items():
+        part = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
+        yield Number(f'{title.split(": ")[1]}: largest', np.abs(exact.q[:, part]).max(), unit)
+    if not options.formulations:
+        return
+    yield from validity(arm, exact, START)
+    compiled, matrices = evaluation_costs(arm)
+    geometric, differences = derivative_costs(arm)
+    yield Number('CPU time, nonlinear: the recursion', costs['recursion'], 's')
+    for formulation, name in SLOW.items():
+        if formulation in costs:
+            yield Number(f'CPU time, nonlinear: {name} in numpy', costs[formulation], 's')
+    yield Number('CPU time, linearised: dual screws, compiled', costs['dual_screw'], 's')
+    yield Number('one evaluation of them, compiled', 1e6 * compiled, 'us')
+    yield Number('one evaluation as matrices in numpy', 1e6 * matrices, 'us')
+    yield Number('matrices over compiled', matrices / compiled, '')
+    yield Number('derivatives of all projection matrices, geometric rule', 1e3 * geometric, 'ms')
+    yield Number('the same by differences and the chain rule', 1e3 * differences, 'ms')
+    yield Number('differences over geometric rule', differences / geometric, '')
+
+
+def paper_model(arm: ArmModel) -> DualScrew:
+    """Return dual screws by (112) word by word."""
+    return DualScrew(arm, PAPER)
+
+
+def measured_effects(arm: ArmModel, seconds: float, progress: Progress) -> tuple[Effect, ...]:
+    """Return how far each term of (112) as printed moves what bends."""
+    usual, _, _ = manoeuvre(arm, 'dual_screw', seconds)
+    effects = []
+    rows = [(DEVIATIONS.get(field, field), Ours()._replace(**{field: getattr(PAPER, field)}))
+            for field in Ours._fields]
+    rows.append(('all of them, (112) word by word', PAPER))
+    for k, (deviation, variant) in enumerate(rows):
+        one, _, _ = manoeuvre(arm, 'dual_screw', seconds, variant=partial(
+            DualScrew, variant=variant))
+        ended = None if len(one.q) == len(usual.q) else float(one.time[-1])
+        for kind, (_, title, _, _) in GROUPS.items():
+            part = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
+            effects.append(Effect(deviation, title.split(': ')[1], 100 * _share(
+                usual.q[:, part], one.q[:, part]), ended))
+        progress((k + 1) / len(rows))
+    return tuple(effects)
 
 
 def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
-              progress: Progress = lambda share: None) -> tuple[Run, np.ndarray, float]:
-    """Run, applied efforts (k, joints) [N m] and CPU time [s] of a formulation."""
-    simulation = Simulation(arm, SimulationSettings(time_step=STEP, formulation=formulation))
+              progress: Progress = lambda share: None, variant: Variant | None = None
+              ) -> tuple[Run, np.ndarray, float]:
+    """
+    Run, applied efforts (k, joints) [N m] and CPU time [s] of a formulation.
+
+    :param variant: makes a variant of it, which may lose its state before the end.
+    """
+    settings = SimulationSettings(time_step=STEP, formulation=formulation)
+    simulation = (Simulation(arm, settings) if variant is None
+                  else VariantSimulation(arm, settings, variant))
     gains = joint_gains(arm)
     simulation.set_state(START)
     _aim(simulation, arm, START, gains)
@@ -109,7 +223,12 @@ def manoeuvre(arm: ArmModel, formulation: str, seconds: float,
                      simulation.applied_effort))
         if done < total:
             started = time.process_time()
-            simulation.step(min(EVERY, total - done))
+            try:
+                simulation.step(min(EVERY, total - done))
+            except SimulationError:
+                if formulation == 'recursion':
+                    raise
+                break
             cost += time.process_time() - started
             progress(done / total)
     times, q, qd, effort = (np.array(column) for column in zip(*rows))
@@ -140,31 +259,3 @@ def servo_efforts(arm: ArmModel) -> Effort:
         return weight + kp * (target - q[:4]) - kd * qd[:4]
 
     return effort
-
-
-def _differences(arm, runs, efforts):
-    """Numbers that compare the two runs, and the largest relative difference among them."""
-    exact, linear = runs['exact'], runs['linear']
-    joints = [apart(exact.q[:, j], linear.q[:, j]) for j in range(4) if np.ptp(exact.q[:, j]) > 0]
-    worst, numbers = [max(joints, default=0.0)], []
-    for kind, (_, title, unit, _) in GROUPS.items():
-        part = [k for k, name in enumerate(arm.coordinate_names) if f'/{kind}_' in name]
-        size = np.abs(exact.q[:, part]).max()
-        off = np.abs(exact.q[:, part] - linear.q[:, part]).max()
-        numbers.append(Number(f'{title.split(": ")[1]}: largest', size, unit))
-        if size > 1e-9:
-            worst.append(off / size)
-            rate = np.abs(exact.qd[:, part]).max()
-            parted = np.abs(exact.qd[:, part] - linear.qd[:, part]).max()
-            numbers += [Number('likewise, linearised against nonlinear', 100 * off / size, '%'),
-                        Number('its rates, likewise', 100 * parted / rate, '%')]
-    aside = [k for k, name in enumerate(arm.coordinate_names)
-             if '/torsion_' in name or '/bending_z_' in name]
-    early = exact.time < SECOND
-    numbers.append(Number('out of plane before 3 s, largest of both',
-                          max(np.abs(run.q[early][:, aside]).max() for run in runs.values()),
-                          'm, rad', 0.0, 'the paper'))
-    off = np.abs(efforts['exact'] - efforts['linear']).max() / np.ptp(efforts['exact'])
-    numbers = [Number('joints, linearised against nonlinear', 100 * worst[0], '% of range'),
-               *numbers, Number('torques, likewise', 100 * off, '% of range')]
-    return numbers, float(max(*worst, off))

@@ -1,4 +1,4 @@
-"""The figures of the dual screws, section 6: linearised against nonlinear, figures 6 to 10."""
+"""The figures of the dual screws, section 6: linearised against nonlinear, figures 5 to 10."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.plots import WIDE, Chart, Curve
 from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Pictures
@@ -56,7 +57,34 @@ def pictures(arm: ArmModel, runs: Mapping[str, Run], efforts: Mapping[str, np.nd
         _chart(f'joint {j + 1}, closer', 'torque [N m]', {
             one: (runs[one].time, efforts[one][:, j]) for one in runs}, since + CLOSE, since)
         for j, since in ((0, SECOND), (1, FIRST)) if until > since)
-    return (*pictures, Pictures('figure_10', 'Fig. 10: torques', torques))
+    return (manoeuvre_picture(arm, runs['exact']), *pictures,
+            Pictures('figure_10', 'Fig. 10: torques', torques))
+
+
+def manoeuvre_picture(arm: ArmModel, run: Run) -> Pictures:
+    """Figure 5: the arm at the start, when joint 1 begins to turn, and at the end."""
+    shown = (('initial', 0.0, 5, 1), ('intermediate', SECOND, 0, 0), ('final', np.inf, 4, 0))
+    charts = []
+    for title, a, b, labels in (('Fig. 5: from the side', 0, 2, ('x [m]', 'z [m]')),
+                                ('Fig. 5: from above', 0, 1, ('x [m]', 'y [m]'))):
+        curves = []
+        for name, time, colour, dashes in shown:
+            q = run.q[min(int(np.searchsorted(run.time, time)), len(run.q) - 1)]
+            points = np.array([np.zeros(3), *(
+                pose(arm, q, link)[:3, 3] if station is None else
+                pose(arm, q, link, station)[:3, 3] for link, station in _outline(arm))])
+            curves.append(Curve(name, points[:, a], points[:, b], colour, dashes))
+        charts.append(Chart(title, *labels, tuple(curves), has_equal_scales=True))
+    return Pictures('figure_5', 'Fig. 5: manoeuvre', tuple(charts))
+
+
+def _outline(arm):
+    """Links and stations of the line that stands for the arm, base to tip."""
+    for link in arm.description.links[1:]:
+        yield link.name, None
+        if link.beam is not None:
+            for share in (0.25, 0.5, 0.75, 1.0):
+                yield link.name, share * link.beam.length
 
 
 def _first_shapes(arm, kind):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,10 +11,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.formulations import Formulation, element_sum, make
 from flex_robot_sim.plots import WIDE, Chart, Curve
+from flex_robot_sim.reproduce.comparison import (
+    Comparison,
+    claim,
+    needing,
+    not_comparable,
+    same_curve,
+)
 from flex_robot_sim.reproduce.courses import Course, courses, largest
 from flex_robot_sim.reproduce.motion import (
     Effort,
@@ -27,10 +33,12 @@ from flex_robot_sim.reproduce.motion import (
     springs,
     within,
 )
+from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
 
 STEP = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]
 COARSE, FINE = 4, 32        # rigid elements in every finite element
+SINGULAR = 1e14             # condition from which no digits of a solution are left
 WAYS = ('conventional', 'proposed', 'proposed, fine')
 # colour, dashes, marks and width of each
 LOOKS: tuple[Any, ...] = ((5, 0, False, WIDE), (1, 1), (4, 2))
@@ -42,7 +50,8 @@ Values = Callable[[ArmModel, Run], np.ndarray]      # a curve (k,) of a Run
 class Shown(NamedTuple):
     """A curve of the paper."""
 
-    name: str               # in the table of numbers
+    name: str
+    place: str              # in the paper
     title: str
     label: str              # of the values, with their unit
     values: Values
@@ -58,36 +67,59 @@ class Example(NamedTuple):
     inputs: tuple[tuple[str, str, str], ...]    # joint, title, label
     curves: tuple[Shown, ...]
     numbers: Callable[[ArmModel, Run], Iterable[Number]]    # of the conventional Run
+    printed: Callable[[ArmModel], Comparison]   # with a mass that the paper prints
     about: str                                  # what is compared between both ways
-    cannot: str
+    unknown: str                                # what the paper does not print
     chosen: tuple[str, ...]
 
 
-def reproduced(example: Example, progress: Progress, seconds: float | None = None
-               ) -> Reproduction:
+def reproduced(example: Example, progress: Progress, options: Options) -> Reproduction:
     """Return the Reproduction of an Example."""
-    seconds = seconds or example.seconds
-    arm = load(example.robot)
-    runs, figures, found = runs_of(arm, example.effort, seconds, progress)
-    apart, worst = differences(runs, {
-        one.name: partial(one.values, arm) for one in example.curves})
+    seconds = options.seconds or example.seconds
+    arm = options.arm(example.robot)
+    runs, figures, found = runs_of(arm, example.effort, seconds, progress, options.formulations)
+    shares = {one.name: differences(runs, partial(one.values, arm)) for one in example.curves}
     charts = [input_chart(arm, example.effort, seconds, *row) for row in example.inputs]
     charts += [chart(one.title, one.label, runs, partial(one.values, arm))
                for one in example.curves]
     return Reproduction(
         (Pictures(*example.figures, tuple(charts)),),
-        (*example.numbers(arm, runs[WAYS[0]]), *apart, *figures), found,
-        max(worst, largest(found)),
+        tuple(comparisons(example, arm, shares, seconds)),
+        (*example.numbers(arm, runs[WAYS[0]]), *figures), found,
+        max(largest(found), *(share[-1] for share in shares.values())),
         f'coordinates of all nonlinear formulations, {example.about}, with {FINE} rigid elements '
-        'in each finite element',
-        ('the proposed sum comes to lie on conventional integration, as in the figures of the '
-         'paper, when its rigid elements are shorter than a finite element',
-         'what is left is the phase of the ringing: nothing damps it, so that a frequency that '
-         'is 0.01 % off shows after some seconds',
-         'one rigid element to a finite element will not do: there is a motion in which none of '
-         'them moves or turns, so that the mass matrix is singular or close to it; the paper '
-         'does not say how many it takes'),
-        (example.cannot,), (*example.chosen, 'no damping'))
+        'in each finite element', (*example.chosen, 'no damping'))
+
+
+def comparisons(example: Example, arm: ArmModel, shares: Mapping[str, Sequence[float]],
+                seconds: float) -> Iterator[Comparison]:
+    """Compare both ways, as the figures do, and a printed mass."""
+    rows = []
+    for one in example.curves:
+        for count, share in zip((COARSE, FINE), shares[one.name]):
+            rows.append(same_curve(
+                f'{one.name}, proposed way with {count} rigid elements in each finite element '
+                'against the conventional way', one.place, share,
+                reason='nothing damps the vibration, and a small difference in frequency adds '
+                       'up to a phase', paper='close resemblance'))
+    yield from needing(example.seconds, seconds, rows)
+    yield claim('highest rate of the arm with as many rigid elements as finite elements, over '
+                f'that with {FINE} times as many', 'equation (25)', 'one element is both',
+                highest_rate(arm, 1) / highest_rate(arm, FINE), '',
+                'print of a frequency with three digits', upper=1.005,
+                reason='a rigid element whose middle neither moves nor turns has no inertia')
+    yield example.printed(arm)
+    yield not_comparable('values of the curves', example.figures[0].replace('_', ' '),
+                         'printed as pictures', example.unknown)
+
+
+def highest_rate(arm: ArmModel, count: int) -> float:
+    """Highest natural rate with `count` rigid elements in each finite element [rad/s]."""
+    K, _ = springs(arm)
+    M = element_sum.make(arm, count * _pieces(arm)).mass_matrix(np.zeros(arm.size))
+    if np.linalg.cond(M) > SINGULAR:
+        return np.inf
+    return float(np.sqrt(eigh(K, M, eigvals_only=True).max()))
 
 
 def of(name: str) -> Values:
@@ -119,13 +151,15 @@ def bang_bang(sizes: Sequence[float], halves: Sequence[float], rise: float = 0.0
     return effort
 
 
-def runs_of(arm: ArmModel, effort: Effort, seconds: float, progress: Progress
-            ) -> tuple[dict[str, Run], list[Number], dict[str, Course]]:
+def runs_of(arm: ArmModel, effort: Effort, seconds: float, progress: Progress,
+            has_courses: bool = True) -> tuple[dict[str, Run], list[Number], dict[str, Course]]:
     """
     Return {way: Run}, Numbers about them, and a Course for each formulation.
 
     'conventional' integrates shape functions, as the recursion does; the proposed way takes
     COARSE and then FINE rigid elements for every finite element.
+
+    :param has_courses: whether the other formulations run, too.
     """
     force, rest, runs = forces_of(arm, effort), np.zeros(arm.size), {}
     runs[WAYS[0]] = simulate(arm, effort, rest, rest, STEP, seconds, 'rk4')
@@ -139,23 +173,20 @@ def runs_of(arm: ArmModel, effort: Effort, seconds: float, progress: Progress
                            'Hz'),
                     Number(f'computing, {count} rigid elements each',
                            time.perf_counter() - started, 's')]
-    K, _ = springs(arm)
     for name, count in (('1 rigid element', 1), (f'{FINE} rigid elements', FINE)):
         M = element_sum.make(arm, count * _pieces(arm)).mass_matrix(rest)
-        condition = np.linalg.cond(M)
-        numbers.append(Number(f'condition of M, {name} each', condition, ''))
-        if condition < 1e12:
-            numbers.append(Number(f'highest rate, {name} each',
-                                  np.sqrt(eigh(K, M, eigvals_only=True).max()), 'rad/s'))
+        numbers.append(Number(f'condition of M, {name} each', np.linalg.cond(M), ''))
     done = {'recursion': runs[WAYS[0]], 'element_sum': runs[WAYS[2]]}
 
     def motion(name, seconds, progress):
         return done.get(name) or simulate(arm, effort, rest, rest, STEP, seconds, 'rk4',
                                           formulation=name, progress=progress)
 
-    return runs, numbers, courses(
+    found = courses(
         arm, motion, force, seconds, within(progress, 0.4, 1.0),
-        words={'element_sum': f'{FINE} rigid elements in each finite element'})
+        words={'element_sum': f'{FINE} rigid elements in each finite element'}
+    ) if has_courses else {}
+    return runs, numbers, found
 
 
 def lowest(arm: ArmModel, formulation: Formulation) -> float:
@@ -190,19 +221,11 @@ def chart(title: str, label: str, runs: Mapping[str, Run], values: Callable[[Run
         for (name, run), look in zip(runs.items(), LOOKS)))
 
 
-def differences(runs: Mapping[str, Run], curves: Mapping[str, Callable[[Run], np.ndarray]]
-                ) -> tuple[list[Number], float]:
+def differences(runs: Mapping[str, Run], curve: Callable[[Run], np.ndarray]) -> list[float]:
     """
-    Return Numbers with the largest differences over the ranges, and the largest of the fine ones.
+    Return the largest differences from the conventional way over the range, COARSE and FINE.
 
-    :param curves: {name: function that makes a curve (k,) of a Run}.
+    :param curve: makes a curve (k,) of a Run.
     """
-    numbers, worst = [], 0.0
-    for name, curve in curves.items():
-        usual = curve(runs[WAYS[0]])
-        for way, count in zip(WAYS[1:], (COARSE, FINE)):
-            share = apart(usual, curve(runs[way]))
-            numbers.append(Number(f'{name}: {count} rigid elements each, off by', 100 * share,
-                                  '% of range'))
-        worst = max(worst, share)
-    return numbers, worst
+    usual = curve(runs[WAYS[0]])
+    return [apart(usual, curve(runs[way])) for way in WAYS[1:]]

@@ -3,139 +3,164 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.deflection import tip_deflection
+from flex_robot_sim.analysis.equations import gravity_forces
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.reproduce.courses import courses, largest
-from flex_robot_sim.reproduce.ella_figures import (
-    AXES,
-    JOINTS,
-    LINKS,
-    fields,
-    motions,
-    screws,
-    spectrum_of,
-    wrenches,
+from flex_robot_sim.formulations import wrench_dae
+from flex_robot_sim.reproduce.courses import Course, courses, largest
+from flex_robot_sim.reproduce.ella_comparisons import comparisons, stretch_frequency
+from flex_robot_sim.reproduce.ella_figures import JOINTS, Seen, all_pictures
+from flex_robot_sim.reproduce.ella_schemes import SHORT, STEP, Schemes, compare_schemes
+from flex_robot_sim.reproduce.motion import (
+    Progress,
+    Run,
+    Variant,
+    apart,
+    forces_of,
+    simulate,
+    within,
 )
-from flex_robot_sim.reproduce.ella_schemes import SHORT, STEP, beside_each_other
-from flex_robot_sim.reproduce.motion import Effort, Progress, Run, forces_of, simulate, within
-from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.report import Effect, Number, Pictures, Reproduction
 from flex_robot_sim.share import shipped_robots
 from flex_robot_sim.simulation import Simulation
 
+ROBOT, VARIED = 'ella', ()
+VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free shape in each '
+           'direction and no torsion')
 GOAL = np.array([-0.4928, 0.6922, 0.4270])      # theta_y1, theta_z1, theta_z2          [rad]
 STIFFNESS = np.array([3000.0, 3000.0, 800.0])   # of PD                                 [N m/rad]
 DAMPING = np.array([250.0, 250.0, 60.0])        #                                       [N m s/rad]
 MOVE, SECONDS = 1.5, 4.0                        # time to the goal; shown               [s]
 ROTOR = '<joint name="{}" rotor_inertia="1e-4" gear_ratio="100"/>'
 START = (0.0065, -0.0083)       # of the tip of link 2 across                           [m]
+PAPER_MODES = '<modes bending_y="1" bending_z="1" torsion="0" stretch="1" boundary="free"/>'
+ONE_SHAPE = '<modes bending_y="1" bending_z="1" torsion="0"/>'
 
 
-def run(progress: Progress, seconds: float | None = None) -> Reproduction:
+class Controller(NamedTuple):
+    """PD along a minimum-jerk motion (83); the weight at the pose is fed forward if wanted."""
+
+    arm: ArmModel
+    carries_weight: bool
+
+    def effort(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Torques (joints,) as a function of time, coordinates and rates [N m]."""
+        share, rate = smooth(t)
+        return (STIFFNESS * (GOAL * share - q[:3]) + DAMPING * (GOAL * rate - qd[:3])
+                + self.weight(q[:3]))
+
+    def servo(self, simulation: Simulation, t: float) -> None:
+        """Set the same inputs with gains in which a step is implicit: 1 ms is long for them."""
+        share, rate = smooth(t)
+        simulation.hold(GOAL * share, STIFFNESS, DAMPING)
+        simulation.effort = DAMPING * GOAL * rate + self.weight(simulation.position)
+
+    def weight(self, angles: np.ndarray) -> np.ndarray:
+        """Torques [N m] that carry the weight of the straight arm of the model in a pose (3,)."""
+        if not self.carries_weight:
+            return np.zeros(3)
+        q = np.zeros(self.arm.size)
+        q[:3] = angles
+        return gravity_forces(self.arm, q)[:3]
+
+
+def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    seconds = seconds or SECONDS
-    text = robot_text()
-    arm = load(text.replace('torsion="1" stretch="0"', 'torsion="1" stretch="1"'))
-    effort = controller(len(JOINTS))
-    seen: dict = {name: [] for name in ('time', 'tip', 'torque', 'base', 'elbow', *LINKS)}
-
-    def look(simulation):
-        seen['time'].append(simulation.time)
-        seen['tip'].append(simulation.pose('tool')[:3, 3])
-        seen['torque'].append(effort(simulation.time, simulation.coordinates, simulation.rates))
-        seen['base'].append(simulation.wrench('theta_z1'))
-        seen['elbow'].append(simulation.wrench('theta_z2'))
-        for link in LINKS:
-            pose = simulation.pose(link)
-            turn = Rotation.from_matrix(pose[:3, :3]).as_rotvec()
-            seen[link].append(np.concatenate([pose[:3, 3], turn, simulation.twist(link)]))
-
-    q = started(arm)
-    whole = simulate(arm, effort, q, 0 * q, STEP, seconds, every=2, look=look, servo=servo)
-    progress(0.03)
-    body, flexibility = text.split('<flexibility>')
-    flexibility = re.sub(r'<link .*?</link>', '', flexibility, flags=re.DOTALL)
-    stiff = load(f'{body}<flexibility>{flexibility}')
-    rigid: list[np.ndarray] = []
-    simulate(stiff, effort, np.zeros(3), np.zeros(3), STEP, seconds, every=2, servo=servo,
-             look=lambda one: rigid.append(effort(one.time, one.coordinates, one.rates)))
-    progress(0.05)
-    seen = {name: np.array(rows) for name, rows in seen.items()}
-
-    def motion(name, seconds, progress):
-        return whole if name == 'recursion' else simulate(
-            arm, effort, q, 0 * q, STEP, seconds, every=2, servo=servo, formulation=name,
-            progress=progress)
-
-    found = courses(arm, motion, forces_of(arm, effort), seconds, within(progress, 0.05, 0.8))
-    numbers, charts, torn = beside_each_other(text, effort, servo, started, min(SHORT, seconds),
-                                              within(progress, 0.8, 1.0))
-    deflection = np.array([tip_deflection(arm, 'link_2', one)[:3] for one in whole.q])
-    numbers = [*key_numbers(arm, whole, seen, deflection), *numbers]
+    seconds = options.seconds or SECONDS
+    arm = options.arm(robot_text(PAPER_MODES if options.is_paper else None))
+    variant = shifting_ends if options.is_paper else None
+    controller = Controller(arm, not options.is_paper)
+    seen = Seen(arm, controller.effort)
+    whole = move(arm, controller, seconds, seen.look, variant,
+                 within(progress, 0.0, 0.3 if options.is_paper else 0.03))
+    rigid = rigid_torques(options, controller.carries_weight, seconds)
+    found: dict[str, Course] = {}
+    schemes: Schemes | None = None
+    effects: tuple[Effect, ...] = ()
+    if options.is_paper:
+        effects = measured_effects(options, whole, seconds, within(progress, 0.4, 1.0))
+    else:
+        if options.formulations:
+            found = courses(
+                arm, lambda name, seconds, progress: whole if name == 'recursion' else move(
+                    arm, controller, seconds, progress=progress, formulation=name),
+                forces_of(arm, controller.effort), seconds, within(progress, 0.05, 0.8))
+        schemes = compare_schemes(options.arm(robot_text(ONE_SHAPE)), Controller, started,
+                                  min(SHORT, seconds), within(progress, 0.8, 1.0),
+                                  options.formulations)
+    pictures = all_pictures(arm, whole, seen, rigid, GOAL)
+    if schemes is not None and schemes.charts:
+        pictures += (Pictures('schemes', 'ELLA with one shape in each plane', schemes.charts),)
+    end = float(whole.time[-1])
     return Reproduction(
-        (screws(seen), motions(whole, seen, deflection, np.array(rigid), GOAL), fields(arm, whole),
-         wrenches(seen), Pictures('schemes', 'ELLA with one shape in each plane', charts)),
-        tuple(numbers), found, max(torn, largest(found)),
+        pictures, tuple(comparisons(arm, whole, seen, GOAL, MOVE, schemes, seconds)),
+        tuple(numbers(arm, whole, seen, schemes)), found,
+        max(schemes.largest if schemes else 0.0, largest(found)),
         'coordinates of all nonlinear formulations, and motions of the separate links of the '
         'wrench DAE',
-        ('joints reach their set points and torques settle, and what bends stays small',
-         'wrenches come out of the stacked system as unknowns, and are those of the recursion',
-         'forward Euler holds at 1 ms, as in the paper, with one shape in each plane: the drives '
-         'damp more than it adds. But what rings for 0.15 s rings for more than 0.5 s by it'),
-        ('measured curves are pictures, and the whole closed loop rings at the printed 2 Hz: the '
-         'gains are not printed, and nothing here is tuned to it',
-         'a start of -0.02 m along link 2 would be a strain of 2 %, that is a force of 0.9 MN: it '
-         'must be an offset of the measurement, and only the part across is taken',
-         '(89), which is to show that 1 ms is short enough, is the bound of a scheme that keeps '
-         'the energy of a beam by itself; forward Euler has none without damping, and the stretch '
-         'that the paper keeps rings at 1.4 kHz, which no explicit scheme follows at 1 ms'),
-        (f'gains {_listed(STIFFNESS)} N m/rad and {_listed(DAMPING)} N m s/rad, and torques '
-         'that carry the weight at the goal', f'a minimum-jerk motion of {MOVE:g} s',
-         'rotors of 1e-4 kg m2 behind 1:100', 'hub, payload and torsion: see urdf/ella.urdf'))
+        (f'gains {_listed(STIFFNESS)} N m/rad and {_listed(DAMPING)} N m s/rad'
+         + (', and torques that carry the weight at the pose' if controller.carries_weight
+            else ''), f'a minimum-jerk motion of {MOVE:g} s',
+         'of the start (-0.02, 0.0065, -0.0083) m only the part across the link: -0.02 m along it '
+         'is a strain of 2 %',
+         'rotors of 1e-4 kg m2 behind 1:100', 'hub, payload and torsion: see urdf/ella.urdf'),
+        effects, (f'the motion is lost at {end:.3g} of {seconds:g} s',)
+        if end < seconds - 2 * STEP else ())
 
 
-def robot_text() -> str:
-    """Return the shipped robot with rotors, without which PD acts on next to no inertia."""
-    text = shipped_robots()['ella'].read_text(encoding='utf-8')
-    return text.replace('</flexibility>',
+def robot_text(modes: str | None = None) -> str:
+    """
+    Return the shipped robot with rotors, without which PD acts on next to no inertia.
+
+    :param modes: element <modes> of both links; None: the shipped one and a shape of stretch.
+    """
+    text = shipped_robots()[ROBOT].read_text(encoding='utf-8')
+    text = text.replace('</flexibility>',
                         f'{"".join(ROTOR.format(name) for name in JOINTS)}</flexibility>')
+    if modes is None:
+        return text.replace('torsion="1" stretch="0"', 'torsion="1" stretch="1"')
+    return re.sub(r'<modes [^>]*>', modes, text)
 
 
-def controller(joints: int) -> Effort:
-    """Return PD along a minimum-jerk motion, (83), as a function of time, q and qd."""
-    def effort(t, q, qd):
-        share, rate = smooth(t)
-        return (STIFFNESS * (GOAL * share - q[:joints]) + DAMPING * (GOAL * rate - qd[:joints])
-                + carried(q[:joints]))
-
-    return effort
+def shifting_ends(arm: ArmModel) -> wrench_dae.WrenchDae:
+    """Return the wrench DAE whose ends of links shift the next link and do not turn it (23)."""
+    return wrench_dae.make(arm, sections_turn=False)
 
 
-def servo(simulation: Simulation, t: float) -> None:
-    """Set the same inputs with gains in which a step is implicit: 1 ms is long for them."""
-    share, rate = smooth(t)
-    simulation.hold(GOAL * share, STIFFNESS, DAMPING)
-    simulation.effort = DAMPING * GOAL * rate + carried(simulation.position)
+def move(arm: ArmModel, controller: Controller, seconds: float,
+         look: Callable[[Simulation], None] | None = None, variant: Variant | None = None,
+         progress: Progress = lambda share: None, formulation: str = 'recursion') -> Run:
+    """Let the arm move to the goal; the parameters are those of `simulate`."""
+    q = started(arm)
+    return simulate(arm, None, q, 0 * q, STEP, seconds, every=2, look=look,
+                    servo=controller.servo, formulation=formulation, progress=progress,
+                    variant=variant)
+
+
+def rigid_torques(options: Options, carries_weight: bool, seconds: float) -> np.ndarray:
+    """Return the torques (k, 3) of the same controller on rigid links [N m]."""
+    body, flexibility = robot_text().split('<flexibility>')
+    flexibility = re.sub(r'<link .*?</link>', '', flexibility, flags=re.DOTALL)
+    stiff = options.arm(f'{body}<flexibility>{flexibility}')
+    controller = Controller(stiff, carries_weight)
+    torques: list[np.ndarray] = []
+    simulate(stiff, None, np.zeros(3), np.zeros(3), STEP, seconds, every=2,
+             servo=controller.servo, look=lambda one: torques.append(
+                 controller.effort(one.time, one.coordinates, one.rates)))
+    return np.array(torques)
 
 
 def smooth(t: float) -> tuple[float, float]:
     """Share of the way at time t, and its rate [1/s]: minimum jerk."""
     s = min(t / MOVE, 1.0)
     return s**3 * (10 - 15 * s + 6 * s * s), 30 * s * s * (1 - s)**2 / MOVE
-
-
-def carried(angles: np.ndarray) -> np.ndarray:
-    """Torques [N m] that carry the weight of the rigid arm at joint positions (3,)."""
-    g, first, second = 9.81, 0.95, 0.93
-    outer = (1.516086 / 2 + 2.1) * second * np.cos(angles[1] + angles[2])
-    inner = (1.54869 / 2 + 3.3 + 1.516086 + 2.1) * first * np.cos(angles[1])
-    return g * np.array([0.0, inner + outer, outer])
 
 
 def started(arm: ArmModel) -> np.ndarray:
@@ -148,35 +173,42 @@ def started(arm: ArmModel) -> np.ndarray:
     return q
 
 
-def key_numbers(arm: ArmModel, run: Run, seen: Mapping[str, np.ndarray],
-                deflection: np.ndarray) -> Iterator[Number]:
-    """Numbers of the main run."""
-    errors = run.q[-1, :3] - GOAL
-    yield Number('farthest from the set points at the end', np.abs(errors).max(), 'rad')
-    for axis, values in zip(AXES, seen['tip'][-1]):
-        yield Number(f'tip at the end, {axis}', values, 'm')
-    for k, axis in ((1, 'y'), (2, 'z')):
-        yield Number(f'largest tip deflection of link 2, {axis}', np.abs(deflection[:, k]).max(),
-                     'm', abs(START[k - 1]), 'the paper, at the start')
-        late = run.time >= min(MOVE, run.time[-1] / 2)
-        across, spectrum = spectrum_of(run.time[late], deflection[late, k])
-        yield Number(f'rings after the motion at, {axis}', across[spectrum.argmax()], 'Hz',
-                     2.0, 'the paper, its dominant one')
+def measured_effects(options: Options, together: Run, seconds: float, progress: Progress
+                     ) -> tuple[Effect, ...]:
+    """Return how far each part of the paper's variant moves joint and tip."""
+    arm, free = options.arm(robot_text()), options.arm(robot_text(PAPER_MODES))
+    plain = move(arm, Controller(arm, True), seconds)
+    rows = (('PD alone (83)', arm, move(arm, Controller(arm, False), seconds)),
+            ('one clamped-free shape in each direction', free,
+             move(free, Controller(free, True), seconds)),
+            ('ends of links only shift (23)', arm,
+             move(arm, Controller(arm, True), seconds, variant=shifting_ends, progress=progress)),
+            ('all three', free, together))
+    effects = []
+    for deviation, other, one in rows:
+        ended = None if len(one.time) == len(plain.time) else float(one.time[-1])
+        effects += [
+            Effect(deviation, 'joint theta_z1', 100 * apart(plain.q[:, 1], one.q[:, 1]), ended),
+            Effect(deviation, 'y deflection of the tip', 100 * apart(
+                *(np.array([tip_deflection(model, 'link_2', q)[1] for q in each.q])
+                  for model, each in ((arm, plain), (other, one)))), ended)]
+    return tuple(effects)
+
+
+def numbers(arm: ArmModel, run: Run, seen: Seen, schemes: Schemes | None) -> Iterator[Number]:
+    """Yield further numbers of the main run and of the schemes."""
+    for axis, value in zip('xyz', seen.tip[-1]):
+        yield Number(f'endpoint at the end, {axis} of the inertial frame', value, 'm')
+    for row, axis in ((1, 'y'), (2, 'z')):
+        yield Number(f'largest tip deflection of link 2, {axis}',
+                     np.abs(seen.deflection[:, row]).max(), 'm')
     yield Number('first frequency, motors held', frequencies(arm, GOAL)[0], 'Hz')
-    yield Number('bound (89) of the step, with the numbers beside it', 1e3 * longest_step(), 'ms',
-                 10.04, 'the paper')
-    beam = arm.beams[arm.segments['link_2'][0]]
-    section, length = beam.section, beam.length
-    yield Number('stretch of link 2 by itself rings at',
-                 np.sqrt(section.EA / section.mass_per_length) / (4 * length), 'Hz')
-    yield Number('force that -0.02 m along link 2 would take', section.EA * 0.02 / length, 'N')
-    yield Number('largest torque at theta_z1', np.abs(seen['torque'][:, 1]).max(), 'N m')
-
-
-def longest_step() -> float:
-    """Right side of (89) [s]."""
-    E_I, area, density, length = 3.67e3, 2.09e-4, 7800.0, 0.93
-    return 2 * length**2 / 1.8751**2 * np.sqrt(density * area / E_I)
+    yield Number('stretch of link 2 by itself vibrates at', stretch_frequency(arm), 'Hz')
+    beam = arm.description.beam('link_2')
+    yield Number('force that -0.02 m along link 2 takes', beam.EA * 0.02 / beam.length, 'N')
+    yield Number('largest torque at theta_z1', np.abs(seen.torque[:, 1]).max(), 'N m')
+    if schemes is not None:
+        yield from schemes.numbers
 
 
 def _listed(values):

@@ -1,97 +1,108 @@
-"""ELLA with one shape in each plane: formulations, ends of links and schemes beside each other."""
+"""ELLA with one shape in each plane: formulations, ends of links and schemes in comparison."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
 from flex_robot_sim.plots import Chart, Curve
-from flex_robot_sim.reproduce.motion import (
-    Effort,
-    Progress,
-    apart,
-    forces_of,
-    integrate,
-    simulate,
-)
+from flex_robot_sim.reproduce.motion import Progress, apart, forces_of, integrate, simulate
 from flex_robot_sim.reproduce.report import Number
-from flex_robot_sim.simulation import Simulation
+
+if TYPE_CHECKING:
+    from flex_robot_sim.reproduce.ella import Controller
 
 STEP = 1e-3                     # of the paper                                          [s]
-EXACT, SHORT = 2.5e-4, 0.5      # step, and how long formulations run beside each other [s]
+EXACT, SHORT = 2.5e-4, 0.5      # step, and how long formulations run in parallel        [s]
 
 
-def beside_each_other(text: str, effort: Effort, servo: Callable[[Simulation, float], None],
-                      started: Callable[[ArmModel], np.ndarray], seconds: float,
-                      progress: Progress) -> tuple[tuple[Number, ...], tuple[Chart, ...], float]:
+class Schemes(NamedTuple):
+    """What came of the schemes."""
+
+    numbers: tuple[Number, ...]
+    charts: tuple[Chart, ...]
+    largest: float          # difference of those that should agree, over the range
+    euler_share: float      # of the run, until forward Euler loses it
+    needed: float           # length of the run that decides about it                   [s]
+
+
+def compare_schemes(arm: ArmModel, controller_of: Callable[[ArmModel, bool], Controller],
+                    started: Callable[[ArmModel], np.ndarray], seconds: float,
+                    progress: Progress, has_all: bool = True) -> Schemes:
     """
-    Run formulations, ends of links and schemes beside each other, with one shape in each plane.
+    Run formulations, ends of links and schemes, with one shape in each plane.
 
-    Return Numbers, Charts, and how far apart those are that should not be.
-
-    :param effort: function of time, q and qd; servo: the same of a Simulation and the time.
+    :param controller_of: makes the Controller of an ArmModel.
     :param started: makes the coordinates at the start for an ArmModel.
+    :param has_all: False: forward Euler alone.
     """
-    arm = load(re.sub(r'<modes [^>]*>', '<modes bending_y="1" bending_z="1" torsion="0"/>', text))
+    controller = controller_of(arm, True)
+    effort = controller.effort
     force, q = forces_of(arm, effort), started(arm)
+    times, states, euler_share = euler_run(arm, force, q, seconds)
+    numbers = [Number('forward Euler at 1 ms is lost after',
+                      'stays' if euler_share == 1.0 else float(times[-1]), 's'),
+               Number('first frequency, sections turn what they carry', _first(arm, True), 'Hz'),
+               Number('the same, ends only shift it', _first(arm, False), 'Hz')]
+    if not has_all:
+        return Schemes(tuple(numbers), (), 0.0, euler_share, SHORT)
     usual = simulate(arm, effort, q, 0 * q, EXACT, seconds, 'rk4', every=4)
-    default = simulate(arm, effort, q, 0 * q, STEP, seconds, every=1, servo=servo)
+    default = simulate(arm, effort, q, 0 * q, STEP, seconds, every=1, servo=controller.servo)
     progress(0.1)
     paper = integrate(wrench_dae.make(arm, sections_turn=False).accelerations, force, q, 0 * q,
                       2 * EXACT, seconds, every=2,
                       progress=lambda share: progress(0.1 + 0.3 * share))
-    motion, tips, times, drifts = WrenchMotion(arm, q), [], [], []
+    motion, tips, rows, drifts = WrenchMotion(arm, q), [], [], []
     for k in range(round(seconds / EXACT) + 1):
         if k % 4 == 0:
-            times.append(motion.time)
+            rows.append(motion.time)
             tips.append(motion.q.copy())
             drifts.append(motion.drift())
             progress(0.4 + 0.5 * motion.time / seconds)
         motion.step(EXACT, force)
-    euler = WrenchMotion(arm, q)
-    early = []
-    try:
-        for _ in range(round(seconds / STEP)):
-            early.append((euler.time, euler.q.copy()))
-            euler.step(STEP, force, 'forward_euler')
-        lost: float | str = 'stays'
-    except SimulationError:
-        lost = euler.time
-    largest = max(apart(usual.q[:, k], np.array(tips)[:, k]) for k in (1, 2))
+    separate, largest = np.array(rows), max(
+        apart(usual.q[:, k], np.array(tips)[:, k]) for k in (1, 2))
 
     def tip(rows):
-        return np.array([tip_deflection(arm, 'link_2', row)[1] for row in rows])
+        return 1e3 * np.array([tip_deflection(arm, 'link_2', row)[1] for row in rows])
 
     bend = tip(usual.q)
-    shown = np.array([row for _, row in early])
-    early_times = np.array([t for t, _ in early])
-    values = tip(np.clip(shown, -10.0, 10.0))
+    values = tip(np.clip(states, -10.0, 10.0))
     values[np.abs(values) > 2 * np.abs(bend).max()] = np.nan
     charts = (
-        Chart('Tip deflection of link 2', 'time [s]', 'y [m]', (
+        Chart('Tip deflection of link 2', 'time [s]', 'y [mm]', (
             Curve('recursion, rk4', usual.time, bend, 4),
-            Curve('separate links, SE(3)', np.array(times), tip(tips), 1, 1),
+            Curve('separate links, SE(3)', separate, tip(tips), 1, 1),
             Curve('ends only shift (paper)', paper.time, tip(paper.q), 0, 2))),
-        Chart('Schemes at 1 ms', 'time [s]', 'y [m]', (
+        Chart('Schemes at 1 ms', 'time [s]', 'y [mm]', (
             Curve('default scheme', default.time, tip(default.q), 4),
-            Curve('forward Euler', early_times, values, 1, 1))),
+            Curve('forward Euler', times, values, 1, 1))),
         Chart('Drift of the separate links', 'time [s]', 'gap at a joint [m]', (
-            Curve('gap', np.array(times), np.array([one.gap for one in drifts]), 4),)))
-    numbers = (
-        Number('forward Euler at 1 ms is lost after', lost, 's', 'stays', 'the paper'),
-        Number('first frequency, sections turn what they carry', _first(arm, True), 'Hz'),
-        Number('the same, ends only shift it', _first(arm, False), 'Hz'),
-        Number('gap at a joint after the run', drifts[-1].gap, 'm'),
-        Number('separate links against the recursion', 100 * largest, '% of range'))
-    return numbers, charts, largest
+            Curve('gap', separate, np.array([one.gap for one in drifts]), 4),)))
+    numbers += [Number('gap at a joint after the run', drifts[-1].gap, 'm'),
+                Number('separate links against the recursion', 100 * largest, '% of range')]
+    return Schemes(tuple(numbers), charts, largest, euler_share, SHORT)
+
+
+def euler_run(arm: ArmModel, force: Callable, q: np.ndarray, seconds: float
+              ) -> tuple[np.ndarray, np.ndarray, float]:
+    """Times (k,), states (k, n) and share of the run, until forward Euler loses separate links."""
+    euler, times, states, share = WrenchMotion(arm, q), [], [], 1.0
+    try:
+        for _ in range(round(seconds / STEP)):
+            times.append(euler.time)
+            states.append(euler.q.copy())
+            euler.step(STEP, force, 'forward_euler')
+    except SimulationError:
+        share = times[-1] / seconds
+    return np.array(times), np.array(states), share
 
 
 def _first(arm, turns):

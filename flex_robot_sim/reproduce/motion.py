@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError, SimulationError
-from flex_robot_sim.formulations import FORMULATIONS, make
+from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
+from flex_robot_sim.formulations.driving import Drive
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
@@ -19,6 +21,18 @@ Progress = Callable[[float], None]                                  # told the s
 Force = Callable[[np.ndarray, np.ndarray, float], np.ndarray]       # of q, qd and time
 Effort = Callable[[float, np.ndarray, np.ndarray], np.ndarray]      # of time, q and qd
 Accelerations = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Variant = Callable[[ArmModel], Formulation]                         # makes one for an arm
+
+
+class VariantSimulation(Simulation):
+    """A Simulation whose accelerations come from a variant of a formulation."""
+
+    def __init__(self, arm: ArmModel, settings: SimulationSettings, variant: Variant) -> None:
+        self._variant = variant
+        super().__init__(arm, settings)
+
+    def _made_drive(self) -> Drive:
+        return Drive(self._variant(replace(self.arm, arrays=self._arrays)), self._arrays)
 
 
 class Run(NamedTuple):
@@ -71,7 +85,8 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
              seconds: float, scheme: str = 'implicit_midpoint', every: int = 10,
              look: Callable[[Simulation], None] | None = None,
              servo: Callable[[Simulation, float], None] | None = None,
-             formulation: str = 'recursion', progress: Progress = lambda share: None) -> Run:
+             formulation: str = 'recursion', progress: Progress = lambda share: None,
+             variant: Variant | None = None) -> Run:
     """
     Let a Simulation run, efforts held for each step at what they are in its middle.
 
@@ -80,9 +95,11 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
     :param effort: function of time, q and qd, or None.
     :param look: called with the Simulation at every sample.
     :param servo: in the place of effort, called with the Simulation and the time to set inputs.
+    :param variant: makes the formulation that moves the arm, in the place of `formulation`.
     """
-    simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme,
-                                                    formulation=formulation))
+    settings = SimulationSettings(time_step=step, scheme=scheme, formulation=formulation)
+    simulation = (Simulation(arm, settings) if variant is None
+                  else VariantSimulation(arm, settings, variant))
     simulation.set_state(coordinates=q, rates=qd)
     rows, total, k = [], max(round(seconds / step), 1), 0
     while True:
@@ -103,7 +120,7 @@ def simulate(arm: ArmModel, effort: Effort | None, q: np.ndarray, qd: np.ndarray
         try:
             simulation.step(steps)
         except SimulationError:
-            if formulation == 'recursion':
+            if formulation == 'recursion' and variant is None:
                 raise
             break
         k += steps
@@ -124,21 +141,19 @@ def integrate(accelerations: Accelerations, force: Force, q: np.ndarray, qd: np.
     n, state = len(q), np.concatenate([q, qd]).astype(float)
 
     def rates(time, state):
+        if not np.abs(state).max() < LARGEST:
+            return np.full_like(state, np.nan)
         q, qd = state[:n], state[n:]
         return np.concatenate([qd, accelerations(q, qd, force(q, qd, time))])
 
     times, states = [0.0], [state.copy()]
     total = max(round(seconds / step), 1)
     for k in range(total):
-        t = k * step
-        first = rates(t, state)
-        if scheme == 'rk4':
-            # inputs jump between steps only, so that the end of a step sees those before the jump
-            second = rates(t + step / 2, state + step / 2 * first)
-            third = rates(t + step / 2, state + step / 2 * second)
-            fourth = rates(t + step * (1 - 1e-9), state + step * third)
-            first = (first + 2 * second + 2 * third + fourth) / 6
-        state = state + step * first
+        try:
+            state = _next_state(rates, k * step, state, step, scheme)
+        # no inertia left, in a full or a sparse matrix: the motion is lost
+        except (np.linalg.LinAlgError, RuntimeError):
+            break
         if not np.abs(state).max() < LARGEST:
             break
         if (k + 1) % every == 0 or k + 1 == total:
@@ -147,6 +162,18 @@ def integrate(accelerations: Accelerations, force: Force, q: np.ndarray, qd: np.
             progress((k + 1) / total)
     table = np.array(states)
     return Run(np.array(times), table[:, :n], table[:, n:])
+
+
+def _next_state(rates, t, state, step, scheme):
+    """Return the state after one step."""
+    first = rates(t, state)
+    if scheme == 'rk4':
+        # inputs jump between steps only, so that the end of a step sees those before the jump
+        second = rates(t + step / 2, state + step / 2 * first)
+        third = rates(t + step / 2, state + step / 2 * second)
+        fourth = rates(t + step * (1 - 1e-9), state + step * third)
+        first = (first + 2 * second + 2 * third + fourth) / 6
+    return state + step * first
 
 
 def agreement(arm: ArmModel, run: Run, force: Force, count: int = 12) -> dict[str, float | str]:

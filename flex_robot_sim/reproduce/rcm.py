@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.formulations.screw_kinematics import (
     FORMS,
@@ -29,8 +28,10 @@ from flex_robot_sim.formulations.screw_kinematics import (
     twists,
 )
 from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.reproduce.comparison import Comparison, claim, not_comparable
 from flex_robot_sim.reproduce.courses import courses, largest
 from flex_robot_sim.reproduce.motion import Progress, forces_of, simulate, within
+from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
 
 SECONDS, SAMPLES = 8.0, 401
@@ -38,15 +39,18 @@ ARM = np.array([0.3, 0.6, -1.2])        # pose of joints 1 to 3                 
 SWING = np.array([0.9, 1.2])            # of joints 4 and 5                         [rad]
 FREQUENCY, STEP = 3.0, 4e-3             # of PD, and of the steps by it             [Hz, s]
 MARKED = 4                              # poses that are drawn
+ROUNDING, DIGITS = 1e-12, 1e-8          # of arithmetic; of lengths written with 9 digits    [m]
+ROBOT, VARIANT, VARIED, HAS_FORCES = 'rcm', '', (), False
 WAYS = {'joint frames': poses_by_joint_frames, 'body frames': poses_by_body_frames,
         'base frame': poses_by_base_frame}
 
 
-def run(progress: Progress, seconds: float | None = None) -> Reproduction:
+def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
-    arm = load('rcm')
+    arm = options.arm(ROBOT)
     rows = bodies(arm)
-    times = np.linspace(0.0, seconds or SECONDS, SAMPLES if seconds is None else 41)
+    samples = SAMPLES if options.seconds is None else 41
+    times = np.linspace(0.0, options.seconds or SECONDS, samples)
     q, qd = motion(times)
     off_ways = off_forms = off_rates = 0.0
     poses: list[np.ndarray] = []
@@ -70,17 +74,22 @@ def run(progress: Progress, seconds: float | None = None) -> Reproduction:
     centre = places[:, names.index('remote_centre'), :3, 3]
     still = times <= times[-1] / 2
     wander = np.linalg.norm(centre - centre[0], axis=1)
+    comparisons = (
+        exact('poses in three ways, largest difference', 'section 2.2 to 2.4', 'the same poses',
+              off_ways, 'm'),
+        exact('Jacobians in four forms, against those of the package', '(20), (31), (57), (68)',
+              'the same Jacobians', off_forms, 'm'),
+        exact('joint rates from the twists of all bodies', '(27)', 'the same rates', off_rates,
+              'rad/s'),
+        exact('axes of joints 4, 5 and instrument, largest distance', 'section 2.5',
+              'meet in one point', max(d for _, d in distances), 'm', DIGITS),
+        exact('remote centre while joints 4 and 5 swing, largest way', 'section 2.5',
+              'stands still', wander[still].max(), 'm', DIGITS),
+        not_comparable('geometry of the mechanism', 'figure 5', 'printed as a picture',
+                       'the text has its joints and no lengths'))
     numbers = (
-        Number('three ways to the poses, largest difference', off_ways, 'm, -', 0.0, 'the paper'),
-        Number('Jacobians in four forms against the package', off_forms, 'm, -'),
-        Number('joint rates from the twists of all bodies (27)', off_rates, 'rad/s', 0.0,
-               'the paper'),
-        Number('axes 4, 5 and instrument miss each other by', max(d for _, d in distances), 'm',
-               0.0, 'the paper'),
-        Number('remote centre moves while joints 4 and 5 swing', wander[still].max(), 'm', 0.0,
-               'the paper'),
-        Number('tool moves at the same time',
-               np.ptp(places[still][:, names.index('tool'), :3, 3], axis=0).max(), 'm'))
+        Number('tool moves while the remote centre stands',
+               np.ptp(places[still][:, names.index('tool'), :3, 3], axis=0).max(), 'm'),)
     inertia, w, end = np.diag(mass_matrix(arm.arrays, q[0])), 2 * np.pi * FREQUENCY, times[-1]
 
     def servo(simulation, t):
@@ -95,22 +104,26 @@ def run(progress: Progress, seconds: float | None = None) -> Reproduction:
         arm, lambda name, seconds, progress: simulate(
             arm, None, q[0], qd[0], STEP, seconds, every=5, servo=servo, formulation=name,
             progress=progress),
-        forces_of(arm, pull), float(end), within(progress, 0.3, 1.0))
+        forces_of(arm, pull), float(end), within(progress, 0.3, 1.0)
+    ) if options.formulations else {}
     return Reproduction(
-        (_picture(rows, names, times, q, qd, places, wander),), numbers, found,
+        (_picture(rows, names, times, q, qd, places, wander),), comparisons, numbers, found,
         float(max(off_ways, off_forms, off_rates, largest(found, True))),
         'poses, Jacobians and joint rates, in m and rad, and joints by all formulations',
-        ('three ways lead to the same poses, and twists in all four forms to the same joint rates',
-         'the axes of joint 4, joint 5 and the instrument meet in one point, which stands while '
-         'joints 4 and 5 swing'),
-        ('the paper gives the geometry of the mechanism in figures only, and its formulas for '
-         'poses and Jacobians in symbols',),
         ('geometry, see urdf/rcm.urdf: the same joints, axes of 4 and 5 and of 5 and the '
          'instrument 45 degrees apart',
          f'joints 4 and 5 swing by {SWING[0]:g} and {SWING[1]:g} rad; after half of the time the '
          'arm moves too',
          f'for dynamics, of which the paper has none: masses of urdf/rcm.urdf, and joints under '
          f'PD of {FREQUENCY:g} Hz along the same motion, critically damped, {1e3 * STEP:g} ms'))
+
+
+def exact(what: str, place: str, paper: str, ours: float, unit: str, digits: float = ROUNDING
+          ) -> Comparison:
+    """Return the Comparison with a statement that holds exactly."""
+    source = ('rounding of numbers in double precision' if digits == ROUNDING
+              else 'digits of the lengths in urdf/rcm.urdf')
+    return claim(what, place, paper, ours, unit, source, upper=digits)
 
 
 def motion(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,8 @@ COMMAND_LINES = {
 }
 # files that these commands name, folders that they fill or go on with, and pages that they amend
 OTHERS = {('excite', '--output'), ('sweep', '--output'), ('reproduce', '--output'),
-          ('report', '--figures'), ('compare', '--figures'), ('benchmark', '--page')}
+          ('report', '--figures'), ('compare', '--figures'), ('benchmark', '--page'),
+          ('reproduce', '--page')}
 WRITING = '--output', '--plot', '--record', '--log', '--page', '--figures'
 
 

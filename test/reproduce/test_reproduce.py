@@ -14,8 +14,8 @@ from flex_robot_sim.reproduce.courses import JUDGES
 from flex_robot_sim.reproduce.motion import integrate
 from flex_robot_sim.reproduce.spin_up import kane_text, linear_model, speed
 
-KEYS = {'experiment', 'figures', 'formulations', 'largest_disagreement', 'disagreement_of',
-        'wall_s', 'cpu_s', 'numbers', 'agrees', 'cannot_be_compared', 'chosen'}
+KEYS = {'experiment', 'variant', 'comparisons', 'findings', 'effects', 'figures', 'formulations',
+        'largest_disagreement', 'disagreement_of', 'wall_s', 'cpu_s', 'numbers', 'chosen'}
 SHORT = {'dual_screw': 0.02, 'element_sum_1': 0.05, 'element_sum_2': 0.05, 'rig': 0.5,
          'ella': 0.03, 'rcm': 1.0, 'spin_up': 1.0, 'canadarm2': 0.02}
 
@@ -33,7 +33,7 @@ def test_an_experiment_leaves_figures_numbers_and_words(name, tmp_path, capsys):
     found = run(name, tmp_path, capsys)
     assert set(found) == KEYS
     assert found['experiment'] == name
-    assert found['agrees'] and found['cannot_be_compared'] and found['chosen']
+    assert found['comparisons'] and found['chosen'] and not found['findings']
     assert sorted(found['figures']) == sorted(map(str, tmp_path.iterdir()))
     for path in map(str, found['figures']):
         start = b'\x89PNG' if path.endswith('png') else b'<?xml'
@@ -59,13 +59,13 @@ def test_experiments_together_are_those_by_themselves(tmp_path):
     shares = {}
     found = {facts['experiment']: facts for facts in reproduce_together(
         ['rcm', 'spin_up'], tmp_path,
-        lambda name, share: shares.setdefault(name, []).append(share), 0.2)}
+        lambda name, share: shares.setdefault(name, []).append(share), ['--seconds', '0.2'])}
     assert set(found) == set(shares) == {'rcm', 'spin_up'}
     for name, facts in found.items():
         assert set(facts) == KEYS
         assert facts['cpu_s'] > 0.0
         assert shares[name] == sorted(shares[name]) and 0.0 <= shares[name][-1] <= 1.0
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == 2 * (1 + 4)
 
 
 def test_the_mistake_of_one_experiment_ends_all_of_them(tmp_path):

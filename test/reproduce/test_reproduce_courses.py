@@ -86,17 +86,17 @@ def test_what_is_linearised_need_not_agree():
 
 
 def test_the_table_says_what_ran_and_why_not():
-    found = Reproduction((), (), {
+    found = Reproduction((), (), (), {
         'dual_screw': course(off=0.3), 'stiffened': course('until', 0.5, 2e-6, 'so far'),
         'wrench_dae': Course('cannot', None, 'link "a" is too strange', None, '', None)},
-        2e-6, 'all', (), (), ())
+        2e-6, 'all')
     facts = summary('one', found, (), 3.0, 2.0)
     assert facts['formulations']['stiffened'] == {
         'ran': 'until', 'until_s': 0.5, 'words': 'so far', 'trajectories': 2e-6,
         'farthest_off': 'q', 'accelerations': 2e-6}
     lines = {line.split()[0]: ' '.join(line.split()[1:]) for line in as_text(facts)}
     assert lines['one:'] == '3.0 s, of processor time 2.0 s'
-    assert lines['dual_screw'] == ('through 0.3 0.3 bends too far for what is linear in all that '
-                                   'bends')
+    assert lines['dual_screw'] == ('through 0.3 0.3 its equations are linear in the elastic '
+                                   'coordinates')
     assert lines['stiffened'] == 'until 0.5 s 2e-06 2e-06 so far'
     assert lines['wrench_dae'] == 'cannot - - link "a" is too strange'

@@ -133,6 +133,11 @@ class Twin:
         """Rates of the coordinates of the twin, (n,)."""
         return self._bench.simulation.rates
 
+    @property
+    def applied_effort(self) -> np.ndarray:
+        """Force of the DC motor [N] and torque of the stepper [N m] on the twin, (2,)."""
+        return self._bench.simulation.applied_effort
+
     def _change_over(self):
         """Go on with the numbers that were offered."""
         old, new, self._next = self._bench, self._next, None

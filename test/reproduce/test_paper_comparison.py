@@ -1,0 +1,168 @@
+"""Verdicts follow from numbers and bounds; options of experiments are checked in one line."""
+
+import numpy as np
+import pytest
+
+from flex_robot_sim.cli import main
+from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.plots import Chart, Curve, draw_charts
+from flex_robot_sim.reproduce import spin_up
+from flex_robot_sim.reproduce.comparison import (
+    as_dict,
+    claim,
+    needing,
+    not_comparable,
+    number,
+    same_curve,
+)
+from flex_robot_sim.reproduce.options import Options, values_of
+from flex_robot_sim.reproduce.pages import table_of
+from flex_robot_sim.reproduce.report import Effect, Reproduction, as_text, summary
+from flex_robot_sim.reproduce.sensitivity import smallest_turn
+
+
+@pytest.mark.parametrize('row, verdict', [
+    (number('f', 'table 1', 2.0, 2.04, 'Hz', 0.05), 'agrees'),
+    (number('f', 'table 1', 2.0, 2.06, 'Hz', 0.05), 'differs'),
+    (number('f', 'table 1', 2.0, np.nan, 'Hz', 0.05), 'not comparable'),
+    (number('f', 'table 1', 2.0, np.inf, 'Hz', 0.05), 'differs'),
+    (claim('growth', 'figure 1', 'grows', 1.1, '%', 'line width', lower=1.0), 'agrees'),
+    (claim('growth', 'figure 1', 'grows', 0.9, '%', 'line width', lower=1.0), 'differs'),
+    (same_curve('angle', 'figure 2', 0.009), 'agrees'),
+    (same_curve('angle', 'figure 2', 0.011), 'differs'),
+    (not_comparable('curve', 'figure 3', 'printed as a picture', 'no number'), 'not comparable'),
+], ids=str)
+def test_a_verdict_follows_from_number_and_bounds(row, verdict):
+    assert row.verdict == verdict
+    assert as_dict(row)['verdict'] == verdict
+
+
+def test_a_reason_is_given_only_where_the_verdict_asks_for_one():
+    rows = [number('f', 'table 1', 2.0, ours, 'Hz', 0.05, reason='gains unknown')
+            for ours in (2.0, 3.0)]
+    assert [as_dict(row)['reason'] for row in rows] == ['', 'gains unknown']
+
+
+def test_a_short_run_has_no_verdict_and_names_the_time_that_it_needs():
+    rows = [same_curve('angle', 'figure 2', 0.0)]
+    assert [row.verdict for row in needing(2.0, 2.0, rows)] == ['agrees']
+    short, = needing(2.0, 1.9, rows)
+    assert (short.verdict, short.why) == ('not comparable', 'needs --seconds 2 or more')
+
+
+def test_a_run_of_a_second_decides_only_what_needs_no_motion():
+    found = spin_up.run(lambda share: None, Options(1.0, formulations=False))
+    decided = [row.what for row in found.comparisons if row.verdict != 'not comparable']
+    assert decided == ['first frequency of the beam at rest']
+    assert {row.why for row in found.comparisons if row.place == 'figure 5'} == {
+        'needs --seconds 25 or more'}
+
+
+def test_text_and_table_show_verdict_reason_and_place():
+    found = Reproduction((), (
+        number('first frequency', 'section 4', 0.464, 0.4633, 'Hz', 5e-4, reason='closed form'),
+        claim('lag', 'figure 4', 'diverges', np.inf, 'm', 'length', upper=8.0),
+        not_comparable('curve', 'figure 5', 'printed as a picture', 'no number')))
+    facts = summary('spin_up', found, (), 1.0, 1.0)
+    lines = [*as_text(facts)]
+    assert lines[1] == '  2 differs, 1 not comparable'
+    assert lines[2:4] == [
+        '  differs        section 4: first frequency',
+        '                 paper 0.464 +- 0.0005 Hz; ours 0.4633 Hz (closed form)']
+    assert lines[5] == '                 paper diverges; ours beyond all bounds'
+    assert table_of(facts).splitlines()[4:] == [
+        '| section 4 | first frequency | 0.464 +- 0.0005 Hz | 0.4633 Hz '
+        '| *differs*: closed form |',
+        '| figure 4 | lag | diverges | beyond all bounds | *differs* |',
+        '| figure 5 | curve | printed as a picture | - | *not comparable*: no number |']
+
+
+def test_effects_of_a_variant_have_a_table():
+    found = Reproduction((), (), effects=(Effect('EA as printed', 'v_y', 112.34),
+                                          Effect('ends', 'v_y', 3.0, 2.21)),
+                         findings=('the motion is lost at 2.21 of 2.5 s',))
+    facts = summary('canadarm2', found, (), 1.0, 1.0, 'paper')
+    assert table_of(facts) == (
+        'From `flexsim reproduce canadarm2 --variant paper`:\n\n| deviation | moves | by |\n'
+        '|---|---|---|\n| EA as printed | v_y | 112 % of its range |\n'
+        '| ends | v_y | 3 % of its range until the run ends at 2.21 s |\n'
+        '\nThe motion is lost at 2.21 of 2.5 s.\n')
+
+
+@pytest.mark.parametrize('words, line', [
+    (['rcm', '--variant', 'paper'],
+     'rcm: no variant "paper". Its equations are those of the paper.'),
+    (['ella', '--variant', 'mine'], 'ella: no variant "mine". Known: paper.'),
+    (['all', '--variant', 'mine'], 'no variant "mine". Known: paper.'),
+    (['spin_up', '--set', 'beam.EIx=3'],
+     'spin_up: no parameter "beam.EIx". Near: beam.EIz, beam.mass, beam.length, beam.damping, '
+     'beam.stiffness.'),
+    (['spin_up', '--set', 'beam.EIz=-3'],
+     'beam.EIz = -3 cannot be: it must be above 0.'),
+    (['spin_up', '--set', 'beam.EIz=nan'], 'beam.EIz = nan cannot be: it must be above 0.'),
+    (['spin_up', '--set', 'beam.length=400'],
+     'beam.length = 400 cannot be: it must be between 4 and 16.'),
+    (['spin_up', '--set', 'beam.EIz'],
+     '--set beam.EIz: write NAME=VALUE, such as forearm.EIz=12.'),
+    (['spin_up', '--set', 'beam.EIz=1', '--set', 'beam.EIz=2'],
+     '--set beam.EIz is given twice. Give it once.'),
+    (['canadarm2', '--set', 'elbow_pitch.stiffness=1e6'],
+     'canadarm2: elbow_pitch.stiffness cannot be set: the experiment varies it for its '
+     'figures.'),
+    (['all', '--set', 'beam.EIz=1'],
+     '--set changes the robot of one experiment. Name the experiment.'),
+    (['all', '--sensitivity'], '--sensitivity takes one experiment. Name it.'),
+    (['ella', '--sensitivity', '--variant', 'paper'],
+     '--sensitivity changes numbers of our own variant. Leave --variant and --set out.'),
+    (['nonsense', '--set', 'a.b=1'],
+     'no experiment "nonsense". Known: dual_screw, element_sum_1, element_sum_2, rig, ella, rcm, '
+     'spin_up, canadarm2, all.'),
+], ids=lambda value: ' '.join(value) if isinstance(value, list) else '')
+def test_an_option_that_cannot_be_is_one_line(words, line, tmp_path, capsys):
+    assert main(['reproduce', *words, '--output', str(tmp_path / 'new')]) == 2
+    assert capsys.readouterr().err == f'flexsim reproduce: {line}\n'
+    assert not (tmp_path / 'new').exists()
+
+
+def test_pages_without_marks_are_refused(tmp_path, capsys):
+    (tmp_path / 'stiffened.md').write_text('# nothing\n')
+    assert main(['reproduce', 'spin_up', '--page', str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f'flexsim reproduce: {tmp_path / "stiffened.md"}: no table between '
+        '<!-- comparisons of spin_up --> and <!-- end -->.\n')
+
+
+def test_a_number_that_is_set_reaches_the_arm():
+    arms = [Options(values=values_of(words)).arm('spin_up_8m')
+            for words in ([], ['beam.EIz=1133.41918', 'beam.mass=3.2'])]
+    rates = [spin_up.first_frequency(arm) for arm in arms]
+    # EI doubled, mass by 1.98: both known to the digits of the description
+    assert rates[1] / rates[0] == pytest.approx(np.sqrt(2 / (3.2 / 1.61504452)), rel=1e-6)
+
+
+def test_the_smallest_change_that_turns_a_verdict_is_found():
+    from flex_robot_sim.reproduce import rcm
+
+    turn = smallest_turn(rcm, seconds=0.5)
+    # the axes of joints 4 and 5 meet where a length of 0.25 m puts them, to 1e-8 m
+    assert turn.name in ('offset of joint_5', 'offset of remote_centre_mount',
+                         'offset of instrument_mount')
+    assert abs(turn.share) < 0.01 and (turn.before, turn.after) == ('agrees', 'differs')
+
+
+def test_a_title_stands_above_the_multiplier_of_its_axis():
+    time = np.linspace(0.0, 1.0, 20)
+    figure = draw_charts('all', (Chart('Fig. 1: a long title over the axis', 'time [s]', 'u [m]',
+                                       (Curve('u', time, 1e-7 * time),)),), 1, 0.8)
+    figure.canvas.draw()
+    axes, renderer = figure.axes[0], figure.canvas.get_renderer()
+    offset = axes.yaxis.get_offset_text()
+    assert offset.get_text()
+    title = axes._left_title.get_window_extent(renderer)
+    assert not title.overlaps(offset.get_window_extent(renderer))
+
+
+def test_numbers_of_set_are_names_with_values():
+    assert values_of(['a.b=1', 'c.d=2e3']) == {'a.b': 1.0, 'c.d': 2000.0}
+    with pytest.raises(UsageError):
+        values_of(['=3'])

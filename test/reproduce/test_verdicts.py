@@ -1,0 +1,124 @@
+"""Every verdict of the experiments in full length; one run of all serves all tests here."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from project_files import ROOT
+
+from flex_robot_sim.cli.reproduce_together import reproduce_together
+from flex_robot_sim.reproduce import EXPERIMENTS, module_of
+from flex_robot_sim.reproduce.options import Options
+from flex_robot_sim.reproduce.pages import verdicts_on
+from flex_robot_sim.reproduce.sensitivity import numbers_of, turned
+
+pytestmark = pytest.mark.slow
+A, D, N = 'agrees', 'differs', 'not comparable'
+# {experiment: {beginning of what is compared: verdict}}; each beginning names one comparison
+VERDICTS = {
+    'spin_up': {
+        'first frequency': D, 'zero order against high order at 0.6': D,
+        'zero order against high order at 2': A, 'the same difference': A,
+        'zero order at 3': A, 'high order at 3': A, 'zero order at 8': A, 'high order at 8': A,
+        'zero order at 10': A, 'high order at 10': A, 'vibration after the spin-up': D,
+        'curves of': N},
+    'canadarm2': {
+        'twist of joint 1': A, 'u_x of': D, 'v_y of the upper boom, least': D, 'w_z of': D,
+        'theta_x of': D, 'v_y of the upper boom, zero order': A, 'bending stiffness': A,
+        'axial stiffness': D, 'joint angles': N, 'the falling arm': N},
+    'ella': {
+        'theta_y1': A, 'theta_z1': A, 'theta_z2': A,
+        'dominant frequency of the displacement of the endpoint, x': D,
+        'dominant frequency of the displacement of the endpoint, y': D,
+        'its second line, y': D,
+        'dominant frequency of the displacement of the endpoint, z': D,
+        'largest displacement': A, 'force at the base': A, 'forward Euler': A,
+        'longest step': D, 'start of the tip': N, 'measured joints': N},
+    'rcm': {
+        'poses in three ways': A, 'Jacobians in four forms': A, 'joint rates': A,
+        'axes of joints 4, 5': A, 'remote centre while': A, 'geometry of the mechanism': N},
+    'rig': {
+        'prismatic joint in steady state': A, 'revolute joint in steady state': A,
+        'strip at 0.4 L': D, 'tip of the strip': D, 'frequency of the strip': A,
+        'a real bench': N, 'values of': N},
+    'element_sum_1': {
+        'slide, proposed way with 4 ': A, 'slide, proposed way with 32': A,
+        'revolute joint, proposed way with 4 ': D, 'revolute joint, proposed way with 32': A,
+        'tip, proposed way with 4 ': D, 'tip, proposed way with 32': A, 'highest rate': D,
+        'mass that the force': A, 'values of': N},
+    'element_sum_2': {
+        'joint 1, proposed way with 4 ': D, 'joint 1, proposed way with 32': A,
+        'joint 2, proposed way with 4 ': A, 'joint 2, proposed way with 32': A,
+        'tip, proposed way with 4 ': D, 'tip, proposed way with 32': A,
+        'slope, proposed way with 4 ': D, 'slope, proposed way with 32': A, 'highest rate': D,
+        'payload, by the inertia': A, 'values of': N},
+    'dual_screw': {
+        'joint angles': A, 'joint rates': A, 'bending in the xy planes, coordinates': A,
+        'bending in the xy planes, rates': A, 'torsion, coordinates': A, 'torsion, rates': D,
+        'bending in the xz planes, coordinates': A, 'bending in the xz planes, rates': D,
+        'torques': A, 'torsion before 3 s': A, 'bending out of plane before 3 s': A,
+        'CPU time, nonlinear': N, 'CPU time, linearised': N,
+        'CPU time, linearised, generated': N, 'values of the curves': N},
+}
+# one number of each robot, and a length of the run that decides; a change of 20 % turns a verdict
+TURNS = {
+    'spin_up': ('beam.EIz', 1.2, None),             # 3 rad/s is below its first frequency
+    'canadarm2': ('upper_boom.EIz', 1.2, 0.02),     # section 4.2 prints it
+    'ella': ('payload.mass', 1.2, None),            # the base carries it
+    'rcm': ('offset of joint_5', 1.2, 1.0),         # its axis meets the others elsewhere
+    'rig': ('strip.stiffness', 1.2, None),          # it vibrates faster than on the bench
+    'element_sum_1': ('link_2.mass', 1.2, 0.01),    # section 3.1 prints it
+    'element_sum_2': ('payload.mass', 1.2, 0.01),   # section 3.2 prints it
+}
+
+
+@pytest.fixture(scope='module')
+def full(tmp_path_factory):
+    """Return {experiment: summary} of all experiments in full length."""
+    folder = tmp_path_factory.mktemp('reproduced')
+    return {facts['experiment']: facts for facts in reproduce_together(
+        EXPERIMENTS, folder, lambda name, share: None, ['--no-formulations'])}
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+def test_every_verdict_is_the_one_that_we_stand_for(full, name):
+    rows = full[name]['comparisons']
+    expected = VERDICTS[name]
+    assert len(rows) == len(expected)
+    assert [(row['what'], row['verdict']) for row in rows] == [
+        (row['what'], verdict) for row, verdict in zip(rows, expected.values())]
+    assert all(row['what'].startswith(words) for row, words in zip(rows, expected))
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+def test_a_verdict_has_a_place_bounds_and_where_it_is_known_a_reason(full, name):
+    for row in full[name]['comparisons']:
+        assert row['place'] and row['paper'] not in ('', None)
+        if row['verdict'] == N:
+            assert row['reason']
+        else:
+            assert row['tolerance'] and (row['lower'], row['upper']) != (None, None)
+    assert Counter(row['what'] for row in full[name]['comparisons']).most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+def test_the_page_has_the_verdicts_of_the_run(full, name):
+    assert verdicts_on(ROOT / 'docs/papers', name) == [
+        (row['place'], row['what'], row['verdict']) for row in full[name]['comparisons']]
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+def test_figures_have_numbers_of_the_paper_or_say_what_they_show(full, name):
+    stems = {path.rsplit('/', 1)[1].removeprefix(f'{name}_').rsplit('.', 1)[0]
+             for path in full[name]['figures']}
+    others = {stem for stem in stems if not stem.startswith('figure')}
+    assert others <= {'beam_of_kane', 'schemes'} and stems - others
+
+
+@pytest.mark.parametrize('name', TURNS)
+def test_a_number_that_is_20_percent_off_turns_a_verdict(name):
+    number, factor, seconds = TURNS[name]
+    module = module_of(name)
+    rows = module.run(lambda share: None, Options(seconds, formulations=False)).comparisons
+    found = turned(module, replace(numbers_of(module)[number](factor), seconds=seconds), rows)
+    assert found and all(old != new and new != N for _, old, new in found)
