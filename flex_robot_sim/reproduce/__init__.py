@@ -8,6 +8,9 @@ done. It also has
     ROBOT           name or text of the robot whose numbers `--set` changes
     VARIANT         what `--variant paper` changes, in words; '': the equations are the paper's
     VARIED          words of numbers of joints that the experiment itself varies
+
+For `sensitivity`, HAS_FORCES is False where lengths alone count, and COMPARES_MODELS is True where
+both sides of a comparison are ours.
 """
 
 from __future__ import annotations

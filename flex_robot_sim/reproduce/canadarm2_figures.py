@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PLACES = (0.0, 0.5, 1.0, 1.5, 2.0)          # of the stick figure                   [s]
 EARLY = 0.1                                 # of the fall, shown by itself          [s]
 LOOKS = ((4, 0), (1, 1), (0, 2), (2, 3))    # colours and dashes
-LARGER = 10.0                               # scale of the bending in figure 8
+LARGER = 30.0                               # scale of the bending in figure 8
 WRIST = 4                                   # points of the outline beyond the booms
 
 

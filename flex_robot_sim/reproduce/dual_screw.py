@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -49,7 +50,7 @@ from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 
-ROBOT, VARIED = 'dual_screw_arm', ()
+ROBOT, VARIED, COMPARES_MODELS = 'dual_screw_arm', (), True
 VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by (104)'
 DEVIATIONS = {'turning_ends': 'ends of links turn by 1 + theta~ (27)',
               'held_sections': 'sections turn with their link (104)',
@@ -66,15 +67,18 @@ def run(progress: Progress, options: Options) -> Reproduction:
     """Run the experiment."""
     seconds = options.seconds or SECONDS
     arm = options.arm(ROBOT, coupling='zero_order')
+    second = replace(options, values={**options.values, **options.second})
+    linear = second.arm(ROBOT, coupling='zero_order')
     variant = paper_model if options.is_paper else None
     made: dict[str, Run] = {}
     efforts: dict[str, np.ndarray] = {}
     costs: dict[str, float] = {}
 
     def motion(formulation, seconds, progress):
+        is_linear = formulation == 'dual_screw'
         made[formulation], efforts[formulation], costs[formulation] = manoeuvre(
-            arm, formulation, seconds, progress,
-            variant if formulation == 'dual_screw' else None)
+            linear if is_linear else arm, formulation, seconds, progress,
+            variant if is_linear else None)
         return made[formulation]
 
     found, effects = {}, ()

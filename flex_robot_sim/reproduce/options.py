@@ -27,6 +27,7 @@ class Options:
     seconds: float | None = None        # None: as long as in the paper                 [s]
     variant: str = ''                   # PAPER: the paper's own equations; '': ours
     values: Mapping[str, float] = field(default_factory=dict)   # numbers of the robot by name
+    second: Mapping[str, float] = field(default_factory=dict)   # of one of two models only
     origins: Mapping[str, float] = field(default_factory=dict)  # joint -> factor of its offset
     formulations: bool = True           # whether the other formulations run through it
 

@@ -3,7 +3,8 @@ The smallest change of one number of a robot that turns a verdict.
 
 A verdict that no number turns says nothing about the model. Each stiffness and mass of the robot
 changes by a share that grows, up and down, until a verdict is another one; halving intervals then
-finds the smallest share. An arm without forces has the offsets of its joints in their place.
+finds the smallest share. An arm without forces has the offsets of its joints in their place. Where
+two of our models are compared, one of them changes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def numbers_of(module: ModuleType) -> dict[str, Callable[[float], Options]]:
     if not getattr(module, 'HAS_FORCES', True):
         return {f'offset of {joint.name}': partial(_with_offset, joint.name)
                 for joint in description.joints if joint.position.any()}
-    return {name: partial(_with_value, name, one.value)
+    change = _with_second if getattr(module, 'COMPARES_MODELS', False) else _with_value
+    return {name: partial(change, name, one.value)
             for name, one in parameters_of(description).items()
             if one.group in GROUPS and one.value > 0.0
             and not is_varied(description, module.VARIED, name)}
@@ -49,6 +51,10 @@ def numbers_of(module: ModuleType) -> dict[str, Callable[[float], Options]]:
 
 def _with_value(name, value, factor):
     return Options(values={name: factor * value}, formulations=False)
+
+
+def _with_second(name, value, factor):
+    return Options(second={name: factor * value}, formulations=False)
 
 
 def _with_offset(joint, factor):

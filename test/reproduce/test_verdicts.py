@@ -30,8 +30,8 @@ VERDICTS = {
         'theta_y1': A, 'theta_z1': A, 'theta_z2': A,
         'dominant frequency of the displacement of the endpoint, x': D,
         'dominant frequency of the displacement of the endpoint, y': D,
-        'its second line, y': D,
         'dominant frequency of the displacement of the endpoint, z': D,
+        'its secondary component': A,
         'largest displacement': A, 'force at the base': A, 'forward Euler': A,
         'longest step': D, 'start of the tip': N, 'measured joints': N},
     'rcm': {
@@ -65,6 +65,7 @@ TURNS = {
     'spin_up': ('beam.EIz', 1.2, None),             # 3 rad/s is below its first frequency
     'canadarm2': ('upper_boom.EIz', 1.2, 0.02),     # section 4.2 prints it
     'ella': ('payload.mass', 1.2, None),            # the base carries it
+    'dual_screw': ('link_3.GJ', 1.2, None),         # of the linearised model alone
     'rcm': ('offset of joint_5', 1.2, 1.0),         # its axis meets the others elsewhere
     'rig': ('strip.stiffness', 1.2, None),          # it vibrates faster than on the bench
     'element_sum_1': ('link_2.mass', 1.2, 0.01),    # section 3.1 prints it
