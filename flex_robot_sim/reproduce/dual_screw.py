@@ -100,8 +100,8 @@ def run(progress: Progress, options: Options) -> Reproduction:
         'coordinates of all nonlinear formulations over the range',
         ('lengths, sections and masses: see urdf/dual_screw_arm.urdf',
          f'PD of {FREQUENCY[0]:g} Hz for the waist and {FREQUENCY[1]:g} Hz for the other joints, '
-         'critically damped, and efforts that carry the weight at the target: slow enough for '
-         'millimetres of bending, because linearised inertia loses its sign at 12 to 40 mm',
+         'critically damped, and efforts that carry the weight at the target: slow enough that '
+         'links bend by millimetres, as linear equations assume',
          f'implicit midpoint at {STEP * 1e3:g} ms for both; no damping in the links'),
         effects, (f'dual screws: the motion is lost at {end:.3g} of {seconds:g} s',)
         if end < seconds - STEP / 2 else ())

@@ -199,9 +199,6 @@ def numbers(arm: ArmModel, run: Run, seen: Seen, schemes: Schemes | None) -> Ite
     """Yield further numbers of the main run and of the schemes."""
     for axis, value in zip('xyz', seen.tip[-1]):
         yield Number(f'endpoint at the end, {axis} of the inertial frame', value, 'm')
-    for row, axis in ((1, 'y'), (2, 'z')):
-        yield Number(f'largest tip deflection of link 2, {axis}',
-                     np.abs(seen.deflection[:, row]).max(), 'm')
     yield Number('first frequency, motors held', frequencies(arm, GOAL)[0], 'Hz')
     yield Number('stretch of link 2 by itself vibrates at', stretch_frequency(arm), 'Hz')
     beam = arm.description.beam('link_2')

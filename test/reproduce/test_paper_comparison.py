@@ -5,8 +5,9 @@ import pytest
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.plots import Chart, Curve, draw_charts
-from flex_robot_sim.reproduce import spin_up
+from flex_robot_sim.reproduce import ella, rcm, rig, spin_up
 from flex_robot_sim.reproduce.comparison import (
     as_dict,
     claim,
@@ -15,6 +16,7 @@ from flex_robot_sim.reproduce.comparison import (
     number,
     same_curve,
 )
+from flex_robot_sim.reproduce.motion import integrate
 from flex_robot_sim.reproduce.options import Options, values_of
 from flex_robot_sim.reproduce.pages import table_of
 from flex_robot_sim.reproduce.report import Effect, Reproduction, as_text, summary
@@ -141,13 +143,45 @@ def test_a_number_that_is_set_reaches_the_arm():
 
 
 def test_the_smallest_change_that_turns_a_verdict_is_found():
-    from flex_robot_sim.reproduce import rcm
-
     turn = smallest_turn(rcm, seconds=0.5)
     # the axes of joints 4 and 5 meet where a length of 0.25 m puts them, to 1e-8 m
     assert turn.name in ('offset of joint_5', 'offset of remote_centre_mount',
                          'offset of instrument_mount')
     assert abs(turn.share) < 0.01 and (turn.before, turn.after) == ('agrees', 'differs')
+
+
+@pytest.mark.parametrize('module', [rcm, spin_up, rig])
+def test_every_chart_has_a_legend_and_axes_with_units(module):
+    for picture in module.run(lambda share: None, Options(0.2, formulations=False)).figures:
+        for chart in picture.charts:
+            assert chart.across.endswith(']') and chart.label.endswith(']')
+            assert chart.title and all(curve.label for curve in chart.curves)
+        figure = draw_charts(picture.title, picture.charts, picture.columns, has_all_legends=True)
+        assert all(axes.get_legend() for axes in figure.axes[:len(picture.charts)])
+
+
+@pytest.mark.parametrize('error', [np.linalg.LinAlgError, RuntimeError])
+def test_a_motion_whose_inertia_vanishes_ends_early_without_a_traceback(error):
+    def accelerations(q, qd, force):
+        if q[0] > 0.5:
+            raise error('singular')         # as solvers of full and of sparse matrices do
+        return np.ones(1)
+
+    found = integrate(accelerations, lambda q, qd, t: 0 * q, np.zeros(1), np.zeros(1), 0.01, 5.0)
+    # q = t^2 / 2 reaches 0.5 after a second
+    assert found.time[-1] == pytest.approx(1.0, abs=0.11)
+
+
+@pytest.mark.slow
+def test_a_variant_moves_an_arm_in_the_place_of_our_equations():
+    arm = Options().arm(ella.robot_text(ella.ONE_SHAPE))
+    controller = ella.Controller(arm, True)
+    runs = [ella.move(arm, controller, 0.05, **words) for words in (
+        {'formulation': 'wrench_dae'}, {'variant': wrench_dae.make},
+        {'variant': ella.shifting_ends})]
+    assert np.array_equal(runs[0].q, runs[1].q)
+    # ends that do not turn make the arm stiffer, which shows as soon as it vibrates
+    assert np.abs(runs[2].q - runs[0].q).max() > 1e-4
 
 
 def test_a_title_stands_above_the_multiplier_of_its_axis():
