@@ -21,7 +21,7 @@ from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.reproduce.comparison import Comparison
 from flex_robot_sim.reproduce.options import Options, is_varied
 
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the number
+SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the number
 HALVINGS = 3
 GROUPS = ('stiffness', 'mass')
 
