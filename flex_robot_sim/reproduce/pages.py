@@ -52,10 +52,11 @@ def table_of(facts: Mapping[str, Any]) -> str:
         rows += [f'\n{_cell(line[:1].upper() + line[1:])}.' for line in facts['findings']]
         return '\n'.join(rows) + '\n'
     rows = [f'From `{WORDS[COMPARISONS].format(name)}`:', '',
-            '| place | what | paper | ours | verdict |', '|---|---|---|---|---|']
+            '| place | what | paper | ours | tolerance | verdict |', '|---|---|---|---|---|---|']
     for row in facts['comparisons']:
         verdict = f'*{row["verdict"]}*' + (f': {row["reason"]}' if row['reason'] else '')
-        rows.append(_row(row['place'], row['what'], paper_text(row), ours_text(row), verdict))
+        rows.append(_row(row['place'], row['what'], paper_text(row), ours_text(row),
+                         row['tolerance'] or '-', verdict))
     return '\n'.join(rows) + '\n'
 
 
@@ -66,7 +67,7 @@ def verdicts_on(folder: str | Path, name: str) -> list[tuple[str, str, str]]:
     assert found, name
     cells = [line.strip('|').split(' | ') for line in found[0].splitlines()
              if line.startswith('|') and '*' in line]
-    return [(row[0].strip(), row[1], re.findall(r'\*(.+?)\*', row[4])[0]) for row in cells]
+    return [(row[0].strip(), row[1], re.findall(r'\*(.+?)\*', row[-1])[0]) for row in cells]
 
 
 def _between(name, kind):

@@ -97,7 +97,8 @@ def as_text(facts: Mapping[str, Any]) -> Iterator[str]:
     for row in facts['comparisons']:
         yield f'  {row["verdict"]:14s} {row["place"]}: {row["what"]}'
         reason = f' ({row["reason"]})' if row['reason'] else ''
-        yield f'  {"":14s} paper {paper_text(row)}; ours {ours_text(row)}{reason}'
+        source = f'; tolerance: {row["tolerance"]}' if row['tolerance'] else ''
+        yield f'  {"":14s} paper {paper_text(row)}; ours {ours_text(row)}{source}{reason}'
     yield from (f'  finding: {line}' for line in facts['findings'])
     yield from (f'  effect: {row["deviation"]}: {row["quantity"]} moves by '
                 f'{effect_text(row)}' for row in facts['effects'])

@@ -70,13 +70,15 @@ def test_text_and_table_show_verdict_reason_and_place():
     assert lines[1] == '  2 differs, 1 not comparable'
     assert lines[2:4] == [
         '  differs        section 4: first frequency',
-        '                 paper 0.464 +- 0.0005 Hz; ours 0.4633 Hz (closed form)']
-    assert lines[5] == '                 paper diverges; ours beyond all bounds'
+        '                 paper 0.464 +- 0.0005 Hz; ours 0.4633 Hz; tolerance: print resolution '
+        '(closed form)']
+    assert lines[5] == (
+        '                 paper diverges; ours beyond all bounds; tolerance: length')
     assert table_of(facts).splitlines()[4:] == [
-        '| section 4 | first frequency | 0.464 +- 0.0005 Hz | 0.4633 Hz '
+        '| section 4 | first frequency | 0.464 +- 0.0005 Hz | 0.4633 Hz | print resolution '
         '| *differs*: closed form |',
-        '| figure 4 | lag | diverges | beyond all bounds | *differs* |',
-        '| figure 5 | curve | printed as a picture | - | *not comparable*: no number |']
+        '| figure 4 | lag | diverges | beyond all bounds | length | *differs* |',
+        '| figure 5 | curve | printed as a picture | - | - | *not comparable*: no number |']
 
 
 def test_effects_of_a_variant_have_a_table():
