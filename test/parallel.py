@@ -17,7 +17,8 @@ MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them mak
 LONGEST = (
     # one installs with pip, the second compiles, the third waits for other programs
     'project/test_install.py', 'core/test_dynamics.py', 'nodes/test_strangers.py',
-    'reproduce/test_reproduce.py', 'nodes/test_view_node.py', 'nodes/test_demo.py',
+    'reproduce/test_verdicts.py', 'reproduce/test_reproduce.py', 'nodes/test_view_node.py',
+    'nodes/test_demo.py',
     'project/test_shown_blocks.py', 'control/test_strain_feedback.py',
     'control/test_vibration_feedback.py', 'nodes/test_controller_feedback.py',
     'control/test_control_benchmark.py', 'identification/test_imu.py',
