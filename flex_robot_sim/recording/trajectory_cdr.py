@@ -1,5 +1,5 @@
 """
-JointTrajectory messages as arrays, read from their CDR bytes without an object for each point.
+JointTrajectory messages as arrays: CDR bytes are read and written without an object per point.
 
 Points that have the same fields lie at equal distances, so that their numbers are strided arrays.
 A message may change its fields from point to point: each run of equal points is read at once.
@@ -8,7 +8,7 @@ A message may change its fields from point to point: each run of equal points is
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ DURATION = 8            # size of time_from_start                               
 SLACK = 4096            # behind a message, which some who write leave               [bytes]
 SHORTEST_POINT = 24     # four empty sequences and time_from_start                      [bytes]
 SECOND = 1_000_000_000  # [ns]
+LITTLE_ENDIAN = b'\0\1\0\0'
 LONGEST_TEXT = 4096     # a frame or a name                                         [bytes]
 MEAN_NAME = 512         # of all names of a message, at most                        [bytes]
 NUMBERS_PER_JOINT = len(FIELDS)     # of a point
@@ -178,3 +179,55 @@ def _equal_points(data, order, place, stride, counts, places, most):
             return run + int(np.argmin(is_equal))
         run, block = run + size, 4 * block
     return run
+
+
+def write_trajectory(stamp: int, frame: str, names: Sequence[str], times: np.ndarray,
+                     fields: Mapping[str, np.ndarray]) -> bytes:
+    """
+    Return the message of a trajectory whose points all have the same fields.
+
+    :param stamp: [ns]; times: of the points from the start, (k,) [s].
+    :param fields: {one of FIELDS: numbers (k, m)}; the other fields are empty.
+    """
+    data = bytearray(LITTLE_ENDIAN + struct.pack('<iI', *divmod(stamp, SECOND)))
+    _append_text(data, frame)
+    _append_count(data, len(names))
+    for name in names:
+        _append_text(data, name)
+    _append_count(data, len(times))
+    nanoseconds = np.round(np.asarray(times) * SECOND).astype(np.int64)
+    # from the second point on, all begin at the same remainder of 8
+    for rows in (slice(0, 1), slice(1, None)):
+        count = len(nanoseconds[rows])
+        points = np.zeros(count, _point_type(len(data) - HEADER, len(names), fields))
+        for field, values in fields.items():
+            points[f'{field}_count'], points[field] = len(names), values[rows]
+        points['seconds'], points['nanoseconds'] = np.divmod(nanoseconds[rows], SECOND)
+        data += points.tobytes()
+    return bytes(data)
+
+
+def _point_type(place, m, fields):
+    """Structured type of a point that begins at a place, with so many joints."""
+    begin, parts = place, {}
+    for field in FIELDS:
+        parts[f'{field}_count'] = place - begin, '<u4'
+        place += 4
+        if field in fields and m:
+            place += -place % 8
+            parts[field] = place - begin, ('<f8', m)
+            place += 8 * m
+    parts['seconds'], parts['nanoseconds'] = (place - begin, '<i4'), (place - begin + 4, '<u4')
+    offsets, formats = zip(*parts.values())
+    return np.dtype({'names': list(parts), 'formats': formats, 'offsets': offsets,
+                     'itemsize': place - begin + DURATION})
+
+
+def _append_count(data, count):
+    data += bytes(-(len(data) - HEADER) % 4) + struct.pack('<I', count)
+
+
+def _append_text(data, text):
+    encoded = text.encode() + b'\0'
+    _append_count(data, len(encoded))
+    data += encoded

@@ -7,7 +7,12 @@ import pytest
 from trajectory_bytes import JOINT_TRAJECTORY
 
 from flex_robot_sim.recording.cdr import MessageError, decode, encode
-from flex_robot_sim.recording.trajectory_cdr import FIELDS, read_header, read_points
+from flex_robot_sim.recording.trajectory_cdr import (
+    FIELDS,
+    read_header,
+    read_points,
+    write_trajectory,
+)
 
 MOST_NAMES = 1000
 ODD = [0, 1, 2, 3, 7, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1]
@@ -146,3 +151,23 @@ def test_points_of_seven_joints_with_all_their_fields_are_as_long_as_allowed():
     point = dict.fromkeys(('positions', 'velocities', 'accelerations', 'effort'), numbers)
     data = encode(JOINT_TRAJECTORY, {'joint_names': names, 'points': [point] * 2000})
     assert read_header(data, MOST_NAMES).points == 2000
+
+
+@pytest.mark.parametrize('names', [('a',), ('ab', 'ñandú', 'xyz')], ids=len)
+@pytest.mark.parametrize('frame', ['', 'base', 'world'])
+@pytest.mark.parametrize('fields', [0, 1, 2, 3, 4])
+@pytest.mark.parametrize('points', [1, 2, 7])
+def test_what_is_written_is_read_back(names, frame, fields, points):
+    random = np.random.default_rng(fields)
+    times = np.cumsum(random.uniform(0.1, 2.0, points))
+    tables = {field: random.normal(size=(points, len(names))) for field in FIELDS[:fields]}
+    data = write_trajectory(12_345_678_901, frame, names, times, tables)
+    header = read_header(data, 3)
+    assert (header.stamp, header.frame, header.names, header.points) == (
+        12_345_678_901, frame, names, points)
+    read = read_points(data, header, FIELDS)
+    np.testing.assert_allclose(read.times, times, atol=1e-9)
+    for field in FIELDS:
+        assert read.rows[field].is_given.all() == (field in tables)
+        if field in tables:
+            np.testing.assert_array_equal(read.rows[field].values, tables[field])
