@@ -46,6 +46,7 @@ from flex_robot_sim.simulation import Simulation
 
 WATCH_PERIOD = 0.02     # between two looks at whether states still arrive                  [s]
 TARGET_RATE = 50.0      # of ~/target                                                      [Hz]
+OFFSET_TOLERANCE = 0.01     # of the time of stamps minus that of the simulation            [s]
 
 
 class ControllerNode(Node):
@@ -61,14 +62,20 @@ class ControllerNode(Node):
         self.controller: JointController | None = None      # when the arm is known
         self._in_its_thread: Callable[[Callable[[], Any]], Any] = lambda action: action()
         self._is_in_drives = False      # where position and velocity gains act
+        self._offset = 0.0              # time of stamps minus that of the controller         [s]
         own = [kind for kind in CONTROLLER_SETTINGS if kind is not RobotSettings or not is_inside]
         self.parameters = Parameters(self, *own)
         if not is_inside:
             when_arm_is_known(self, self.parameters[RobotSettings], self._listen)
 
-    def attach(self, loop: SimulationLoop) -> None:
-        """Control the arm of a SimulationLoop, once per period, in its thread."""
-        self._in_its_thread = loop.call
+    def attach(self, loop: SimulationLoop, stamp: Callable[[Simulation], int]) -> None:
+        """
+        Control the arm of a SimulationLoop, once per period, in its thread.
+
+        :param stamp: returns the stamp of messages about the present state of a Simulation [ns].
+        """
+        self._in_its_thread, self._simulation, self._stamp = loop.call, loop.simulation, stamp
+        self._stamp_offset()
         settings = self.parameters[ControllerSettings]
         self._is_in_drives = settings.servo == 'drives' and settings.feedback == 'motor'
         # it answers each state at once
@@ -84,7 +91,7 @@ class ControllerNode(Node):
         efforts = controller.update(
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)
-        self._send_target(simulation.time, round(simulation.time * SECOND))
+        self._send_target(simulation.time, round((simulation.time + self._offset) * SECOND))
         return pass_to_drives(controller, simulation, efforts) if self._is_in_drives else efforts
 
     def _listen(self, arm):
@@ -122,7 +129,8 @@ class ControllerNode(Node):
         limits = self.parameters[MessageSettings]
         listen_to_joint_states(self, '~/reference', self._on_reference, COMMANDS,
                                limits.max_names)
-        self._trajectories = TrajectoryInbox(self, self.controller, limits)
+        self._trajectories = TrajectoryInbox(self, self.controller, limits,
+                                             self._stamp_offset if sampling else None)
         self.create_service(Trigger, '~/hold', self._on_hold)
         self.parameters.on_change(self._on_change)
         self._shaper = ShaperDesigns(
@@ -167,6 +175,13 @@ class ControllerNode(Node):
             self._now, pairs.position, pairs.velocity, pairs.motor_position,
             pairs.motor_velocity, pairs.is_led))
         self._send_target(self._now, stamp)
+
+    def _stamp_offset(self):
+        """Return the time of stamps minus that of the simulation inside this process [s]."""
+        offset = self._stamp(self._simulation) / SECOND - self._simulation.time
+        if abs(offset - self._offset) > OFFSET_TOLERANCE:
+            self._offset = offset       # the simulation was paused, or slower than the clock
+        return self._offset
 
     def _watch(self):
         """Let go of the arm when states no longer arrive."""

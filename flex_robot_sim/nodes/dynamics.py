@@ -33,17 +33,18 @@ from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.settings import SimulationSettings
 
+AttachController = Callable[[SimulationLoop, Callable[[frs.Simulation], int]], object]
+
 
 class DynamicsNode(Node):
     """Simulate an arm in real time."""
 
-    def __init__(self,
-                 attach_controller: Callable[[SimulationLoop], object] | None = None) -> None:
+    def __init__(self, attach_controller: AttachController | None = None) -> None:
         """
         Load the robot and let it go.
 
-        :param attach_controller: called with the SimulationLoop before it starts; who controls
-            it then takes the place of commands.
+        :param attach_controller: called with the SimulationLoop before it starts, and with a
+            function that returns the stamps of its states; it replaces the command topics.
         """
         super().__init__('dynamics')
         self.loop, self._attach_controller = None, attach_controller
@@ -70,7 +71,7 @@ class DynamicsNode(Node):
         self._pushes = PushInbox(self, loop)
         self.loop = loop
         if self._attach_controller:
-            self._attach_controller(loop)
+            self._attach_controller(loop, self._outputs.stamp)
         else:
             most = parameters[MessageSettings].max_names
             self._commands = [

@@ -18,6 +18,7 @@ from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import CLOCK, STATES
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.simulation import Simulation
 
 
 class DynamicsOutputs:
@@ -51,18 +52,19 @@ class DynamicsOutputs:
         self._display_output.set_rate(settings.display_rate)
         self._display.change(settings)
 
-    def _stamp(self, simulation):
+    def stamp(self, simulation: Simulation) -> int:
+        """Return the stamp of messages about the present state of a Simulation [ns]."""
         if self._has_own_time:
             return max(1, round(simulation.time * SECOND))      # zero means no stamp
         return self._node_clock.now().nanoseconds
 
     def _send_joints(self, simulation, effort):
-        stamp = self._stamp(simulation)
+        stamp = self.stamp(simulation)
         self._loop.note_sent(stamp)
         self._arm_outputs.send_joints(stamp, simulation.coordinates, simulation.rates, effort)
 
     def _send_flex(self, simulation, effort):
-        stamp = self._stamp(simulation)
+        stamp = self.stamp(simulation)
         self._arm_outputs.send_flex(stamp, simulation.coordinates, simulation.rates)
         if self._tool_pose.is_heard():
             T = simulation.pose(self._tool)
@@ -71,7 +73,7 @@ class DynamicsOutputs:
             wrench.send(stamp, simulation)
 
     def _show(self, simulation, effort):
-        self._display.show(self._stamp(simulation), simulation.coordinates, self._loop.resets)
+        self._display.show(self.stamp(simulation), simulation.coordinates, self._loop.resets)
 
     def _send_clock(self, simulation, effort):
         set_stamp(self._clock_message.clock, round(simulation.time * SECOND))

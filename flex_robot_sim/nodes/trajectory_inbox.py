@@ -2,14 +2,18 @@
 Trajectories for a joint controller: read and planned in a thread beside its control loop.
 
 The thread of the loop only looks at the size of a message, and follows what is planned between two
-samples. NumPy reads and plans in pieces that release the lock of the interpreter.
+samples. NumPy reads and plans in pieces that release the lock of the interpreter. What becomes of
+a trajectory with a stamp is published on `~/trajectory_status`.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
 
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -22,33 +26,50 @@ from flex_robot_sim.nodes.trajectory_messages import (
     read_trajectory,
     read_trajectory_header,
     start_of,
+    trajectory_status,
 )
 from flex_robot_sim.realtime.priority import use_planning_priority
 from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 
+STATUS_PERIOD = 0.01    # of the look for new states of trajectories                         [s]
+
 
 class TrajectoryInbox:
-    """Subscription of `joint_trajectory`, and the thread that plans."""
+    """Subscription of `joint_trajectory`, the thread that plans, and what becomes of its plans."""
 
-    def __init__(self, node: Node, controller: JointController, limits: MessageSettings) -> None:
-        """Subscribe `node`; the thread starts with the first message."""
+    def __init__(self, node: Node, controller: JointController, limits: MessageSettings,
+                 stamp_offset: Callable[[], float] | None = None) -> None:
+        """
+        Subscribe `node`; the thread starts with the first message.
+
+        :param stamp_offset: returns the time of stamps minus that of the controller [s]; None: 0.
+        """
         self._node, self._controller, self._limits = node, controller, limits
+        self._stamp_offset = stamp_offset
         self._messages: queue.Queue[tuple[bytes, TrajectoryHeader, int]] = queue.Queue(
             COMMANDS.depth)
         self._thread: threading.Thread | None = None
         node.create_subscription(JointTrajectory, 'joint_trajectory', self._on_bytes, COMMANDS,
                                  raw=True)
+        self._status = node.create_publisher(DiagnosticStatus, '~/trajectory_status', COMMANDS)
+        node.create_timer(STATUS_PERIOD, self._publish_events,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish_events(self):
+        for event in self._controller.trajectories.take_events():
+            self._status.publish(trajectory_status(event))
 
     def _on_bytes(self, data):
+        header = None
         try:
             header = read_trajectory_header(data, self._limits)
             self._controller.refuse_if_dead()
             self._messages.put_nowait((data, header, self._controller.trajectories.ticket()))
         except queue.Full:
             self._refuse(CommandError(
-                'trajectories arrive faster than they are planned: this one is left out'))
+                'trajectories arrive faster than they are planned: this one is left out'), header)
         except FlexRobotSimError as error:
-            self._refuse(error)
+            self._refuse(error, header)
         if self._thread is None:
             self._thread = threading.Thread(target=self._plan_all, name='planning', daemon=True)
             self._thread.start()
@@ -58,14 +79,19 @@ class TrajectoryInbox:
         controller = self._controller
         while True:
             data, header, ticket = self._messages.get()
+            start = start_of(header)
+            if start is not None and self._stamp_offset is not None:
+                start -= self._stamp_offset()
             try:
                 controller.trajectories.plan(
                     read_trajectory(data, header, controller.joint_names), controller.newest,
-                    start_of(header), ticket)
+                    start, ticket, header.stamp or None)
             except FlexRobotSimError as error:
-                self._refuse(error)
+                self._refuse(error, header)
             del data
 
-    def _refuse(self, error):
+    def _refuse(self, error, header):
         self._controller.refused += 1
+        if header is not None:
+            self._controller.trajectories.refuse(header.stamp or None, str(error))
         refuse(self._node, error)

@@ -1,13 +1,19 @@
-"""JointTrajectory messages, read from bytes: what is too long is refused before it is unpacked."""
+"""
+JointTrajectory messages as bytes, and the states of trajectories.
+
+A message that is too long is refused before it is unpacked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from flex_robot_sim.control.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.control.trajectory import Table, Trajectory, joint_rows
-from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.exceptions import CommandError, SettingError, plain
 from flex_robot_sim.nodes.conversions import SECOND
 from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.recording.cdr import MessageError
@@ -50,6 +56,24 @@ def read_trajectory(data: bytes, header: TrajectoryHeader,
 def start_of(header: TrajectoryHeader) -> float | None:
     """When a trajectory starts [s]; None: at once."""
     return header.stamp / SECOND if header.stamp else None
+
+
+def trajectory_status(event: TrajectoryEvent) -> DiagnosticStatus:
+    """Return the message of a TrajectoryEvent, whose identifier is the stamp [ns]."""
+    level = DiagnosticStatus.ERROR if event.state == REFUSED else DiagnosticStatus.OK
+    return DiagnosticStatus(
+        level=level, name='joint_trajectory', message=plain(event.reason or event.state),
+        values=[KeyValue(key='stamp', value=str(event.identifier)),
+                KeyValue(key='state', value=event.state)])
+
+
+def read_trajectory_status(message: DiagnosticStatus) -> TrajectoryEvent | None:
+    """Return the TrajectoryEvent of a message; None if it is none."""
+    values = {item.key: item.value for item in message.values[:2]}
+    stamp = values.get('stamp', '')
+    if not (stamp.isascii() and stamp.isdigit() and len(stamp) < 20 and 'state' in values):
+        return None
+    return TrajectoryEvent(int(stamp), values['state'], message.message)
 
 
 def read_effort_profile(data: bytes, limits: MessageSettings, joint_names: Sequence[str],

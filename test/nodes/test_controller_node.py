@@ -4,8 +4,8 @@ import signal
 
 import numpy as np
 import pytest
-from builtin_interfaces.msg import Duration
-from diagnostic_msgs.msg import DiagnosticArray
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from node_processes import NodeProcess
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status
 from flex_robot_sim.system import SimulationArguments
 
 JOINTS = ['waist', 'shoulder', 'elbow']
@@ -87,6 +88,28 @@ def test_it_follows_a_trajectory_in_time(system, observer):
     assert (np.abs(steps) <= 1.5 * 0.7 * (pauses + 2e-3)).all()
     observer.hear(JointState, f'{namespace}/joint_states',
                   lambda state: abs(state.position[1] - 0.6) < NEAR)
+
+
+def test_it_follows_a_trajectory_from_its_stamp_on(system, observer):
+    namespace, _ = system
+    heard = observer.listen(JointState, f'{namespace}/controller/target')
+    trajectories = observer.publisher(JointTrajectory, f'{namespace}/joint_trajectory')
+    reports = observer.listen(DiagnosticStatus, f'{namespace}/controller/trajectory_status')
+    observer.spin_until(lambda: heard and observer.node.count_publishers(
+        f'{namespace}/controller/trajectory_status'))
+    here = heard[-1].position[2]
+    goal = here - 0.3
+    start = observer.node.get_clock().now().nanoseconds + 500_000_000
+    message = JointTrajectory(joint_names=['elbow'], points=[JointTrajectoryPoint(
+        positions=[goal], velocities=[0.0], time_from_start=Duration(nanosec=500_000_000))])
+    message.header.stamp = Time(sec=start // 10**9, nanosec=start % 10**9)
+    trajectories.publish(message)
+    observer.spin_until(lambda: heard[-1].position[2] == goal)
+    waiting = [target for target in heard if stamp(target) < start]
+    assert waiting and {target.position[2] for target in waiting} == {here}
+    observer.spin_until(lambda: len(reports) > 1)
+    assert [read_trajectory_status(report)[:2] for report in reports[-2:]] == [
+        (start, 'accepted'), (start, 'completed')]
 
 
 @pytest.mark.parametrize('name, position, reason', [
