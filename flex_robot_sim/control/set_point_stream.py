@@ -51,6 +51,7 @@ class SetPointStream:
         self.position, self.velocity = np.zeros((2, n))     # shaped [rad, m, per s]
         self.measured: dict[str, float] = {}        # positions by joint              [rad, m]
         self.has_begun = False
+        self.omitted_modes = ''     # line about modes that are too fast for the ticks
         self.ignored = self.limited = 0             # set points that came late or twice; too far
         self._target = _Target(n, self.rates)
         self._points = SetPoints(self._target, self.rates)
@@ -60,7 +61,8 @@ class SetPointStream:
         self.use(parts)
 
     def use(self, parts: ShaperParts) -> None:
-        """Go over to other ShaperParts, without a jump."""
+        """Change to other ShaperParts without a jump; SettingError if they need more samples."""
+        parts, self.omitted_modes = parts.for_samples(self.period)
         online = parts.online(len(self.names), self.period, 2)
         self._points.use(None if online.duration == 0.0 else online)
         self.parts = parts

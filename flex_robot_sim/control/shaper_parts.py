@@ -1,13 +1,23 @@
 """What shapes set points of any arm: a fixed shaper, or stages that follow its pose."""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.felt_inertia import poses_within
 from flex_robot_sim.control.impulses import NONE, Shaper
-from flex_robot_sim.control.mode_table import ModeTable
+from flex_robot_sim.control.mode_table import (
+    SHARE,
+    ModeTable,
+    PoseModes,
+    excited_modes,
+    loaded,
+)
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
 from flex_robot_sim.control.settings import AUTO
@@ -15,6 +25,9 @@ from flex_robot_sim.control.shaper_choice import Case, Design, choices
 from flex_robot_sim.control.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
+
+POSES = 6                       # in which the shares of modes are computed
+MAX_CYCLES_PER_SAMPLE = 0.49    # of a mode that a shaper of samples can cancel
 
 
 class ShaperParts(NamedTuple):
@@ -24,6 +37,34 @@ class ShaperParts(NamedTuple):
     shaper: Shaper = NONE
     table: ModeTable | None = None
     stages: tuple = ()
+    modes: tuple[PoseModes, ...] = ()       # of the arm in some poses; (): unknown
+
+    def for_samples(self, period: float) -> tuple[ShaperParts, str]:
+        """
+        Return parts for samples every period [s], and a line about modes that they omit, or ''.
+
+        Modes that are too fast for the samples are omitted if their share of the vibration at the
+        tool is negligible; SettingError if it is not.
+        """
+        limit = MAX_CYCLES_PER_SAMPLE / period
+        fastest = max((stage.frequencies.max() for stage in self.stages), default=0.0)
+        if fastest <= limit or not self.modes:
+            return self, ''
+        share = max((share for pose in self.modes
+                     for frequency, share in zip(pose.frequencies, pose.shares)
+                     if frequency > limit), default=0.0)
+        if share >= SHARE:
+            raise SettingError(
+                f'modes up to {fastest:.3g} Hz have {share:.0%} of the vibration at the tool, too '
+                f'fast for {1 / period:g} set points a second: set stream_rate to '
+                f'{math.ceil(fastest / MAX_CYCLES_PER_SAMPLE):g} Hz or more, if the driver takes '
+                'so many')
+        slow = tuple(stage._replace(frequencies=np.minimum(stage.frequencies, limit))
+                     for stage in self.stages if stage.frequencies.min() <= limit)
+        line = (f'modes from {limit:.3g} to {fastest:.3g} Hz are left out: too fast for '
+                f'{1 / period:g} set points a second, they have at most {share:.1%} of the '
+                'vibration at the tool')
+        return self._replace(stages=slow, table=self.table if slow else None), line
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """
@@ -74,4 +115,6 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
         if design is None:
             return ShaperParts(found.choice.name, found.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
-    return ShaperParts(f'{design.kind} by pose', table=table, stages=tuple(stages))
+    modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
+                  for pose in poses_within(arm, POSES))
+    return ShaperParts(f'{design.kind} by pose', table=table, stages=tuple(stages), modes=modes)

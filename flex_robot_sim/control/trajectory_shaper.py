@@ -8,6 +8,7 @@ remembers what it has sent, and what it sends next goes on without a jump.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,8 +25,9 @@ from flex_robot_sim.control.limits import (
 )
 from flex_robot_sim.control.motion import Motion, rest
 from flex_robot_sim.control.motion_history import appended, sampled
+from flex_robot_sim.control.path_deviation import MAX_SAMPLES, path_deviation
 from flex_robot_sim.control.pose_follower import GRID, PoseFollower
-from flex_robot_sim.control.trajectory import Trajectory, joint_rows
+from flex_robot_sim.control.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import summarized
@@ -78,7 +80,8 @@ class TrajectoryShaper:
 
     def __init__(self, shaper_at: Callable[[np.ndarray], Shaper] | ShaperParts,
                  period: float = 0.02, arm: ArmModel | None = None,
-                 tolerance: float = 0.1, most_points: int = MOST_POINTS) -> None:
+                 tolerance: float = 0.1, most_points: int = MOST_POINTS,
+                 shortest_period: float = 0.0) -> None:
         """
         Begin without a motion.
 
@@ -88,8 +91,12 @@ class TrajectoryShaper:
         :param arm: ArmModel, whose joints and stops are kept to; None: any joints, no stops.
         :param tolerance: how far a motion may begin from where the arm is [rad, m].
         :param most_points: of a trajectory that is sent, as far as its receiver takes them.
+        :param shortest_period: shortest time between two points [s].
         """
-        self._most_points = most_points
+        if shortest_period > period:
+            raise SettingError(f'shortest_period = {shortest_period:g} must not be above period = '
+                               f'{period:g}')
+        self._most_points, self._shortest = most_points, shortest_period
         self._shaper_at, self._period = shaper_at, period
         self._arm, self.tolerance = arm, tolerance
         self._memory: _Memory | None = None
@@ -134,7 +141,9 @@ class TrajectoryShaper:
             history = self._extended(old, trajectory, joints)
             present = history.sample(cut)
             self._refuse_if_left_moving(present[1], trajectory, joints)
-        new = trajectory.motion(joints, present, elapsed)
+        pieces = Interpolation(trajectory, joints)
+        first = None if old is None else self._joining_point(pieces, present, elapsed, joints)
+        new = pieces.motion(present, elapsed, first)
         self._refuse_beyond_limits(trajectory, new)
         shaper = self._shaper(new.corners[-1], present[0], cut) if old is None else (
             self._gone_on(old, now))
@@ -165,6 +174,21 @@ class TrajectoryShaper:
             end = np.clip(end, self._arm.arrays.lower, self._arm.arrays.upper)
         still = [[0.0] * len(end)] if memory.order else ()
         return self.shaped(Trajectory(memory.joints, [time], [end], still), now)
+
+    def path_deviation(self, shaped: ShapedTrajectory) -> float | None:
+        """Largest distance of the tool from the unshaped path [m]; None without an arm."""
+        memory = shaped.memory
+        if self._arm is None:
+            return None
+        if memory.shaper.duration == 0.0:
+            return 0.0
+        motion = memory.motion
+        times = np.unique([*motion.knots, *np.linspace(motion.knots[0], motion.end, MAX_SAMPLES)])
+        path = motion.samples(times)[:, 0]
+        columns = [memory.joints.index(name) for name in shaped.names]
+        rows = np.tile(path[-1], (len(shaped.times), 1))
+        rows[:, columns] = shaped.positions
+        return path_deviation(self._arm, rows, path)
 
     def keep(self, shaped: ShapedTrajectory) -> None:
         """Remember what goes out."""
@@ -213,6 +237,34 @@ class TrajectoryShaper:
         start = self._start(trajectory, more)
         return Motion(old.motion.knots, [np.hstack([piece, rest(start)])
                                          for piece in old.motion.pieces])
+
+    @staticmethod
+    def _joining_point(pieces, present, elapsed, joints):
+        """
+        Index of the point at which a trajectory that begins elsewhere is joined during a motion.
+
+        On the way there, no joint is faster than in the trajectory or the present motion. None:
+        the next point, if the trajectory has no point at its start.
+        """
+        times = pieces.trajectory.times
+        if times[0] > elapsed or len(times) < 2:
+            return None
+        limits = FASTER * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
+                                     np.abs(present[1])) + STILL
+        first, step = int(np.searchsorted(times, elapsed, side='right')), 1
+        while first < len(times):
+            beyond = pieces.first_piece(present, elapsed, first).fastest()[0] > limits
+            if not beyond.any():
+                return first
+            first, step = min(first + step, len(times) - 1 + (first == len(times) - 1)), 2 * step
+        if elapsed >= times[-1]:
+            return None             # `Interpolation.motion` refuses it
+        name = joints[int(np.argmax(beyond))]
+        begin = pieces.trajectory.positions[0][pieces.trajectory.names.index(name)]
+        raise SettingError(
+            f'the trajectory begins with "{name}" at {begin:.6g}, but it moves at '
+            f'{present[0][joints.index(name)]:.6g} then: to get there, it would be faster than '
+            'the trajectory. Let it begin where the arm is, or give it more time')
 
     def _refuse_if_left_moving(self, velocity, trajectory, joints):
         for name, rate in zip(joints, velocity):
@@ -265,8 +317,9 @@ class TrajectoryShaper:
                 f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
                 f'{abs(speeds[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
                 f'{limits[j] / FASTER:.6g} {self._arm.units[j]}/s: give it more time')
-        every = max(1, int(self._period / GRID + 1e-9))
-        rows = np.unique([*range(0, len(times), every), len(times) - 1])
+        every = max(1, int(self._period / GRID + 1e-9), math.ceil(self._shortest / GRID - 1e-9))
+        rows = np.unique([*range(0, len(times) - (every if self._shortest else 0), every),
+                          len(times) - 1])
         velocities = speeds[rows][:, columns] if memory.order else None
         return ShapedTrajectory(memory.sent, times[0], times[rows] - times[0],
                                 positions[rows][:, columns], velocities, None, memory)
@@ -277,7 +330,10 @@ class TrajectoryShaper:
         knots = np.unique(knots[knots > begin + NEAREST])
         # of two that are one, the later one stays: the last point is the end
         knots = np.concatenate([[begin], knots[np.append(np.diff(knots) > NEAREST, True)]])
+        knots = self._thinned(knots)
         counts = np.ceil(np.diff(knots) / self._period * (1 - 1e-9))
+        if self._shortest > 0.0:    # the points between two knots keep it, too
+            counts = np.minimum(counts, np.floor(np.diff(knots) / self._shortest * (1 + 1e-9)))
         points = 1 + counts.sum()
         if points > self._most_points:
             raise SettingError(f'shaped, the trajectory would have {points:.0f} points, more than '
@@ -285,6 +341,20 @@ class TrajectoryShaper:
         parts = [np.linspace(start, end, 1 + max(int(count), 1))[1:]
                  for start, end, count in zip(knots, knots[1:], counts)]
         return np.concatenate([[begin], *parts])
+
+    def _thinned(self, knots):
+        """Return the knots that keep the shortest period from one another, and the last one."""
+        if self._shortest <= 0.0 or len(knots) < 2:
+            return knots
+        kept = [0]
+        while True:
+            row = int(np.searchsorted(knots, knots[kept[-1]] + self._shortest * (1 - 1e-9)))
+            if row >= len(knots) - 1:
+                break
+            kept.append(row)
+        if len(kept) > 1 and knots[-1] - knots[kept[-1]] < self._shortest * (1 - 1e-9):
+            del kept[-1]
+        return knots[[*kept, len(knots) - 1]]
 
 
 def shaper_of_modes(kind: str, frequencies: Iterable[float], ratios: Iterable[float]) -> Shaper:
