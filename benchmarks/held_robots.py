@@ -20,8 +20,9 @@ from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.servo import ALWAYS
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.launch_arguments import SimulationArguments
 from flex_robot_sim.share import shipped_robots
-from flex_robot_sim.system import BOTH, SimulationArguments
+from flex_robot_sim.system import BOTH
 
 TURN, SLIDE = 0.2, 0.05             # of the move                                       [rad, m]
 SHORTEST = 2.0                      # duration of the move                                   [s]

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flex_robot_sim.control.settings import AUTO, NODE_SHAPERS
 from flex_robot_sim.core.assembly import load
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.layout import fitted_layout
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.interpreter import run_module
-from flex_robot_sim.rig.wire.line import BAUD
-from flex_robot_sim.settings import Settings, read_yaml, setting
+from flex_robot_sim.settings import read_yaml
 from flex_robot_sim.share import NAME, share_folder, shipped_robots
 from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
@@ -42,8 +39,6 @@ EXECUTABLES = {
 CONTROLLERS = {'auto': 'auto', 'true': 'process', 'inside': 'inside', 'false': 'none'}
 """What use_controller says, and where the controller runs then."""
 
-PARAMS_FILE = 'simulation.yaml'
-
 LOG_LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')
 
 TOPIC = 'robot_description'
@@ -51,149 +46,6 @@ TOPIC = 'robot_description'
 
 TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
 """As in Nav2: two robots in two namespaces have frames of the same names."""
-
-
-@dataclass(frozen=True)
-class SimulationArguments(Settings):
-    """Arguments of simulation.launch.py."""
-
-    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
-                                     'what arrives on this topic')
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
-    namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting(PARAMS_FILE, 'YAML file with parameters, or one of config/; with '
-                                            'this one, config/robots/ROBOT.yaml counts as well')
-    use_controller: str = setting(
-        'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
-        'inside if the settings of the robot have the servo in the drives, else true',
-        choices=tuple(CONTROLLERS))
-    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
-    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
-                                        'simulation.rviz, fitted to the robot')
-    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
-                                'terminal shows')
-    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
-                                 'which /diagnostics tells')
-    use_sim_time: bool = setting(
-        False, 'whether the dynamics send /clock, and all other nodes live by it')
-    record: bool = setting(False, 'whether all that is sent is written into a file')
-    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
-                                   'the current folder')
-    network: bool = setting(False, 'whether other machines may listen and command; false: all '
-                                   'sockets are bound to this one')
-    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
-
-    def programs(self) -> list[Program]:
-        """Return the Programs that these arguments ask for."""
-        own = robot_settings(self.robot) if self.params_file == PARAMS_FILE else {}
-        controller = CONTROLLERS[self.use_controller]
-        if controller == 'auto':
-            controller = 'inside' if own.get('servo') == 'drives' else 'process'
-        return simulation_system(
-            self.robot, self.xacro_arguments.split(), self.namespace, controller,
-            self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, view=self.view, record=_record(self),
-            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT), own), drift=self.drift,
-            tool=self.tool)
-
-
-@dataclass(frozen=True)
-class HilArguments(Settings):
-    """Arguments of hil.launch.py."""
-
-    robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
-    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
-                                           'emulator: an emulated bench, no board is needed')
-    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
-    twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
-                                'apart is sent')
-    namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
-    use_controller: bool = setting(True, 'whether the controller runs')
-    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
-    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
-                                        'simulation.rviz, fitted to the robot')
-    record: bool = setting(False, 'whether all that is sent is written into a file')
-    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
-                                   'the current folder')
-    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
-                                'terminal shows')
-    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
-                                 'which /diagnostics tells')
-    network: bool = setting(False, 'whether other machines may listen and command; false: all '
-                                   'sockets are bound to this one')
-    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
-
-    def programs(self) -> list[Program]:
-        """Return the Programs that these arguments ask for."""
-        bridge = {'serial_port': self.serial_port, 'baud': self.baud, 'twin': self.twin}
-        return hil_system(
-            self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
-            self.params_file, self.log_level, rviz=self.use_rviz,
-            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=_record(self), drift=self.drift, tool=self.tool)
-
-
-@dataclass(frozen=True)
-class ShaperArguments(Settings):
-    """Arguments of shaper.launch.py."""
-
-    robot: str = setting(TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
-                                'arrives on this topic; none: any robot, by frequencies')
-    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
-    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
-    frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
-                                   'them, the modes of the robot')
-    damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
-    shaper: str = setting(AUTO, 'shaper of each mode; auto: what flexsim shape recommends',
-                          choices=NODE_SHAPERS)
-    design_file: str = setting('', 'file of flexsim shape --output, in place of these')
-    payload: str = setting('', 'mass at the tool [kg]; several, with spaces between: anything '
-                               'between them')
-    controller_action: str = setting('', 'FollowJointTrajectory of the controller, to which goals '
-                                         'go on; without it, its topic')
-    stream: str = setting('none', 'messages of a stream of set points',
-                          choices=('none', 'commands', 'joint_state', 'joint_trajectory'))
-    joints: str = setting('', 'of a stream, in its order, with spaces between; without them, '
-                              'those of the robot')
-    input: str = setting('shaper/joint_trajectory', 'topic of those who send trajectories')
-    output: str = setting('joint_trajectory', 'topic of the controller')
-    stream_input: str = setting('shaper/set_points', 'topic of the stream')
-    stream_output: str = setting('set_points', 'topic of the driver')
-    joint_states: str = setting('joint_states', 'topic that says where the arm is')
-    namespace: str = setting('', 'of all nodes, topics and services')
-    params_file: str = setting('', 'YAML file with parameters, or one of config/')
-    use_sim_time: bool = setting(False, 'whether the node lives by /clock')
-    network: bool = setting(False, 'whether other machines may listen and command; false: all '
-                                   'sockets are bound to this one')
-    log_level: str = setting('info', 'of the node', choices=LOG_LEVELS)
-
-    def programs(self) -> list[Program]:
-        """Return the Program that these arguments ask for."""
-        if self.robot == 'none' and not self.frequencies and not self.design_file:
-            raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
-        known = {TOPIC: '', 'none': ''}.get(self.robot, self.robot)
-        parameters = {**_robot_parameters(known, self.xacro_arguments.split(), self.tool),
-                      'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
-                      'stream': self.stream}
-        if self.design_file:
-            parameters['design_file'] = str(Path(self.design_file).absolute())
-        if self.controller_action:
-            parameters['controller_action'] = self.controller_action
-        if self.joints:
-            parameters['joints'] = self.joints.split()
-        for name in ('frequencies', 'damping_ratios', 'payload'):
-            if getattr(self, name):
-                parameters[name] = _numbers(name, getattr(self, name))
-        remappings = (('~/joint_trajectory', self.input), ('joint_trajectory', self.output),
-                      ('~/set_points', self.stream_input), ('set_points', self.stream_output),
-                      ('joint_states', self.joint_states))
-        params_file = self.params_file and config_file('params_file', self.params_file)
-        return [Program(SHAPER, parameters, namespace=self.namespace, params_file=params_file,
-                        remappings=remappings, log_level=self.log_level)]
 
 
 class Program(NamedTuple):
@@ -240,12 +92,10 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     robot = '' if robot == TOPIC else robot
     shared: dict[str, Any] = {'namespace': namespace, 'log_level': log_level}
     params_file = params_file and config_file('params_file', params_file)
-    known, settings = _robot_parameters(robot, xacro_arguments, tool), settings or {}
+    known, settings = robot_parameters(robot, xacro_arguments, tool), settings or {}
     programs = _own_programs(known, controller, use_sim_time, settings, shared)
-    if view:
-        programs.append(_beside(VIEW, {**known, 'use_sim_time': use_sim_time}, settings, shared))
-    if drift:
-        programs.append(_beside(DRIFT, {**known, 'use_sim_time': use_sim_time}, settings, shared))
+    programs += _optional({VIEW: view, DRIFT: drift},
+                          {**known, 'use_sim_time': use_sim_time}, settings, shared)
     programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         use_sim_time, shared, tool) + _recorder(record, shared)
@@ -263,15 +113,13 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
     shared: dict[str, Any] = {
         'namespace': namespace, 'log_level': log_level,
         'params_file': params_file and config_file('params_file', params_file)}
-    known = _robot_parameters(robot, xacro_arguments, tool)
+    known = robot_parameters(robot, xacro_arguments, tool)
     settings = settings or {}
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
-    if view:
-        programs.append(_beside(VIEW, known, settings, shared))
-    if drift:
-        programs.append(_beside(DRIFT, known, settings, shared))
+    programs += _optional({VIEW: view, DRIFT: drift}, known,
+                          settings, shared)
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
                                         False, shared, tool) + _recorder(record, shared)
@@ -310,9 +158,15 @@ def robot_settings(robot: str) -> dict[str, Any]:
     return read_yaml(path)['/**']['ros__parameters']
 
 
-def _record(arguments):
-    """File that arguments of a launch file ask for; None for none."""
-    return arguments.record_file if arguments.record or arguments.record_file else None
+def robot_parameters(robot: str | Path, xacro_arguments: Sequence[str],
+                     tool: str) -> dict[str, Any]:
+    """Return the parameters of a node that say which robot it has."""
+    parameters: dict[str, Any] = {'robot': str(robot)} if robot else {}
+    if tool:
+        parameters['tool'] = tool
+    if xacro_arguments:
+        parameters['xacro_arguments'] = list(xacro_arguments)
+    return parameters
 
 
 def _recorder(path, shared):
@@ -326,14 +180,6 @@ def _recorder(path, shared):
         raise SettingError(f'record_file = "{path}" cannot be written: {problem}. Name a file '
                            'in a folder of yours')
     return [Program(RECORDER, {'output': path} if path else {}, is_needed=False, **shared)]
-
-
-def _numbers(name, text):
-    """List of the numbers in an argument."""
-    try:
-        return [float(word) for word in text.replace(',', ' ').strip('[] ').split()]
-    except ValueError as error:
-        raise SettingError(f'{name} = "{text}" must be numbers with spaces between') from error
 
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
@@ -351,10 +197,12 @@ def _own_programs(robot, controller, use_sim_time, settings, shared):
     return programs
 
 
-def _beside(name, robot, settings, shared):
-    # who looks on goes before nobody: of dynamics and controller, the threads go first
-    parameters = {**robot, 'thread_priority': 0, **settings.get(name, {})}
-    return Program(name, parameters, is_needed=False, **shared)
+def _optional(chosen, robot, settings, shared):
+    """Return the chosen Programs; the others run without them, too."""
+    # ordinary priority: dynamics and controller run first
+    return [Program(name, {**robot, 'thread_priority': 0, **settings.get(name, {})},
+                    is_needed=False, **shared)
+            for name, is_chosen in chosen.items() if is_chosen]
 
 
 def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared,
@@ -369,15 +217,6 @@ def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_si
     if rviz:
         programs.append(_rviz(arm, rviz_config, time, shared))
     return programs
-
-
-def _robot_parameters(robot, xacro_arguments, tool):
-    parameters = {'robot': str(robot)} if robot else {}
-    if tool:
-        parameters['tool'] = tool
-    if xacro_arguments:
-        parameters['xacro_arguments'] = list(xacro_arguments)
-    return parameters
 
 
 def _robot_state_publisher(arm, time, shared):

@@ -17,10 +17,10 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.network import prepare_network, use_network
 from flex_robot_sim.settings import AnySettings, Settings
 from flex_robot_sim.share import NAME
-from flex_robot_sim.system import HilArguments, ShaperArguments, SimulationArguments
 
 if TYPE_CHECKING:
     from launch.action import Action

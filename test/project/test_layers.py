@@ -23,7 +23,7 @@ LAYERS = (
     {'batch', 'control', 'explicit_schemes', 'led_drives', 'questions', 'simulation',
      'simulation_state', 'sweeps', PACKAGE},
     {'demo', 'display', 'environments', 'identification', 'plots', 'realtime', 'recording',
-     'reports', 'reproduce', 'rig', 'system', 'viewer'},
+     'launch_arguments', 'reports', 'reproduce', 'rig', 'system', 'viewer'},
     {'cli', 'nodes', 'start', '__main__'},
 )
 # the rooms of the bench, each after those that it may know

@@ -11,9 +11,10 @@ from test_launch_files import PACKAGES, about, launch_file, of_kind
 from test_ros_page import argument_row, parameter_row, rows
 
 from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.launch_arguments import HilArguments
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, NodeSettings, RobotSettings
-from flex_robot_sim.system import HilArguments, command, hil_system
+from flex_robot_sim.system import command, hil_system
 
 PAGE = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
 OWN = [kind for kind in BRIDGE_SETTINGS if kind not in (RobotSettings, NodeSettings)]

@@ -20,6 +20,7 @@ from project_files import ROOT
 
 from flex_robot_sim import read_description
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
@@ -27,7 +28,7 @@ from flex_robot_sim.nodes.settings import (
     DYNAMICS_SETTINGS,
     VIEW_SETTINGS,
 )
-from flex_robot_sim.system import EXECUTABLES, HilArguments, ShaperArguments, SimulationArguments
+from flex_robot_sim.system import EXECUTABLES
 
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'

@@ -11,6 +11,7 @@ from project_files import ROOT
 
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.launch_arguments import HilArguments, SimulationArguments
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
@@ -23,9 +24,7 @@ from flex_robot_sim.share import share_folder, shipped_robots
 from flex_robot_sim.system import (
     CONTROLLERS,
     EXECUTABLES,
-    HilArguments,
     Program,
-    SimulationArguments,
     command,
     hil_system,
     simulation_system,
