@@ -19,7 +19,7 @@ CHAPTERS = {
     'Tasks': ('simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig', 'view',
               'recording', 'report', 'identification', 'sweep'),
     'Remedies': ('control', 'control_feedback', 'control_planning'),
-    'Reference': ('description', 'ros', 'rig_bridge', 'security', 'python', 'api', 'rig',
+    'Reference': ('description', 'ros', 'moveit', 'rig_bridge', 'security', 'python', 'api', 'rig',
                   'rig_protocol'),
     'Theory': ('theory', 'papers', 'papers/dual_screw', 'papers/element_sum', 'papers/wrench_dae',
                'papers/screw_kinematics', 'papers/stiffened', 'benchmark', 'scale',

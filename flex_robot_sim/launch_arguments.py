@@ -18,6 +18,7 @@ from flex_robot_sim.system import (
     LOG_LEVELS,
     SHAPER,
     TOPIC,
+    TRAJECTORY_ACTION,
     VIEW,
     Program,
     config_file,
@@ -48,6 +49,9 @@ class SimulationArguments(Settings):
         'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
         'inside if the settings of the robot have the servo in the drives, else true',
         choices=tuple(CONTROLLERS))
+    trajectory_action: bool = setting(
+        True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
+        'installed')
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
@@ -73,8 +77,9 @@ class SimulationArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace, controller,
             self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, view=self.view, record=_record(self),
-            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT), own),
-            drift=self.drift, tool=self.tool)
+            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT, TRAJECTORY_ACTION), own),
+            drift=self.drift, tool=self.tool,
+            trajectory_action=self.trajectory_action and controller != 'none')
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,9 @@ class HilArguments(Settings):
     namespace: str = setting('', 'of all nodes, topics and services')
     params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
     use_controller: bool = setting(True, 'whether the controller runs')
+    trajectory_action: bool = setting(
+        True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
+        'installed')
     use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
     rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
                                         'simulation.rviz, fitted to the robot')
@@ -112,7 +120,8 @@ class HilArguments(Settings):
             self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
             self.params_file, self.log_level, rviz=self.use_rviz,
             rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
-            record=_record(self), drift=self.drift, tool=self.tool)
+            record=_record(self), drift=self.drift, tool=self.tool,
+            trajectory_action=self.trajectory_action and self.use_controller)
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,11 @@ class ShaperArguments(Settings):
                                          'go on; without it, its topic')
     stream: str = setting('none', 'messages of a stream of set points',
                           choices=('none', 'commands', 'joint_state', 'joint_trajectory'))
+    stream_rate: float = setting(100.0, 'rate of the set points that are sent', 'Hz', above=0.0,
+                                 at_most=2000.0)
+    max_path_deviation: float = setting(
+        0.0, 'largest distance of the shaped tool path from the unshaped one; a trajectory above '
+        'it is refused; 0: no limit', 'm', at_least=0.0)
     joints: str = setting('', 'of a stream, in its order, with spaces between; without them, '
                               'those of the robot')
     input: str = setting('shaper/joint_trajectory', 'topic of those who send trajectories')
@@ -156,6 +170,9 @@ class ShaperArguments(Settings):
         parameters = {**robot_parameters(known, self.xacro_arguments.split(), self.tool),
                       'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
                       'stream': self.stream}
+        for name in ('stream_rate', 'max_path_deviation'):
+            if getattr(self, name) != getattr(type(self), name):    # those of params_file count
+                parameters[name] = getattr(self, name)
         if self.design_file:
             parameters['design_file'] = str(Path(self.design_file).absolute())
         if self.controller_action:

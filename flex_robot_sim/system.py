@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from flex_robot_sim.xacro_arguments import xacro_arguments as parsed_arguments
 
 DYNAMICS, CONTROLLER, BOTH, BRIDGE = 'dynamics', 'controller', 'simulation', 'bridge'
 SHAPER, VIEW, RECORDER, DRIFT = 'shaper', 'view', 'recorder', 'drift'
+TRAJECTORY_ACTION = 'trajectory_action'
 EXECUTABLES = {
     DYNAMICS: f'{NAME}.nodes.dynamics',
     CONTROLLER: f'{NAME}.nodes.controller',
@@ -33,6 +35,7 @@ EXECUTABLES = {
     RECORDER: f'{NAME}.nodes.recorder',
     VIEW: f'{NAME}.nodes.view',
     DRIFT: f'{NAME}.nodes.drift',
+    TRAJECTORY_ACTION: f'{NAME}.nodes.trajectory_action',
 }
 """Executables of this package and the modules whose `main` they are; BOTH are one process."""
 
@@ -69,7 +72,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
                       rviz: bool = False, rviz_config_file: str = '',
                       settings: Mapping[str, Mapping[str, Any]] | None = None,
                       view: bool = False, record: str | None = None,
-                      drift: bool = False, tool: str = '') -> list[Program]:
+                      drift: bool = False, tool: str = '',
+                      trajectory_action: bool = False) -> list[Program]:
     """
     Return the Programs that simulate a robot.
 
@@ -87,6 +91,8 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     :param record: file that all that is sent is written into; '' names it by the time.
     :param drift: whether it is watched that it rings as its model says.
     :param tool: link that is the tool; '': see description/tool.py.
+    :param trajectory_action: whether FollowJointTrajectory is offered, where control_msgs is
+        installed.
     """
     assert controller in CONTROLLERS.values() and log_level in LOG_LEVELS
     robot = '' if robot == TOPIC else robot
@@ -94,7 +100,7 @@ def simulation_system(robot: str | Path, xacro_arguments: Sequence[str] = (), na
     params_file = params_file and config_file('params_file', params_file)
     known, settings = robot_parameters(robot, xacro_arguments, tool), settings or {}
     programs = _own_programs(known, controller, use_sim_time, settings, shared)
-    programs += _optional({VIEW: view, DRIFT: drift},
+    programs += _optional({VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action},
                           {**known, 'use_sim_time': use_sim_time}, settings, shared)
     programs = [program._replace(params_file=params_file) for program in programs]
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
@@ -106,7 +112,8 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
                display: bool = True, rviz: bool = False, rviz_config_file: str = '',
                settings: Mapping[str, Mapping[str, Any]] | None = None,
                view: bool = False, record: str | None = None,
-               drift: bool = False, tool: str = '') -> list[Program]:
+               drift: bool = False, tool: str = '',
+               trajectory_action: bool = False) -> list[Program]:
     """Return the Programs that drive a bench; parameters as in `simulation_system`."""
     if not robot:
         raise SettingError('robot = "" must be the URDF of the bench, or rig')
@@ -118,7 +125,7 @@ def hil_system(robot: str | Path, xacro_arguments: Sequence[str] = (), namespace
     programs = [Program(BRIDGE, {**known, **settings.get(BRIDGE, {})}, **shared)]
     if controller:
         programs.append(Program(CONTROLLER, {**known, **settings.get(CONTROLLER, {})}, **shared))
-    programs += _optional({VIEW: view, DRIFT: drift}, known,
+    programs += _optional({VIEW: view, DRIFT: drift, TRAJECTORY_ACTION: trajectory_action}, known,
                           settings, shared)
     del shared['params_file']
     return programs + _display_programs(robot, xacro_arguments, display, rviz, rviz_config_file,
@@ -139,6 +146,11 @@ def command(program: Program) -> list[str]:
         # JSON is YAML, and keeps a robot called "1" or "yes" a text
         words += ['-p', f'{name}:={json.dumps(value, ensure_ascii=False)}']
     return words
+
+
+def has_control_msgs() -> bool:
+    """Whether control_msgs is installed, which defines FollowJointTrajectory."""
+    return find_spec('control_msgs') is not None
 
 
 def config_file(setting_name: str, wish: str) -> str:
@@ -202,7 +214,8 @@ def _optional(chosen, robot, settings, shared):
     # ordinary priority: dynamics and controller run first
     return [Program(name, {**robot, 'thread_priority': 0, **settings.get(name, {})},
                     is_needed=False, **shared)
-            for name, is_chosen in chosen.items() if is_chosen]
+            for name, is_chosen in chosen.items()
+            if is_chosen and (name != TRAJECTORY_ACTION or has_control_msgs())]
 
 
 def _display_programs(robot, xacro_arguments, display, rviz, rviz_config, use_sim_time, shared,

@@ -13,10 +13,10 @@ from flex_robot_sim.nodes.run import make_executor
 class Observer:
     """A node that listens, sends and asks."""
 
-    def __init__(self, context):
+    def __init__(self, context, executor='auto'):
         """Make the node."""
         self.node = rclpy.create_node('observer', context=context)
-        self._executor = make_executor(context=context)
+        self._executor = make_executor(executor, context)
         self._executor.add_node(self.node)
         self._clients, self._heard, self._told = {}, [], []
 

@@ -8,6 +8,10 @@ from project_files import ROOT
 PREFIX = '/flex_robot_sim/'
 GROUPS = {'publish': 'topics', 'subscribe': 'topics', 'reply': 'services', 'request': 'services',
           'execute': 'actions', 'call': 'actions'}
+# topics and services of an action, which the rules about it allow
+ACTION_TOPICS, ACTION_SERVICES = ('feedback', 'status'), ('send_goal', 'cancel_goal', 'get_result')
+PARTS_OF_ACTIONS = {'publish': ('execute', ACTION_TOPICS), 'subscribe': ('call', ACTION_TOPICS),
+                    'reply': ('execute', ACTION_SERVICES), 'request': ('call', ACTION_SERVICES)}
 
 
 def read_policy():
@@ -37,7 +41,9 @@ def refused(policy, node, program):
             ('reply', node.get_service_names_and_types_by_node),
             ('request', node.get_client_names_and_types_by_node))
         for name, _ in ask(program, '/')}
-    allowed = policy[program]
+    allowed = {rule: policy[program][rule] + [
+        f'{action}/_action/{part}' for action in policy[program][of_action] for part in parts]
+        for rule, (of_action, parts) in PARTS_OF_ACTIONS.items()}
     return sorted((rule, name) for rule, name in used
                   if not any(fnmatchcase(name, pattern) for pattern in allowed[rule]))
 

@@ -11,17 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, WrenchStamped
 from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.control.trajectory_shaper import ShapedTrajectory
 from flex_robot_sim.exceptions import CommandError, plain
 
 SECOND = 1_000_000_000     # [ns]
@@ -133,27 +132,6 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
     return Trajectory(message.joint_names, times, *(
         [getattr(point, name) for point in points]
         for name in ('positions', 'velocities', 'accelerations')))
-
-
-def positions_of(message: JointState) -> dict[str, float]:
-    """{joint: position} of a JointState, as far as they are numbers [rad, m]."""
-    return {name: position for name, position in zip(message.name, message.position)
-            if np.isfinite(position)}
-
-
-def shaped_message(shaped: ShapedTrajectory, stamp: int, frame: str = '') -> JointTrajectory:
-    """Return the JointTrajectory of a ShapedTrajectory that begins at a stamp [ns]."""
-    message = JointTrajectory(joint_names=list(shaped.names))
-    message.header.frame_id = frame
-    set_stamp(message.header.stamp, stamp)
-    tables = {'positions': shaped.positions, 'velocities': shaped.velocities,
-              'accelerations': shaped.accelerations}
-    tables = {name: table.tolist() for name, table in tables.items() if table is not None}
-    for k, time in enumerate(np.round(shaped.times * SECOND).astype(int).tolist()):
-        point = JointTrajectoryPoint(**{name: table[k] for name, table in tables.items()})
-        point.time_from_start = Duration(sec=time // SECOND, nanosec=time % SECOND)
-        message.points.append(point)
-    return message
 
 
 def set_vector(vector: Vector3 | Point, values: np.ndarray) -> None:

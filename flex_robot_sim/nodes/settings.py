@@ -86,6 +86,12 @@ class ShaperSettings(Settings):
         (), 'mass at the tool; several: anything between them, which nobody tells; none: what the '
         'robot has', 'kg', at_least=0.0, live=True)
     period: float = setting(0.02, 'longest time between two points that are sent', 's', above=0.0)
+    shortest_period: float = setting(
+        0.0, 'shortest time between two points that are sent, for drivers with small buffers', 's',
+        at_least=0.0)
+    max_path_deviation: float = setting(
+        0.0, 'largest distance of the shaped tool path from the unshaped one; a trajectory above '
+        'it is refused; 0: no limit', 'm', at_least=0.0, live=True)
     start_tolerance: float = setting(
         0.1, 'how far from where the arm is a trajectory or a stream may begin', 'rad, m',
         at_least=0.0, live=True)
@@ -97,6 +103,17 @@ class ShaperSettings(Settings):
     stream_rate: float = setting(100.0, 'of the set points that are sent', 'Hz', above=0.0,
                                  at_most=2000.0)
     joints: tuple = setting((), 'of a stream, in its order; none: those of the robot', of=str)
+
+
+@dataclass(frozen=True)
+class TrajectoryActionSettings(Settings):
+    """Tolerances for goals of FollowJointTrajectory."""
+
+    start_tolerance: float = setting(
+        0.1, 'largest distance of the arm from the start of a trajectory', 'rad, m', at_least=0.0)
+    goal_tolerance: float = setting(
+        0.1, 'largest distance from a goal at its end, for joints without a tolerance in the '
+        'goal; 0: no limit', 'rad, m', at_least=0.0)
 
 
 @dataclass(frozen=True)
@@ -126,12 +143,15 @@ DYNAMICS_SETTINGS = (RobotSettings, SimulationSettings, LoopSettings, PayloadSet
 CONTROLLER_SETTINGS = (RobotSettings, PayloadSettings, ControllerSettings, ShapingSettings,
                        FeedbackSettings, ProfileSettings, MessageSettings, NodeSettings)
 SHAPER_SETTINGS = (RobotSettings, ShaperSettings, MessageSettings, NodeSettings)
+TRAJECTORY_ACTION_SETTINGS = (RobotSettings, TrajectoryActionSettings, MessageSettings,
+                              NodeSettings)
 RECORDER_SETTINGS = (RecorderSettings, NodeSettings)
 VIEW_SETTINGS = (RobotSettings, ViewSettings, NodeSettings)
 DRIFT_SETTINGS = (RobotSettings, DriftSettings, NodeSettings)
 """The parameters of the nodes; inside the process of the dynamics, the robot is theirs."""
 
 KNOWN_PARAMETERS = {item.name for kind in (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS,
-                                                   *VIEW_SETTINGS, *DRIFT_SETTINGS)
+                                                   *VIEW_SETTINGS, *DRIFT_SETTINGS,
+                                                   *TRAJECTORY_ACTION_SETTINGS)
                     for item in fields(kind)}
 """Of the nodes that share simulation.yaml: each takes what it knows."""

@@ -1,6 +1,10 @@
 """What tests over DDS share: a node that looks on, and processes that end with the test."""
 
+import os
+import sys
+
 import pytest
+from control_msgs_build import folder_of_control_msgs
 from node_processes import NodeProcess
 from ros_observer import observer, the_observer
 
@@ -34,3 +38,15 @@ def start():
     yield start_process
     for process in processes:
         process.close()
+
+
+@pytest.fixture(scope='session')
+def control_msgs():
+    """Environment of processes that import control_msgs, which the test may import, too."""
+    folder = folder_of_control_msgs()
+    if folder is None:
+        pytest.skip('control_msgs is not installed, and cannot be built: it needs gcc and rosidl')
+    if folder:
+        sys.path.insert(0, folder)
+    return {**os.environ, 'PYTHONPATH': os.pathsep.join(
+        filter(None, (folder, os.environ.get('PYTHONPATH'))))}

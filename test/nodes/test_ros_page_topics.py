@@ -17,7 +17,7 @@ from flex_robot_sim.share import shipped_robots
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
 PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},
               'controller': {}, 'shaper': {'stream': 'commands'},
-              'view': {'view_browser': 'false'}, 'drift': {}}
+              'view': {'view_browser': 'false'}, 'drift': {}, 'trajectory_action': {}}
 PLACEHOLDERS = {'LINK': ('upper_arm', 'forearm'), 'JOINT': ('elbow',)}
 SERVICES = ('GetSimulatorFeatures', 'GetSimulationState', 'SetSimulationState', 'StepSimulation',
             'ResetSimulation')
@@ -74,11 +74,14 @@ def offered_beside_ours():
 
 
 @pytest.mark.parametrize('name', PARAMETERS)
-def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name):
+def test_the_page_lists_exactly_the_topics_and_services_of_a_node(start, observer, name, request):
+    parameters = PARAMETERS[name]
     if name == 'view':
         pytest.importorskip('viser')
+    elif name == 'trajectory_action':
+        parameters = {'environment': request.getfixturevalue('control_msgs')}
     node = observer.node
-    process = start(name, **PARAMETERS[name])
+    process = start(name, **parameters)
     process.wait_for_line('waiting for robot_description')
     description = observer.publisher(String, 'robot_description', LATCHED)
     description.publish(String(data=shipped_robots()['two_link'].read_text('utf-8')))

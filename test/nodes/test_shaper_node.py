@@ -15,6 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from flex_robot_sim.nodes.conversions import STAMP
+
 FREQUENCY, RATIO = 2.3, 0.01
 
 
@@ -116,6 +118,28 @@ def test_one_that_replaces_another_goes_on_without_a_jump(talk):
         assert new(joint) == pytest.approx(old(joint), abs=1e-6)
         assert new(joint, 1) == pytest.approx(old(joint, 1), abs=1e-6)
     assert list(second.points[-1].positions) == [-0.5, 0.0]
+
+
+@pytest.mark.parametrize('count', [10, 3681])
+def test_trajectories_arrive_before_their_first_point_is_due(talk, observer, count):
+    send, publisher, _ = talk
+    times = 0.01 * np.arange(count)
+    message = trajectory(dict(zip(times, zip(0.2 * np.sin(times), 0.1 * np.cos(times)))))
+    margins = []
+
+    def on_bytes(data):
+        stamp = nanoseconds(Time(**dict(zip(('sec', 'nanosec'), STAMP.unpack_from(data, 4)))))
+        if stamp:
+            margins.append((stamp - observer.node.get_clock().now().nanoseconds) * 1e-9)
+    subscription = observer.node.create_subscription(
+        JointTrajectory, '/any/joint_trajectory', on_bytes, 10, raw=True)
+    for k in range(5):
+        send(JointTrajectory(joint_names=['a']))        # the shaper forgets the motion before
+        publisher.publish(message)
+        observer.spin_until(lambda k=k: len(margins) > k)
+    observer.node.destroy_subscription(subscription)
+    print(count, margins)
+    assert np.median(margins) > 0.0         # a busy machine may delay one of them
 
 
 def test_a_stamp_in_the_future_is_passed_on(talk, observer):

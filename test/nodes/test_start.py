@@ -14,7 +14,7 @@ from flex_robot_sim.system import EXECUTABLES
 # what nodes say as soon as they do their work; the controller says nothing
 READY = {'dynamics': 'coordinates', 'simulation': 'coordinates', 'bridge': 'call ~/enable',
          'shaper': 'shapes', 'recorder': 'records into', 'view': ' at http://',
-         'drift': 'slowest mode'}
+         'drift': 'slowest mode', 'trajectory_action': 'offers '}
 
 
 def test_a_signal_ends_a_node_that_is_still_compiling(start, tmp_path, monkeypatch):
@@ -45,10 +45,12 @@ def test_the_package_of_nodes_says_which_there_are(words, line):
 
 
 @pytest.mark.parametrize('name', EXECUTABLES)
-def test_a_node_starts_by_itself(name, start, observer, tmp_path):
+def test_a_node_starts_by_itself(name, start, observer, tmp_path, request):
     """Nodes of other tests are forked off a process that has imported more than they do."""
     parameters = {'bridge': CALM, 'recorder': {'output': tmp_path / 'run.mcap'},
                   'shaper': {'frequencies': '[2.5]'}}.get(name, {'robot': 'two_link'})
+    if name == 'trajectory_action':
+        parameters['environment'] = request.getfixturevalue('control_msgs')
     process = start(name, '-r', '__ns:=/by_itself', plain=True, **parameters)
     if name in READY:
         process.wait_for_line(READY[name])

@@ -19,13 +19,14 @@ from flex_robot_sim.nodes.settings import (
     DYNAMICS_SETTINGS,
     RECORDER_SETTINGS,
     SHAPER_SETTINGS,
+    TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
 from flex_robot_sim.settings import read_yaml, settings_from
 
 SEED = 20261125
 NODES = (DYNAMICS_SETTINGS, CONTROLLER_SETTINGS, SHAPER_SETTINGS, BRIDGE_SETTINGS, VIEW_SETTINGS,
-         DRIFT_SETTINGS, RECORDER_SETTINGS)
+         DRIFT_SETTINGS, RECORDER_SETTINGS, TRAJECTORY_ACTION_SETTINGS)
 KINDS = sorted({kind for kinds in NODES for kind in kinds}, key=lambda kind: kind.__name__)
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 1e-320, 1e308, -1e308, math.nan, math.inf, -math.inf]
 WHOLE = [0, 1, -1, 2**31 - 1, 2**31, 2**53 + 1, 2**63 - 1, -2**63]

@@ -26,6 +26,7 @@ from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DRIFT_SETTINGS,
     DYNAMICS_SETTINGS,
+    TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
 from flex_robot_sim.system import EXECUTABLES
@@ -35,7 +36,8 @@ HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'
                            for name in ('hil', 'shaper', 'simulation'))
 PACKAGES = {'flex_robot_sim': list(EXECUTABLES), 'rviz2': ['rviz2'],
             'robot_state_publisher': ['robot_state_publisher']}
-KINDS = *DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS, *DRIFT_SETTINGS
+KINDS = (*DYNAMICS_SETTINGS, *CONTROLLER_SETTINGS, *VIEW_SETTINGS, *DRIFT_SETTINGS,
+         *TRAJECTORY_ACTION_SETTINGS)
 SETTINGS = {item.name: item for kind in KINDS
             for item in fields(kind)}
 
@@ -177,7 +179,9 @@ def test_each_argument_has_a_default_a_description_and_the_right_choices(
     {'robot': str(ROOT / 'urdf' / 'two_link_ros2_control.urdf.xacro'), 'view': 'true'},
     {'robot': 'robot_description', 'view': 'True', 'drift': 'true'},
 ], ids=str)
-def test_every_program_file_and_parameter_that_is_started_exists(launch_file, given):
+def test_every_program_file_and_parameter_that_is_started_exists(
+        launch_file, given, install_control_msgs):
+    install_control_msgs()
     _, actions = launch_file(SIMULATION, PACKAGES, **given)
     nodes = of_kind(actions, 'Node')
     assert len(nodes) == len(actions)
@@ -188,7 +192,8 @@ def test_every_program_file_and_parameter_that_is_started_exists(launch_file, gi
         assert all(Path(file).is_file() for file in files)
         if node.package == 'flex_robot_sim':
             assert set(parameters) <= {*SETTINGS, 'use_sim_time'}
-            assert (node.on_exit is None) is (node.executable in ('view', 'drift'))
+            assert (node.on_exit is None) is (
+                node.executable in ('view', 'drift', 'trajectory_action'))
         for word in node.arguments:
             assert not word.startswith('/') or Path(word).is_file()
 

@@ -11,7 +11,7 @@ from project_files import ROOT
 
 from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.interpreter import run_module
-from flex_robot_sim.launch_arguments import HilArguments, SimulationArguments
+from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
@@ -96,6 +96,29 @@ def test_robot_state_publisher_drops_no_state_and_leaves_robot_description_to_th
     highest = {item.name: item for item in fields(OutputSettings)}['display_rate'].default
     assert publisher.parameters['publish_frequency'] > 10 * highest
     assert publisher.parameters['ignore_timestamp'] is True
+
+
+@pytest.mark.parametrize('arguments', [SimulationArguments, HilArguments])
+def test_the_trajectory_action_starts_with_a_controller_where_control_msgs_is_installed(
+        arguments, install_control_msgs):
+    def actions(**options):
+        return [program for program in arguments(use_rviz=False, **options).programs()
+                if program.executable == 'trajectory_action']
+    assert not actions()
+    install_control_msgs()
+    action, = actions(namespace='left')
+    assert action.namespace == 'left' and 'robot' in action.parameters and not action.is_needed
+    assert not actions(trajectory_action=False)
+    assert not actions(use_controller='false' if arguments is SimulationArguments else False)
+
+
+def test_arguments_of_the_shaper_win_over_params_file_only_where_they_are_given():
+    def parameters(**options):
+        program, = ShaperArguments(robot='none', frequencies='2.5', **options).programs()
+        return program.parameters
+    assert not {'stream_rate', 'max_path_deviation'} & set(parameters())
+    given = parameters(stream_rate=500.0, max_path_deviation=0.01)
+    assert (given['stream_rate'], given['max_path_deviation']) == (500.0, 0.01)
 
 
 def test_a_robot_called_robot_description_is_what_arrives_on_the_topic():

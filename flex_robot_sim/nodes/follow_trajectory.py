@@ -1,0 +1,277 @@
+"""
+The action FollowJointTrajectory, by which MoveIt and other clients move an arm.
+
+Goals go to a TrajectoryRelay, and from there to the topic of a controller or to its own action.
+Codes of results are those of joint_trajectory_controller. Not every installation has the package
+control_msgs, which defines the action; where it is missing, nodes take trajectories by topic only.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+from flex_robot_sim.control.reference import REFUSED, REPLACED
+from flex_robot_sim.exceptions import FlexRobotSimError, plain
+from flex_robot_sim.nodes.conversions import SECOND, stamp_of
+from flex_robot_sim.nodes.goal_state import Outcome, RunningGoal
+from flex_robot_sim.nodes.reporting import refuse
+from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+
+CHECK_PERIOD = 0.02         # between two checks of the running goal                          [s]
+CHECKS_PER_FEEDBACK = 3
+SERVER_TIMEOUT_S = 2.0      # in which the action server of the controller is found
+SUCCEEDED = 4               # status of action_msgs/GoalStatus
+
+
+def follow_joint_trajectory_type() -> Any | None:
+    """Return the type of the action; None where control_msgs is not installed."""
+    try:
+        return import_module('control_msgs.action').FollowJointTrajectory
+    except ImportError:
+        return None
+
+
+def offer_follow_joint_trajectory(node: Node, name: str, relay: TrajectoryRelay,
+                                  controller: str = '', tolerance: float = 0.1,
+                                  ) -> FollowTrajectoryAction | None:
+    """
+    Offer the action of a node; return None where control_msgs is not installed.
+
+    :param name: of the action; relay: TrajectoryRelay for the trajectories of goals.
+    :param controller: action that the shaped goals go to; empty: they go to the topic.
+    :param tolerance: at the end, of joints for which a goal gives none [rad, m].
+    """
+    kind = follow_joint_trajectory_type()
+    if kind is None:
+        return None
+    from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+
+    client = ActionClient(node, kind, controller) if controller else None
+    action = FollowTrajectoryAction(node, relay, kind, client, controller, tolerance)
+    ActionServer(
+        node, kind, name, action.execute,
+        goal_callback=lambda goal: (GoalResponse.ACCEPT if action.accepts(goal)
+                                    else GoalResponse.REJECT),
+        cancel_callback=lambda handle: CancelResponse.ACCEPT)
+    # the steady clock: cancellations count while a simulation is paused, too
+    node.create_timer(CHECK_PERIOD, action.check, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    return action
+
+
+class FollowTrajectoryAction:
+    """Executes one goal at a time; a new one replaces it without a jump."""
+
+    def __init__(self, node: Node, relay: TrajectoryRelay, kind: Any, client: Any | None,
+                 controller: str, tolerance: float) -> None:
+        """
+        Wait for goals.
+
+        :param kind: FollowJointTrajectory; client: ActionClient of the controller, or None.
+        """
+        self._node, self._relay, self._kind, self._client = node, relay, kind, client
+        self._controller, self.tolerance = controller, tolerance
+        self._goal: RunningGoal | None = None
+        self._controller_goal: Any = None       # ClientGoalHandle of what was forwarded last
+        self._checks, self._next_check = 0, Future()
+        self._server_seen = 0                   # number of the check that saw it last
+
+    def accepts(self, goal: Any) -> bool:
+        """Return whether the trajectory of a goal can be followed; log why it cannot."""
+        try:
+            trajectory = self._relay.check(goal.trajectory)
+            self._relay.check_path(trajectory, stamp_of(goal.trajectory.header))
+        except FlexRobotSimError as error:
+            refuse(self._node, error)
+            return False
+        return True
+
+    async def execute(self, handle: Any) -> Any:
+        """Execute an accepted goal; return its result."""
+        message, codes = handle.request.trajectory, self._kind.Result
+        if not await self._find_server():
+            handle.abort()
+            return self._result(codes.INVALID_GOAL, self._missing)
+        try:
+            sent = self._relay.shape(self._relay.check(message), stamp_of(message.header),
+                                     message.header.frame_id)
+        except FlexRobotSimError as error:      # the running goal continues
+            handle.abort()
+            return self._result(codes.INVALID_GOAL, str(error))
+        before = self._goal
+        goal = self._goal = RunningGoal(handle, sent, self.tolerance, codes)
+        if before is not None:
+            before.finish(Outcome(codes.INVALID_GOAL, 'replaced by a new goal', None, True))
+        self._send(goal)
+        outcome = await goal.outcome
+        if self._goal is goal:
+            self._goal = None
+        if outcome.is_canceled:
+            set_canceled(handle)
+        elif outcome.code == codes.SUCCESSFUL:
+            handle.succeed()
+            if self._relay.deviation:
+                outcome = outcome._replace(line=outcome.line or (
+                    f'the tool left its path by at most {self._relay.deviation:.3g} m'))
+        else:
+            handle.abort()
+        return outcome.result or self._result(outcome.code, outcome.line)
+
+    def check(self) -> None:
+        """Act on cancellations, tolerances and reports of the controller; send feedback."""
+        self._next_check.set_result(None)
+        self._next_check = Future()
+        self._checks += 1
+        if self._client is not None and self._client.server_is_ready():
+            self._server_seen = self._checks
+        goal, relay = self._goal, self._relay
+        if goal is None or goal.outcome.done():
+            return
+        state, reason = relay.report_of(goal.sent)
+        if state in (REFUSED, REPLACED):
+            self._end(goal, plain(f'the controller refused the trajectory: {reason}'
+                                  if state == REFUSED else
+                                  'the controller follows another target now'))
+        elif goal.handle.is_cancel_requested and not goal.is_stopping:
+            self._stop(goal)
+        elif goal.is_forwarded:
+            if (self._checks - self._server_seen) * CHECK_PERIOD > SERVER_TIMEOUT_S:
+                self._end(goal, self._missing)
+        else:
+            self._check_joints(goal)
+
+    def _check_joints(self, goal):
+        relay, now = self._relay, self._relay.now()
+        violation = None if goal.is_stopping else goal.path_violation(
+            relay.measured, relay.target, now)
+        if violation is not None:
+            goal.failure = violation
+            self._stop(goal)
+            return
+        if self._checks % CHECKS_PER_FEEDBACK == 0:
+            goal.handle.publish_feedback(self._feedback(goal, now))
+        goal.check_end(relay.measured, relay.target, now)
+
+    @property
+    def _missing(self):
+        return (f'no action server "{self._controller}" answers: start the controller, or correct '
+                'controller_action')
+
+    async def _find_server(self):
+        """Return whether the action of the controller answers; discovery takes a while."""
+        for _ in range(round(SERVER_TIMEOUT_S / CHECK_PERIOD)):
+            if self._client is None or self._client.server_is_ready():
+                return True
+            await self._next_check
+        return False
+
+    def _end(self, goal, line):
+        """Abort a goal that the controller does not follow."""
+        self._relay.shaper.forget()
+        goal.finish(Outcome(self._kind.Result.INVALID_GOAL, line))
+
+    def _stop(self, goal):
+        """Bring the joints to rest; the goal ends when they are."""
+        goal.is_stopping = True
+        try:
+            stop = self._relay.stop()
+        except FlexRobotSimError as error:
+            self._halt(goal, f'stopped without the shaper: {error}')
+            return
+        if stop is not None:
+            goal.use(stop)
+            self._send(goal)
+            return
+        self._cancel_controller_goal()
+        goal.is_forwarded = False
+        goal.use(goal.sent, max(goal.end, self._relay.now()))
+
+    def _halt(self, goal, line):
+        """Stop the joints without the shaper, and abort the goal."""
+        if self._client is None:
+            self._relay.halt(goal.sent.shaped.names)
+        self._cancel_controller_goal()
+        self._end(goal, line)
+
+    def _cancel_controller_goal(self):
+        if self._controller_goal is not None:
+            self._controller_goal.cancel_goal_async()
+
+    def _send(self, goal):
+        """Send the trajectory of a goal to the controller: to its action, or to its topic."""
+        if self._client is None:
+            self._relay.publish(goal.sent)
+            return
+        goal.is_forwarded, sent, request = True, goal.sent, goal.handle.request
+        forwarded = self._kind.Goal(trajectory=sent.message)
+        if not goal.is_stopping:
+            forwarded.path_tolerance = request.path_tolerance
+            forwarded.goal_tolerance = request.goal_tolerance
+            forwarded.goal_time_tolerance = request.goal_time_tolerance
+
+        def is_over():
+            return goal.sent is not sent or goal.outcome.done()     # a stop or a goal replaced it
+
+        def on_answer(answer):
+            handle = answer.result()
+            if handle.accepted:
+                self._controller_goal = handle
+                handle.get_result_async().add_done_callback(on_result)
+            elif is_over():
+                return
+            elif goal.is_stopping:
+                self._halt(goal, 'stopped without the shaper: the controller refused its stop')
+            else:
+                self._end(goal, 'the controller refused the shaped trajectory')
+
+        def on_result(result):
+            if is_over():
+                return
+            if goal.is_stopping:
+                goal.is_forwarded = False       # the joint states say when it has ended
+                return
+            answer = result.result()
+            code = answer.result.error_code
+            if answer.status != SUCCEEDED:
+                self._relay.shaper.forget()
+                code = code or self._kind.Result.INVALID_GOAL
+            goal.finish(Outcome(code, answer.result.error_string, answer.result))
+        self._client.send_goal_async(
+            forwarded, feedback_callback=lambda news: goal.handle.publish_feedback(news.feedback),
+        ).add_done_callback(on_answer)
+
+    def _feedback(self, goal, now):
+        measured, desired = self._relay.measured, goal.desired(self._relay.target, now)
+        names = list(desired)
+        feedback = self._kind.Feedback(joint_names=names)
+        feedback.header.stamp = self._node.get_clock().now().to_msg()
+        t = max(now - goal.sent.start, 0.0)
+        for point in (feedback.desired, feedback.actual, feedback.error):
+            point.time_from_start = Duration(sec=int(t), nanosec=int(t % 1.0 * SECOND))
+        feedback.desired.positions, feedback.desired.velocities = map(list, zip(*desired.values()))
+        if all(name in measured.positions for name in names):
+            feedback.actual.positions = [measured.positions[name] for name in names]
+            feedback.actual.velocities = [measured.velocities[name] for name in names]
+            feedback.error.positions, feedback.error.velocities = (
+                [wanted[k] - got for wanted, got in zip(desired.values(), values)]
+                for k, values in enumerate((feedback.actual.positions,
+                                            feedback.actual.velocities)))
+        return feedback
+
+    def _result(self, code, line):
+        return self._kind.Result(error_code=code, error_string=line)
+
+
+def set_canceled(handle: Any) -> None:
+    """End a goal as CANCELED, also where no client has asked for it: a new goal replaces it."""
+    if not handle.is_cancel_requested:
+        from rclpy.impl.implementation_singleton import rclpy_implementation
+
+        # the transition has no public name in rclpy; in rclcpp it belongs to `canceled`
+        handle._update_state(rclpy_implementation.GoalEvent.CANCEL_GOAL)
+    handle.canceled()

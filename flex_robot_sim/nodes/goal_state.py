@@ -1,0 +1,168 @@
+"""A goal of FollowJointTrajectory in execution: its tolerances, and when and how it ends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from builtin_interfaces.msg import Duration
+from rclpy.task import Future
+
+from flex_robot_sim.nodes.conversions import SECOND
+from flex_robot_sim.nodes.joint_table import JointTable
+from flex_robot_sim.nodes.trajectory_relay import SentTrajectory
+
+REST_VELOCITY = 0.01        # below it a joint counts as at rest                     [rad/s, m/s]
+REST_DISTANCE = 1e-3        # from the last set point, of a joint at rest               [rad, m]
+REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
+"""For which both hold at a stop: half a period of the slowest vibration that is still faster."""
+ARRIVAL_DISTANCE = 1e-6     # between the controller's target and the goal              [rad, m]
+SETTLE_TIMEOUT_S = 10.0     # in which joints come to rest, or reach a goal without a time
+STANDSTILL_TIMEOUT_S = 2.0  # after which joints at rest elsewhere have missed their set points
+STATES_TIMEOUT_S = 1.0      # in which joint states arrive after the end
+TARGET_TIMEOUT_S = 0.2      # after which the controller's target is unknown
+
+
+class Outcome(NamedTuple):
+    """How a goal ends."""
+
+    code: int               # error_code of the result
+    line: str = ''          # error_string of the result
+    result: Any = None      # whole result, where the action of the controller gave one
+    is_canceled: bool = False
+
+
+class RunningGoal:
+    """A goal, the trajectory that carries it out, and its outcome."""
+
+    def __init__(self, handle: Any, sent: SentTrajectory, tolerance: float, codes: Any) -> None:
+        """
+        Begin with the SentTrajectory of a goal.
+
+        :param handle: ServerGoalHandle; codes: FollowJointTrajectory.Result.
+        :param tolerance: at the end, of joints for which the goal gives none [rad, m].
+        """
+        self.handle, self.outcome = handle, Future()
+        self.is_stopping = False            # a stop replaced the trajectory
+        self.is_forwarded = False           # the action of the controller has yet to answer
+        self.failure: Outcome | None = None     # why it is stopped; None: it was canceled
+        self.use(sent)
+        self._default, self._codes = tolerance, codes
+        request = handle.request
+        self._goal = dict(zip(request.trajectory.joint_names,
+                              request.trajectory.points[-1].positions))
+        self._path_tolerances = request.path_tolerance
+        self._goal_tolerances = {item.name: item for item in request.goal_tolerance}
+        self._goal_time = seconds(request.goal_time_tolerance)
+
+    def use(self, sent: SentTrajectory, end: float | None = None) -> None:
+        """Continue with another SentTrajectory; `end`: when its set points rest [s]."""
+        self.sent, self.end = sent, sent.end if end is None else end
+        self._last = dict(zip(sent.shaped.names, sent.shaped.positions[-1].tolist()))
+        self._moved = self._disturbed = -1.0    # newest time of a motion; of no rest         [s]
+
+    def finish(self, outcome: Outcome) -> None:
+        """End the goal, unless it has ended."""
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+    def desired(self, target: JointTable, now: float) -> dict[str, tuple[float, float]]:
+        """
+        {joint: (position, velocity)} that the arm should have at a time [s; rad, m, per s].
+
+        That is the controller's target where it publishes one, which its own shaper delays.
+        """
+        names = self.sent.shaped.names
+        if all(now - target.times.get(name, -TARGET_TIMEOUT_S) < TARGET_TIMEOUT_S
+               for name in names):
+            return {name: (target.position_at(name, now), target.velocities[name])
+                    for name in names}
+        return {name: (float(position), float(velocity)) for name, position, velocity in zip(
+            names, *self.sent.desired(now))}
+
+    def path_violation(self, measured: JointTable, target: JointTable,
+                       now: float) -> Outcome | None:
+        """Return the outcome of a path tolerance that is violated now [s]; None if none is."""
+        if not self._path_tolerances or not self.sent.start < now < self.end:
+            return None
+        desired = self.desired(target, now)
+        for tolerance in self._path_tolerances:
+            name = tolerance.name
+            if name not in desired or name not in measured.positions:
+                continue
+            position, velocity = desired[name]
+            off = abs(measured.position_at(name, now) - position)
+            if off > tolerance.position > 0.0:
+                return Outcome(self._codes.PATH_TOLERANCE_VIOLATED,
+                               f'"{name}" is {off:.4g} from its path, more than its tolerance '
+                               f'{tolerance.position:.4g}')
+            off = abs(measured.velocities[name] - velocity)
+            if off > tolerance.velocity > 0.0:
+                return Outcome(self._codes.PATH_TOLERANCE_VIOLATED,
+                               f'the velocity of "{name}" is {off:.4g} from that of its path, '
+                               f'more than its tolerance {tolerance.velocity:.4g}')
+        return None
+
+    def check_end(self, measured: JointTable, target: JointTable, now: float) -> None:
+        """Finish the goal if it has ended at a time [s], with success or without."""
+        if now < self.end:
+            return
+        silent = [name for name in self._last if measured.times.get(name, -1.0) < self.end]
+        if silent:
+            if now > self.end + max(STATES_TIMEOUT_S, self._goal_time):
+                self._fail(f'no joint state of "{silent[0]}" arrives: check the topic '
+                           'joint_states')
+        elif self.is_stopping:
+            self._check_rest(measured, now)
+        else:
+            self._check_goal(measured, target, now)
+
+    def _check_rest(self, measured, now):
+        off = {name: abs(measured.positions[name] - place) for name, place in self._last.items()}
+        fastest = max(abs(measured.velocities[name]) for name in self._last)
+        if fastest > REST_VELOCITY:
+            self._moved = now
+        if fastest > REST_VELOCITY or max(off.values()) > REST_DISTANCE:
+            self._disturbed = now
+        elif now - max(self._disturbed, self.end) >= REST_TIME_S:
+            self.finish(self.failure or Outcome(self._codes.SUCCESSFUL, 'stopped', None, True))
+            return
+        if now > min(self.end + SETTLE_TIMEOUT_S,
+                     max(self.end, self._moved) + STANDSTILL_TIMEOUT_S):
+            name = max(off, key=off.__getitem__)
+            self._fail(f'stopped, but "{name}" is {off[name]:.3g} from its last set point, and '
+                       f'the fastest joint moves at {fastest:.3g} per s: give the controller '
+                       'integral action, or larger gains')
+
+    def _check_goal(self, measured, target, now):
+        late = [name for name, place in self._goal.items()
+                if abs(target.positions.get(name, place) - place) > ARRIVAL_DISTANCE]
+        misses = [line for line in (self._miss(name, measured) for name in self._goal) if line]
+        if not misses and not late:
+            self.finish(Outcome(self._codes.SUCCESSFUL))
+            return
+        timeout = self._goal_time or SETTLE_TIMEOUT_S
+        if now > self.end + (max(timeout, SETTLE_TIMEOUT_S) if late else timeout):
+            self._fail(misses[0] if misses else
+                       f'the target of "{late[0]}" has not arrived at the goal')
+
+    def _miss(self, name, measured):
+        """Return why a joint is not at its goal, or ''."""
+        given = self._goal_tolerances.get(name)
+        tolerance = self._default if given is None or given.position == 0.0 else given.position
+        off, velocity = abs(measured.positions[name] - self._goal[name]), abs(
+            measured.velocities[name])
+        if off > tolerance > 0.0:
+            return f'"{name}" is {off:.4g} from its goal, more than its tolerance {tolerance:.4g}'
+        if given is not None and velocity > given.velocity > 0.0:
+            return (f'"{name}" moves at {velocity:.4g} per s at its goal, more than its tolerance '
+                    f'{given.velocity:.4g}')
+        return ''
+
+    def _fail(self, line):
+        self.finish(self.failure or Outcome(self._codes.GOAL_TOLERANCE_VIOLATED, line))
+
+
+def seconds(duration: Duration) -> float:
+    """Duration message in seconds."""
+    return duration.sec + duration.nanosec / SECOND

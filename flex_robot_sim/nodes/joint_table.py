@@ -1,0 +1,32 @@
+"""The newest positions and velocities of joints, from JointState messages."""
+
+import math
+
+from sensor_msgs.msg import JointState
+
+
+class JointTable:
+    """Values by joint name; messages may name any of the joints."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self.positions: dict[str, float] = {}       # [rad, m]
+        self.velocities: dict[str, float] = {}      # of the message, or from two positions [per s]
+        self.times: dict[str, float] = {}           # when the values arrived                 [s]
+
+    def update(self, message: JointState, now: float) -> None:
+        """Take over the values of a message that arrives now [s]; infinite ones are left out."""
+        has_velocity = len(message.velocity) == len(message.name)
+        for k, (name, position) in enumerate(zip(message.name, message.position)):
+            velocity = message.velocity[k] if has_velocity else self._slope(name, position, now)
+            if math.isfinite(position) and math.isfinite(velocity):
+                self.positions[name], self.velocities[name] = position, velocity
+                self.times[name] = now
+
+    def position_at(self, name: str, now: float) -> float:
+        """Position of a joint at a time [s], extrapolated from the newest one [rad, m]."""
+        return self.positions[name] + self.velocities[name] * (now - self.times[name])
+
+    def _slope(self, name, position, now):
+        elapsed = now - self.times.get(name, now)
+        return (position - self.positions[name]) / elapsed if elapsed > 0.0 else 0.0

@@ -1,0 +1,62 @@
+"""
+The action FollowJointTrajectory of the joint controller, as a node of its own.
+
+Goals, results and feedback are handled here, so that no client slows down the control loop. The
+controller gets the trajectories on its topic, as it gets those of other senders.
+"""
+
+import math
+import sys
+
+from rclpy.node import Node
+
+from flex_robot_sim.control.impulses import NONE
+from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
+from flex_robot_sim.exceptions import SettingError, plain
+from flex_robot_sim.nodes.follow_trajectory import (
+    follow_joint_trajectory_type,
+    offer_follow_joint_trajectory,
+)
+from flex_robot_sim.nodes.parameters import Parameters
+from flex_robot_sim.nodes.robot import when_arm_is_known
+from flex_robot_sim.nodes.run import run
+from flex_robot_sim.nodes.settings import (
+    TRAJECTORY_ACTION_SETTINGS,
+    MessageSettings,
+    RobotSettings,
+    TrajectoryActionSettings,
+)
+from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+
+ACTION = 'controller/follow_joint_trajectory'
+
+
+class TrajectoryActionNode(Node):
+    """Trajectories as goals in, unshaped trajectories for the joint controller out."""
+
+    def __init__(self) -> None:
+        """Offer the action, once the arm is known; SettingError without its type."""
+        super().__init__('trajectory_action')
+        self.failure = None
+        self.parameters = Parameters(self, *TRAJECTORY_ACTION_SETTINGS)
+        if follow_joint_trajectory_type() is None:
+            raise SettingError('control_msgs cannot be imported: install the package '
+                               'ros-DISTRO-control-msgs, or send trajectories to the topic '
+                               'joint_trajectory')
+        when_arm_is_known(self, self.parameters[RobotSettings], self._offer)
+
+    def _offer(self, arm):
+        settings, limits = self.parameters[TrajectoryActionSettings], self.parameters[
+            MessageSettings]
+        # all points of a goal are sent as they are: no shaper, and none in between
+        relay = TrajectoryRelay(
+            self, TrajectoryShaper(lambda end: NONE, math.inf, arm, settings.start_tolerance,
+                                   limits.max_trajectory_points), arm, limits)
+        offer_follow_joint_trajectory(self, ACTION, relay, tolerance=settings.goal_tolerance)
+        self.get_logger().info(f'{plain(arm.description.name)}: offers '
+                               f'{self.resolve_service_name(ACTION)}')
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node until a signal."""
+    sys.exit(run('trajectory_action', lambda: [TrajectoryActionNode()], args))

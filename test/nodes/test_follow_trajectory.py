@@ -1,0 +1,394 @@
+"""
+FollowJointTrajectory over DDS: of the shaper, and of the controller, with a simulated arm.
+
+control_msgs is the installed package, or types that control_msgs_build.py builds.
+"""
+
+import re
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+import rclpy
+from builtin_interfaces.msg import Duration
+from control_msgs_build import IS_INSTALLED
+from diagnostic_msgs.msg import DiagnosticStatus
+from node_processes import NodeProcess
+from rclpy.action import ActionClient
+from ros_observer import Observer
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from flex_robot_sim.control.reference import REFUSED, TrajectoryEvent
+from flex_robot_sim.nodes.trajectory_messages import trajectory_status
+from flex_robot_sim.share import shipped_robots
+
+NAMES = ('waist', 'shoulder', 'elbow')
+SUCCEEDED, CANCELED, ABORTED = 4, 5, 6
+INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -1, -4, -5
+SPACE = '/goals'
+CANCELS = 10            # for each action, in a plain run
+
+
+def trajectory(points, names=NAMES):
+    """JointTrajectory of {seconds: positions}, at rest at its points."""
+    message = JointTrajectory(joint_names=list(names))
+    for seconds, positions in points.items():
+        message.points.append(JointTrajectoryPoint(
+            positions=[float(x) for x in positions], velocities=[0.0] * len(positions),
+            time_from_start=duration(seconds)))
+    return message
+
+
+def duration(seconds):
+    whole = int(seconds)
+    return Duration(sec=whole, nanosec=round((seconds - whole) * 1e9))
+
+
+class Client:
+    """A client of an action, as MoveIt is one, and the state of the arm."""
+
+    known = {}          # clients by name, because it takes seconds to find a server
+
+    def __init__(self, observer, name, states=''):
+        from control_msgs.action import FollowJointTrajectory
+        self.kind, self._observer = FollowJointTrajectory, observer
+        if name not in self.known:
+            self.known[name] = ActionClient(observer.node, FollowJointTrajectory, name)
+        self._client, self.feedback = self.known[name], []
+        observer.spin_until(self._client.server_is_ready, what=f'the action {name}')
+        if states:
+            self.states = observer.listen(JointState, states)
+            observer.spin_until(lambda: self.states)
+
+    def send(self, message, **fields):
+        """Return the handle of a goal."""
+        answer = self._client.send_goal_async(
+            self.kind.Goal(trajectory=message, **fields),
+            feedback_callback=lambda news: self.feedback.append(news.feedback))
+        self._observer.spin_until(answer.done, what='an answer to the goal')
+        return answer.result()
+
+    def result(self, handle):
+        """Status, code and line of a goal when it has ended."""
+        assert handle.accepted
+        answer = handle.get_result_async()
+        self._observer.spin_until(answer.done, what='a result')
+        result = answer.result()
+        return result.status, result.result.error_code, result.result.error_string
+
+    def cancel(self, handle):
+        """Whether a goal is to be canceled; False: it has ended before."""
+        answer = handle.cancel_goal_async()
+        self._observer.spin_until(answer.done, what='an answer to the cancellation')
+        return bool(answer.result().goals_canceling)
+
+    def wait(self, seconds):
+        """Handle messages for a time [s]."""
+        end = time.monotonic() + seconds
+        self._observer.spin_until(lambda: time.monotonic() > end)
+
+    @property
+    def position(self):
+        """Positions of NAMES [rad]."""
+        message = self.states[-1]
+        return np.array([message.position[message.name.index(name)] for name in NAMES])
+
+    def fastest(self, since=-1):
+        """Largest speed of a joint in the states since an index."""
+        return max(np.abs(message.velocity).max() for message in self.states[since:])
+
+    def rest(self):
+        """Wait until the arm rests."""
+        self._observer.spin_until(lambda: self.fastest() < 1e-3, what='rest')
+
+    def goal_near(self, change, seconds=1.0):
+        """Trajectory to a place near the arm."""
+        end = np.clip(self.position + change, [-2.0, 0.0, -2.0], 2.0)
+        return trajectory({0.0: self.position, seconds: end})
+
+
+@pytest.fixture(scope='module')
+def the_observer():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    # the executor of events is no place for action clients: see nodes/run.py
+    observer = Observer(context, 'single_threaded')
+    yield observer
+    observer.close()
+    rclpy.try_shutdown(context=context)
+
+
+@pytest.fixture(scope='module')
+def robot(tmp_path_factory):
+    """Return the file of a rigid arm, which comes to rest at once."""
+    path = tmp_path_factory.mktemp('robot') / 'two_link.urdf'
+    text = shipped_robots()['two_link'].read_text('utf-8')
+    path.write_text(re.sub('<flexibility>.*</flexibility>', '', text, flags=re.S), 'utf-8')
+    return path
+
+
+@pytest.fixture(scope='module')
+def simulated(robot, control_msgs, the_observer):
+    """Processes of an arm with its controller, the shaper, and both actions."""
+    nodes = {'simulation': {'bandwidth': '5.0'}, 'trajectory_action': {},
+             'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'}}
+    processes = {name: NodeProcess(name, '-r', f'__ns:={SPACE}', environment=control_msgs,
+                                   plain=True, robot=robot, **parameters)
+                 for name, parameters in nodes.items()}
+    processes['shaper'].wait_for_line('two_link: shapes')
+    processes['trajectory_action'].wait_for_line('offers')
+    # the controller listens to trajectories once it holds the arm
+    the_observer.hear(JointState, f'{SPACE}/controller/target')
+    yield processes
+    for process in processes.values():
+        process.close()
+
+
+@pytest.fixture(params=['shaper', 'controller'])
+def client(request, simulated, observer):
+    client = Client(observer, f'{SPACE}/{request.param}/follow_joint_trajectory',
+                    f'{SPACE}/joint_states')
+    client.rest()
+    return client
+
+
+@pytest.fixture
+def isolated(control_msgs, start, observer):
+    """Start a shaper of one joint without an arm, and return a client."""
+    def start_shaper(space, **parameters):
+        process = start('shaper', '-r', f'__ns:=/{space}', frequencies='[2.0]', shaper='zv',
+                        environment=control_msgs, plain=True, **parameters)
+        process.wait_for_line('shapes')
+        return Client(observer, f'/{space}/shaper/follow_joint_trajectory')
+    return start_shaper
+
+
+def test_a_goal_succeeds_when_the_arm_has_arrived(client):
+    handle = client.send(trajectory({0.0: client.position, 0.8: [0.4, 0.5, -0.4]}))
+    assert client.result(handle)[:2] == (SUCCEEDED, 0)
+    np.testing.assert_allclose(client.position, [0.4, 0.5, -0.4], atol=0.1)     # goal_tolerance
+    assert client.feedback
+    last = client.feedback[-1]
+    assert list(last.joint_names) == list(NAMES) and len(last.actual.positions) == 3
+    np.testing.assert_allclose(np.array(last.desired.positions) - last.actual.positions,
+                               last.error.positions)
+    client.rest()
+    back = client.send(trajectory({0.0: client.position, 0.8: [0.0, 0.2, 0.0]}))
+    assert client.result(back)[0] == SUCCEEDED
+
+
+def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
+    """`--mutants 1000000` runs 100 cancellations for each action."""
+    random = np.random.default_rng(35)
+    targets = observer.listen(JointState, f'{SPACE}/controller/target')
+    count = int(np.clip(mutants // 10_000, CANCELS, 100))
+    ends = Counter()
+    for _ in range(count):
+        client.rest()
+        seconds = random.uniform(0.4, 0.8)
+        handle = client.send(client.goal_near(random.uniform(-0.4, 0.4, 3), seconds))
+        assert handle.accepted
+        client.wait(random.uniform(0.0, 0.9 * seconds))
+        if not client.cancel(handle):
+            ends['ended before'] += 1
+            client.result(handle)
+            continue
+        status, code, line = client.result(handle)
+        assert (status, code) in ((CANCELED, 0), (SUCCEEDED, 0)), line
+        ends[status] += 1
+        if status == CANCELED:
+            index = len(client.states)
+            observer.spin_until(lambda index=index: len(client.states) > index + 10 and targets)
+            assert client.fastest(index) < 0.01
+            assert np.abs(client.position - targets[-1].position).max() < 1e-3
+    print(dict(ends))
+    assert ends[CANCELED] >= 0.7 * count        # each is canceled before its trajectory ends
+
+
+def test_a_new_goal_replaces_the_running_one(client):
+    first = client.send(client.goal_near(0.5, 2.0))
+    client.wait(0.6)
+    second = client.send(trajectory({1.0: client.position}))
+    assert client.result(first) == (CANCELED, INVALID_GOAL, 'replaced by a new goal')
+    assert client.result(second)[:2] == (SUCCEEDED, 0)
+
+
+def beyond_a_stop(place):
+    return trajectory({0.0: place, 1.0: [9.0, 0.0, 0.0]})
+
+
+def unknown_joint(place):
+    return trajectory({0.0: place, 1.0: place}, ('waist', 'shoulder', 'wrist'))
+
+
+def wrong_size(place):
+    return trajectory({0.0: place, 1.0: [0.0, 0.0]})
+
+
+def past(place):
+    message = trajectory({0.0: place, 1.0: place})
+    message.header.stamp.sec = 5
+    return message
+
+
+def empty(place):
+    return JointTrajectory(joint_names=list(NAMES))
+
+
+def test_rejected_goals_leave_the_running_one_alone(client):
+    place = client.position
+    running = client.send(client.goal_near([0.2, 0.1, -0.2], 0.8))
+    assert running.accepted
+    for useless in beyond_a_stop, unknown_joint, wrong_size, past, empty:
+        assert not client.send(useless(place)).accepted, useless
+    assert client.result(running)[:2] == (SUCCEEDED, 0)
+
+
+def test_a_goal_that_cannot_be_joined_leaves_the_running_one_alone(client):
+    running = client.send(client.goal_near([0.2, 0.1, -0.2], 1.0))
+    too_fast = client.send(trajectory({0.02: client.position + [1.5, 0.5, 0.0]}))
+    status, code, line = client.result(too_fast)
+    assert (status, code) == (ABORTED, INVALID_GOAL) and 'faster than its' in line
+    assert client.result(running)[:2] == (SUCCEEDED, 0)
+
+
+def test_tolerances_end_a_goal_with_the_codes_of_joint_trajectory_controller(client):
+    from control_msgs.msg import JointTolerance
+
+    def end(change, **fields):
+        client.rest()
+        return client.result(client.send(client.goal_near(change, 0.6), **fields))
+    status, code, line = end([0.2, 0.0, 0.0], goal_time_tolerance=duration(0.5), goal_tolerance=[
+        JointTolerance(name='waist', position=1e-12)])
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED) and '"waist" is ' in line
+    for tolerance, part in (({'position': 1e-6}, '"waist" is '),
+                            ({'velocity': 1e-6}, 'the velocity of "waist" is ')):
+        status, code, line = end([-0.2, 0.0, 0.0],
+                                 path_tolerance=[JointTolerance(name='waist', **tolerance)])
+        assert (status, code) == (ABORTED, PATH_TOLERANCE_VIOLATED)
+        assert part in line and client.fastest() < 0.02
+    # a cubic between points far apart is followed, not the line between them
+    status, code, line = end([0.4, 0.0, 0.0], path_tolerance=[
+        JointTolerance(name='shoulder', position=0.1),
+        JointTolerance(name='elbow', position=-1.0)])
+    assert (status, code) == (SUCCEEDED, 0), line
+
+
+def test_a_path_deviation_above_the_limit_rejects_the_goal(control_msgs, start, observer):
+    process = start('shaper', '-r', '__ns:=/path', robot='two_link', shaper='zv',
+                    frequencies='[1.0]', max_path_deviation='0.02', environment=control_msgs,
+                    plain=True)
+    process.wait_for_line('two_link: shapes')
+    states = observer.publisher(JointState, '/path/joint_states')
+    client = Client(observer, '/path/shaper/follow_joint_trajectory')
+    places = [0.0, 0.5, 0.5], [0.6, 0.5, 0.5], [0.6, 1.0, 0.5]
+    states.publish(JointState(name=NAMES, position=places[0]))
+    corner = trajectory(dict(zip((0.0, 0.5, 1.0), places)))
+    for point in corner.points:
+        point.velocities = []
+    assert not client.send(corner).accepted
+    line = process.wait_for_line('refused: ')
+    assert 'shaped, the tool leaves its path by 0.' in line
+    assert 'm, more than max_path_deviation = 0.02: move slower, or stop at corners' in line
+    straight = client.send(trajectory({0.0: places[0], 0.5: places[1]}))
+    assert straight.accepted
+
+
+def test_a_trajectory_that_the_controller_refuses_ends_the_goal(isolated, observer):
+    client = isolated('refused')
+    answers = observer.publisher(DiagnosticStatus, '/refused/controller/trajectory_status')
+    sent = observer.listen(JointTrajectory, '/refused/joint_trajectory')
+    observer.spin_until(lambda: observer.node.count_publishers('/refused/joint_trajectory'))
+    goal = client.send(trajectory({0.0: [0.0], 2.0: [0.5]}, ['a']))
+    observer.spin_until(lambda: sent)
+    stamp = sent[0].header.stamp
+    answers.publish(trajectory_status(TrajectoryEvent(
+        stamp.sec * 1_000_000_000 + stamp.nanosec, REFUSED, 'it is elsewhere')))
+    assert client.result(goal) == (
+        ABORTED, INVALID_GOAL, 'the controller refused the trajectory: it is elsewhere')
+
+
+def test_success_needs_joint_states(isolated, observer):
+    client = isolated('silent')
+    goal = client.send(trajectory({0.0: [0.0], 0.2: [0.5]}, ['a']))
+    assert client.result(goal) == (
+        ABORTED, GOAL_TOLERANCE_VIOLATED,
+        'no joint state of "a" arrives: check the topic joint_states')
+    # an arm that does not move
+    states = observer.publisher(JointState, '/silent/joint_states')
+    has_ended = threading.Event()
+
+    def publish():
+        while not has_ended.wait(0.02):
+            states.publish(JointState(name=['a'], position=[0.5]))
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        goal = client.send(trajectory({0.0: [0.5], 0.2: [0.9]}, ['a']),
+                           goal_time_tolerance=duration(0.1))
+        status, code, line = client.result(goal)
+    finally:
+        has_ended.set()
+        thread.join()
+    assert (status, code) == (ABORTED, GOAL_TOLERANCE_VIOLATED)
+    assert line == '"a" is 0.4 from its goal, more than its tolerance 0.1'
+
+
+def test_a_named_action_that_is_missing_ends_the_goal_with_its_name(isolated, observer):
+    client = isolated('missing', controller_action='/no/such_action')
+    sent = observer.listen(JointTrajectory, '/missing/joint_trajectory')
+    observer.spin_until(lambda: observer.node.count_publishers('/missing/joint_trajectory'))
+    goal = client.send(trajectory({0.0: [0.0], 1.0: [0.5]}, ['a']))
+    assert client.result(goal) == (
+        ABORTED, INVALID_GOAL, 'no action server "/no/such_action" answers: start the controller, '
+                               'or correct controller_action')
+    assert not sent
+
+
+def test_the_shaper_sends_goals_to_the_action_of_the_controller(
+        control_msgs, robot, simulated, start, observer):
+    process = start('shaper', '-r', f'__ns:={SPACE}', '-r', '__node:=shaper_by_action',
+                    robot=robot, shaper='zv', frequencies='[2.3]',
+                    environment=control_msgs, plain=True,
+                    controller_action=f'{SPACE}/controller/follow_joint_trajectory')
+    process.wait_for_line('two_link: shapes')
+    client = Client(observer, f'{SPACE}/shaper_by_action/follow_joint_trajectory',
+                    f'{SPACE}/joint_states')
+    client.rest()
+    status, code, line = client.result(client.send(client.goal_near([0.3, 0.1, -0.2])))
+    assert (status, code) == (SUCCEEDED, 0), line
+    assert client.feedback
+    # a goal in place of another one, and its cancellation
+    client.rest()
+    first = client.send(client.goal_near([-0.3, -0.1, 0.2], 4.0))
+    client.wait(0.5)
+    second = client.send(client.goal_near([-0.2, 0.1, 0.2], 4.0))
+    assert client.result(first) == (CANCELED, INVALID_GOAL, 'replaced by a new goal')
+    client.wait(0.5)
+    assert client.cancel(second)
+    assert client.result(second) == (CANCELED, 0, 'stopped')
+    assert client.fastest() < 0.01
+
+
+def test_a_controller_action_that_ends_aborts_the_goal(control_msgs, isolated, start, observer):
+    server = start('shaper', '-r', '__ns:=/ending', '-r', '__node:=driver', frequencies='[2.0]',
+                   shaper='none', environment=control_msgs, plain=True)
+    server.wait_for_line('shapes')
+    client = isolated('ending', controller_action='/ending/driver/follow_joint_trajectory')
+    goal = client.send(trajectory({0.0: [0.0], 60.0: [0.5]}, ['a']))
+    client.wait(0.3)
+    assert server.stop()[0] == 0
+    status, code, line = client.result(goal)
+    assert (status, code) == (ABORTED, INVALID_GOAL)
+    assert line.startswith('no action server "/ending/driver/follow_joint_trajectory" answers')
+
+
+@pytest.mark.skipif(IS_INSTALLED, reason='control_msgs is installed')
+def test_without_control_msgs_the_node_ends_with_one_line(start):
+    process = start('trajectory_action', robot='two_link')
+    assert process.wait() == 2
+    assert process.lines[-1].startswith(
+        'trajectory_action: control_msgs cannot be imported: install the package')
