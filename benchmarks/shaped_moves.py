@@ -13,11 +13,12 @@ from functools import cache
 import numpy as np
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.impulses import zero_vibration
-from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import OFF, following, recommend
 from flex_robot_sim.control.servo import fitting_servo
+from flex_robot_sim.control.shaper_stages import stages_of
 from flex_robot_sim.control.shaping import shaped_samples
 from flex_robot_sim.core.loads import payload_inertia
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli.arguments import (
     add_json,
@@ -30,7 +31,6 @@ from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
-from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.start_pose import start_note, start_position

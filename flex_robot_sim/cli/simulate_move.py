@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.led_move import (
     FEEDBACKS,
@@ -25,12 +26,12 @@ from flex_robot_sim.control.limits import (
     rate_limits,
     shortest_durations,
 )
-from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import recommend
 from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.control.settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper
+from flex_robot_sim.control.shaper_stages import stages_of
 from flex_robot_sim.control.slow_servo import slow_servo
 from flex_robot_sim.exceptions import UsageError
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.hand_over import LEAP, has_leapt
 from flex_robot_sim.control.holding import Holding
 from flex_robot_sim.control.integral import Integral, resting_pull
 from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.limits import effort_limits, rate_limits
-from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.reference import NO_PROFILE, Reference

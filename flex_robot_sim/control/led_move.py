@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, resting_pull
@@ -13,7 +14,6 @@ from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.modal_damping import KINDS, design_damping
-from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.pose_model import Loop
 from flex_robot_sim.control.reference import Reference

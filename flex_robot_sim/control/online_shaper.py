@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.control.impulses import NONE, Shaper, check_mode, check_period
-from flex_robot_sim.control.mode_table import ModeTable, Stage
+from flex_robot_sim.control.shaper_stages import Stage
 from flex_robot_sim.control.shaper_tick import EMPTY, ShaperArrays, ShaperState, shaper_tick
 from flex_robot_sim.control.shaping import checked_samples
 from flex_robot_sim.control.taps import taps_of
@@ -40,7 +41,7 @@ class OnlineShaper(Serializable):
 
         :param joints: how many; period: of the samples [s].
         :param shaper: Shaper whose delays stand still, before the stages.
-        :param stages: [Stage] of `mode_table.stages_of`, with the ModeTable they are of.
+        :param stages: [Stage] of `shaper_stages.stages_of`, with the ModeTable they are of.
         """
         check_period(period)
         joints = whole('joints', joints)

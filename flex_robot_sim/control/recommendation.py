@@ -12,17 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.control.impulses import TOLERANCE
-from flex_robot_sim.control.mode_table import (
-    SHARE,
-    ModeTable,
-    Stage,
-    excited_modes,
-    loaded,
-    mode_table,
-    stages_of,
-)
 from flex_robot_sim.control.shaper_choice import Case, Choice, Design, choices, keeps
+from flex_robot_sim.control.shaper_stages import Stage, stages_of
 from flex_robot_sim.control.slow_servo import slow_servo
 from flex_robot_sim.control.trial_moves import TrialMoves
 from flex_robot_sim.core.model import ArmModel

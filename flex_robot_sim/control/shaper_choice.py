@@ -27,7 +27,7 @@ from flex_robot_sim.control.impulses import (
     of_kind,
 )
 from flex_robot_sim.control.insensitive import Band, for_modes, shortest
-from flex_robot_sim.control.mode_table import for_frequency, units_of
+from flex_robot_sim.control.shaper_stages import for_frequency, units_of
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import summarized
 
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 
 class Design(NamedTuple):
-    """A shaper whose delays follow the pose: arguments of `mode_table.stages_of` but tables."""
+    """A shaper whose delays follow the pose: arguments of `shaper_stages.stages_of` but tables."""
 
     kind: str
     tolerance: float
@@ -69,7 +69,7 @@ class Choice(NamedTuple):
     acceleration: float         # of the tool that leaves no more than is allowed        [m/s2]
     added: float                # time, at most                                             [s]
     design: Design | None = None        # of delays that follow the pose, first `shaper`'s
-    units: tuple = ()           # likewise, as of `mode_table.units_of`
+    units: tuple = ()           # likewise, as of `shaper_stages.units_of`
     moving: float = np.nan      # left at most by trial moves, or more than that; nan: not tried
 
     @property

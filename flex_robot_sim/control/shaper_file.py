@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.control.impulses import tidied
-from flex_robot_sim.control.mode_table import ModeTable, Stage
 from flex_robot_sim.control.shaper_parts import ShaperParts
+from flex_robot_sim.control.shaper_stages import Stage
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.files import checksum, open_atomic, read_bytes
 

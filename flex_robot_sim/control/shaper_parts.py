@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, PoseModes, excited_modes, loaded
 from flex_robot_sim.control.impulses import NONE, Shaper
-from flex_robot_sim.control.mode_table import (
-    SHARE,
-    ModeTable,
-    PoseModes,
-    excited_modes,
-    loaded,
-)
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
 from flex_robot_sim.control.settings import AUTO

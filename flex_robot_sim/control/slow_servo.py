@@ -8,9 +8,9 @@ what is left of a move then, and neither shapers nor feedback from the links men
 import numpy as np
 from numpy.typing import ArrayLike
 
+from flex_robot_sim.analysis.mode_table import RINGS
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.control.mode_table import RINGS
 from flex_robot_sim.core.model import ArmModel
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.core.arguments import array_or_nan, is_known
 from flex_robot_sim.core.assembly import build_arm

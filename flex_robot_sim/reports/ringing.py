@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.mode_table import excited_modes
 from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.exceptions import FlexRobotSimError

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_translations
+from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
 from flex_robot_sim.control.led_move import sample_period
-from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.control.shaper_design import table_of_pose

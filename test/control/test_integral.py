@@ -7,8 +7,8 @@ from controlled import INERTIA, NOTHING, POSE, feed, rigid_arm, see, started
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.mode_table import loaded
 from flex_robot_sim.control.pose_model import pose_model
 from flex_robot_sim.control.servo import Sampling, ServoFit
 from flex_robot_sim.control.settings import ControllerSettings

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.mode_table import (
-    excited_modes,
-    groups_of,
-    loaded,
-    mode_table,
-    modes_along,
-    stages_of,
-)
+from flex_robot_sim.analysis.mode_table import excited_modes, loaded, mode_table, modes_along
+from flex_robot_sim.control.shaper_stages import groups_of, stages_of
 from flex_robot_sim.exceptions import SettingError
 
 

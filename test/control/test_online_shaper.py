@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.control.impulses import of_kind
 from flex_robot_sim.control.insensitive import for_modes
-from flex_robot_sim.control.mode_table import ModeTable, stages_of
 from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.shaper_stages import stages_of
 from flex_robot_sim.control.shaping import shaped_samples
 from flex_robot_sim.exceptions import SettingError
 

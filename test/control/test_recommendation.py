@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.mode_table import modes_along
 from flex_robot_sim.control.impulses import NONE, of_kind
-from flex_robot_sim.control.mode_table import modes_along
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
 from flex_robot_sim.control.shaper_choice import TRIED, Choice, keeps, recommended, tried

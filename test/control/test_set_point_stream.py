@@ -5,9 +5,10 @@ import pytest
 from scipy.linalg import expm
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.mode_table import mode_table, stages_of
+from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.set_point_stream import SetPointStream
 from flex_robot_sim.control.shaper_parts import ShaperParts, parts_by_arm, parts_by_modes
+from flex_robot_sim.control.shaper_stages import stages_of
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.exceptions import SettingError

@@ -7,11 +7,12 @@ import pytest
 from project_files import ROOT
 
 import flex_robot_sim as frs
+from flex_robot_sim.analysis.mode_table import PoseModes
 from flex_robot_sim.control.impulses import NONE, of_kind
-from flex_robot_sim.control.mode_table import PoseModes, Stage
 from flex_robot_sim.control.path_deviation import path_deviation
 from flex_robot_sim.control.set_point_stream import SetPointStream
 from flex_robot_sim.control.shaper_parts import ShaperParts, parts_by_arm
+from flex_robot_sim.control.shaper_stages import Stage
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.exceptions import SettingError

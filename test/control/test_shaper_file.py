@@ -7,10 +7,11 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim import cli
+from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.control.impulses import of_kind
-from flex_robot_sim.control.mode_table import mode_table, stages_of
 from flex_robot_sim.control.shaper_file import read_parts, write_parts
 from flex_robot_sim.control.shaper_parts import ShaperParts
+from flex_robot_sim.control.shaper_stages import stages_of
 from flex_robot_sim.exceptions import SettingError
 
 
