@@ -19,12 +19,13 @@ from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.modal_damping import KINDS, design_damping
 from flex_robot_sim.control.planning import plan_move
-from flex_robot_sim.control.pose_model import Loop, with_stiffness
+from flex_robot_sim.control.pose_model import Loop
 from flex_robot_sim.control.sampled_loop import SampledLoop
 from flex_robot_sim.control.spline_path import plain_motion
 from flex_robot_sim.control.strain_feedback import StrainFeedback
 from flex_robot_sim.control.trials import Trials
 from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.model import with_stiffness
 from flex_robot_sim.share import shipped_robots
 
 LOOP = Loop(1e-3, 1e-3)

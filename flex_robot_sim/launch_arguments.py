@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flex_robot_sim.control.settings import AUTO, NODE_SHAPERS
+from flex_robot_sim.control.shaping_settings import AUTO, NODE_SHAPERS
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.wire.line import BAUD
 from flex_robot_sim.settings import Settings, setting

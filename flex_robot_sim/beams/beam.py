@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.beams.quadrature import gauss_stations, integrals_by_piece, integrals_up_to
-from flex_robot_sim.beams.section import Section
+from flex_robot_sim.beams.section import DIRECTIONS, Section
 from flex_robot_sim.beams.shapes import Shapes
-from flex_robot_sim.description.words import DIRECTIONS
 from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
 
 

@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
+"""Ways in which a link gives: along its y axis, along its z axis, about and along its x axis."""
+
 
 class Section(NamedTuple):
     """A uniform cross-section; x runs along the beam, y and z are principal axes."""

@@ -18,8 +18,8 @@ from flex_robot_sim.cli.arguments import (
     remove_forced,
 )
 from flex_robot_sim.control.servo import WISH, servo_line
-from flex_robot_sim.control.settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import refuse_shaper
+from flex_robot_sim.control.shaping_settings import CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.core.compile_ahead import start_compiling_ahead
 from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.core.start_pose import start_note

@@ -29,9 +29,9 @@ from flex_robot_sim.control.limits import (
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import recommend
 from flex_robot_sim.control.servo import Servo
-from flex_robot_sim.control.settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper
 from flex_robot_sim.control.shaper_stages import stages_of
+from flex_robot_sim.control.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
 from flex_robot_sim.control.slow_servo import slow_servo
 from flex_robot_sim.exceptions import UsageError
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
+from flex_robot_sim.control.feedback_settings import FeedbackSettings
 from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.modal_damping import (
@@ -28,7 +29,6 @@ from flex_robot_sim.control.modal_damping import (
     refuse_without_sensors,
 )
 from flex_robot_sim.control.pose_model import Loop, pose_model
-from flex_robot_sim.control.settings import FeedbackSettings
 from flex_robot_sim.control.strain_feedback import DampingTable, StrainFeedback
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError

@@ -20,10 +20,11 @@ from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.overload import Overload
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.reference import NO_PROFILE, Reference
 from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.set_points import SetPoints
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.control.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.control.vibration_feedback import VibrationFeedback

@@ -18,12 +18,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.lqg_gains import gains_at, lqg_law, outputs_of
-from flex_robot_sim.control.pose_model import (
-    Loop,
-    checked_loop,
-    closing,
-    pose_model,
-)
+from flex_robot_sim.control.pose_model import Loop, checked_loop, closing, pose_model
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.summary import summarized

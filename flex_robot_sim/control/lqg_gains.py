@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.control.pose_model import Loop, PoseModel
-from flex_robot_sim.control.servo import stepped
 from flex_robot_sim.summary import summarized
 
 INTEGRAL = 0.3              # rate of the slow part over the bandwidth
@@ -53,7 +53,7 @@ def gains_at(model: PoseModel, loop: Loop, bandwidth: float, first: float,
     :param bandwidth: of regulator and filter [Hz]; first: natural frequency of the arm [Hz].
     """
     p, joints = len(model.M), model.push.shape[1]
-    A, B = stepped(model.A, model.B, loop.period)
+    A, B = zero_order_hold(model.A, model.B, loop.period)
     J = np.diag(model.M)[:joints]
     w, lead = 2 * np.pi * bandwidth, 2 * np.pi * LEADING * first
     C = outputs_of(model, sensors)

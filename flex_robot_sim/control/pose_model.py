@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import driven, tangent
-from flex_robot_sim.control.servo import stepped
 from flex_robot_sim.core.loads import make_loads
 from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.model import ArmModel, with_stiffness
 from flex_robot_sim.core.stability import spring_matrices
 from flex_robot_sim.eigenproblem import eigh
 from flex_robot_sim.exceptions import SettingError
@@ -82,10 +82,10 @@ class PoseModel:
         count = math.ceil(loop.delay / T - 1e-9)
         early = count * T - loop.delay          # how long the newer effort acts
         if count == 0 or early < 1e-9 * T:
-            A, B = stepped(self.A, self.B, T)
+            A, B = zero_order_hold(self.A, self.B, T)
             nothing = np.zeros_like(B)
             return Sampled(A, *((B, nothing) if count else (nothing, B)), count)
-        first, second = (stepped(self.A, self.B, time) for time in (T - early, early))
+        first, second = (zero_order_hold(self.A, self.B, time) for time in (T - early, early))
         return Sampled(second[0] @ first[0], second[0] @ first[1], second[1], count)
 
     def held(self, stiffness: ArrayLike, damping: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -146,15 +146,6 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     return PoseModel(arm, mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K,
                      units[:, drives], units[seen], gauges, units, q, rest.effort, q[seen],
                      gauges @ q)
-
-
-def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:
-    """Return an ArmModel whose links and gears have `factor` times their stiffness."""
-    if factor == 1.0:
-        return arm
-    return replace(arm, arrays=arm.arrays._replace(
-        stiffness=factor * arm.arrays.stiffness,
-        gear_stiffness=factor * arm.arrays.gear_stiffness))
 
 
 def checked_loop(loop: Loop) -> Loop:

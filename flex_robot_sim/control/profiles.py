@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
-from flex_robot_sim.control.settings import ProfileSettings
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.exceptions import SettingError
 

@@ -23,8 +23,8 @@ from flex_robot_sim.control.limits import (
     refuse_curve_beyond_stops,
 )
 from flex_robot_sim.control.motion import Motion
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.profiles import Doublet, doublet_of_profile, motion_of_profile
-from flex_robot_sim.control.settings import ProfileSettings
 from flex_robot_sim.control.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.core.arguments import checked
 from flex_robot_sim.core.model import ArmModel

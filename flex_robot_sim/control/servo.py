@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.felt_inertia import poses_within, rigid_inertia, rigid_moves
+from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import hold_tolerance
@@ -282,7 +283,8 @@ class _Loop:
         self._B = np.vstack([np.zeros_like(push), inverse @ push])
         self._seen = np.arange(drives.size) if feedback == 'link' else drives
         self._sampling = sampling
-        self._step = stepped(self._A, self._B, sampling.period) if sampling.period else None
+        self._step = (zero_order_hold(self._A, self._B, sampling.period) if sampling.period
+                      else None)
         self.light = 1.0 / np.diag(inverse)[drives]
 
     def carries(self, stiffness):
@@ -329,17 +331,6 @@ class _Loop:
         else:
             step = np.block([[A - B @ (F + summed), B], [-summed, one]])
         return math.log(np.abs(np.linalg.eigvals(step)).max()) / period
-
-
-def stepped(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Matrices of a step in which the efforts stand still."""
-    from scipy.linalg import expm  # late: a fifth of a start
-
-    n, joints = B.shape
-    both = np.zeros((n + joints, n + joints))
-    both[:n, :n], both[:n, n:] = A, B
-    both = expm(both * period)
-    return both[:n, :n], both[:n, n:]
 
 
 def fitting_servo(arm: ArmModel, sampling: Sampling = ALWAYS, feedback: str = 'motor',

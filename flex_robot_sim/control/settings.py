@@ -1,19 +1,12 @@
-"""Settings of the joint controller and of the motions that it makes by itself."""
+"""Settings of the joint controller."""
 
 from dataclasses import dataclass
 
-from flex_robot_sim.control.impulses import KINDS
 from flex_robot_sim.settings import Settings, setting
 
 FEED_FORWARDS = ('none', 'gravity', 'sag')
 FEEDBACKS = ('motor', 'link')
 SERVOS = ('controller', 'drives')
-PROFILES = ('none', 'step', 'minimum_jerk', 'bang_bang', 'swing')
-ENDS = ('hold', 'free')
-AUTO = 'auto'       # in place of a shaper: the recommended one
-CONTROLLER_SHAPERS = ('none', *KINDS, 'si')
-NODE_SHAPERS = (AUTO, *KINDS, 'none')
-VIBRATION_FEEDBACKS = ('none', 'strain', 'ppf', 'lqg')
 
 
 @dataclass(frozen=True)
@@ -62,60 +55,3 @@ class ControllerSettings(Settings):
     def has_default_gains(self) -> bool:
         """Whether no gains and no bandwidth are given."""
         return not (self.position_gain or self.velocity_gain or self.bandwidth)
-
-
-@dataclass(frozen=True)
-class ShapingSettings(Settings):
-    """What an input shaper makes of all that moves the target."""
-
-    shaper: str = setting(
-        'none', 'input shaper of targets, trajectories and profiles, for what rings as the servo '
-        'holds it', choices=CONTROLLER_SHAPERS, live=True)
-    shaper_tolerance: float = setting(
-        0.05, 'share of the vibration that ei, ei2 and si may leave', above=0.0, at_most=0.4,
-        live=True)
-    shaper_uncertainty: float = setting(
-        0.1, 'share by which frequencies may be wrong, for si', at_least=0.0, at_most=0.4,
-        live=True)
-    shaper_by_pose: bool = setting(
-        True, 'whether delays follow the pose; false: they are those of the pose in which the '
-        'target is when the shaper is made', live=True)
-
-
-@dataclass(frozen=True)
-class FeedbackSettings(Settings):
-    """What brings links to rest by what is measured of them."""
-
-    vibration_feedback: str = setting(
-        'none', 'what brings the links to rest: strain and ppf add to the efforts of the servo '
-        'what flex sensors ask for, lqg takes its place', choices=VIBRATION_FEEDBACKS, live=True)
-    strain_period: float = setting(
-        0.01, 'between two messages of strain, for which vibration_feedback is designed; inside '
-        'the process of the dynamics there are none, and it does not matter', 's', above=0.0,
-        at_most=1.0, live=True)
-    loop_delay: float = setting(
-        0.0, 'by which efforts act later than state_period says, as on a bench; for '
-        'vibration_feedback', 's', at_least=0.0, at_most=0.5, live=True)
-
-
-@dataclass(frozen=True)
-class ProfileSettings(Settings):
-    """A motion that the controller makes by itself; lists have one number per joint."""
-
-    profile: str = setting(
-        'none', 'motion that begins with the first joint state; bang_bang: effort one way, then '
-        'the other; swing: between poses until told otherwise', choices=PROFILES, live=True)
-    profile_start: float = setting(1.0, 'rest before it', 's', at_least=0.0, live=True)
-    profile_duration: float = setting(
-        1.0, 'of a minimum_jerk or bang_bang motion, or of each swing', 's', above=0.0, live=True)
-    profile_displacement: tuple = setting(
-        (), 'how far step and minimum_jerk go', 'rad, m', of=float, live=True)
-    profile_effort: tuple = setting(
-        (), 'of bang_bang, in the first half; joints with 0 are held', 'N m, N', of=float,
-        live=True)
-    profile_end: str = setting(
-        'hold', 'what becomes of the driven joints after bang_bang', choices=ENDS, live=True)
-    profile_poses: tuple = setting(
-        (), 'of swing, one pose after the other', 'rad, m', of=float, live=True)
-    profile_dwell: float = setting(
-        1.0, 'rest in each pose of swing', 's', at_least=0.0, live=True)

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.control.impulses import check_mode
 from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.settings import ShapingSettings
 from flex_robot_sim.control.shaper_stages import stages_of
+from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError
 

@@ -14,8 +14,8 @@ from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, PoseModes, exci
 from flex_robot_sim.control.impulses import NONE, Shaper
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.recommendation import following, recommend
-from flex_robot_sim.control.settings import AUTO
 from flex_robot_sim.control.shaper_choice import Case, Design, choices
+from flex_robot_sim.control.shaping_settings import AUTO
 from flex_robot_sim.control.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.exceptions import SettingError

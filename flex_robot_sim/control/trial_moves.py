@@ -21,11 +21,10 @@ from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.control.limits import rate_limits
 from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.pose_model import with_stiffness
 from flex_robot_sim.control.shaper_choice import Choice
 from flex_robot_sim.control.shaper_stages import stretched
 from flex_robot_sim.control.shaping import shaped_samples
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.core.model import ArmModel, with_stiffness
 from flex_robot_sim.settings import SimulationSettings
 from flex_robot_sim.simulation import Simulation
 from flex_robot_sim.summary import summarized

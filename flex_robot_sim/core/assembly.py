@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.beams import SETBACK_POINTS, Load, Section, cut_beam
 from flex_robot_sim.beams.discretise import KEPT
+from flex_robot_sim.beams.section import DIRECTIONS
 from flex_robot_sim.core.arguments import array_or_nan
 from flex_robot_sim.core.carried_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.core.damping import damping_matrices, elastic_inertia
@@ -20,7 +21,6 @@ from flex_robot_sim.core.model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.core.screws import set_body_inertia
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.elastic_link import MOST_COORDINATES
-from flex_robot_sim.description.words import DIRECTIONS
 from flex_robot_sim.exceptions import SettingError
 
 if TYPE_CHECKING:

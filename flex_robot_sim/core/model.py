@@ -7,7 +7,7 @@ hangs on an elastic body is a body of its own, because it rides on a station tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -268,3 +268,12 @@ def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str)
             setback[:, :n] = beam.setback(x)
     return {'station_x': float(x), 'station_shape': shape, 'station_slope': slope, 'station_H': H,
             'station_setback': setback}
+
+
+def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:
+    """Return an ArmModel whose links and gears have `factor` times their stiffness."""
+    if factor == 1.0:
+        return arm
+    return replace(arm, arrays=arm.arrays._replace(
+        stiffness=factor * arm.arrays.stiffness,
+        gear_stiffness=factor * arm.arrays.gear_stiffness))

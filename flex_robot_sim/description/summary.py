@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
-from flex_robot_sim.description.words import DIRECTIONS
+from flex_robot_sim.beams.section import DIRECTIONS
 from flex_robot_sim.exceptions import plain
 
 if TYPE_CHECKING:

@@ -7,9 +7,6 @@ page, the reader and the error messages know the same words.
 
 from typing import NamedTuple
 
-DIRECTIONS = ('bending_y', 'bending_z', 'torsion', 'stretch')
-"""Ways in which a link gives: along its y axis, along its z axis, about and along its x axis."""
-
 REQUIRED = object()
 """Default of an attribute that must be written."""
 

@@ -13,14 +13,12 @@ from std_srvs.srv import Trigger
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.drive_servo import pass_to_drives
+from flex_robot_sim.control.feedback_settings import FeedbackSettings
 from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.servo import ALWAYS, Sampling, servo_line
-from flex_robot_sim.control.settings import (
-    ControllerSettings,
-    FeedbackSettings,
-    ProfileSettings,
-    ShapingSettings,
-)
+from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics

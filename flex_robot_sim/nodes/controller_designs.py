@@ -13,11 +13,12 @@ from flex_robot_sim.control.feedback_design import (
     refuse_feedback,
     timing_of,
 )
+from flex_robot_sim.control.feedback_settings import FeedbackSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.online_shaper import OnlineShaper
 from flex_robot_sim.control.servo import Sampling
-from flex_robot_sim.control.settings import FeedbackSettings, ShapingSettings
 from flex_robot_sim.control.shaper_design import design_shaper, refuse_shaper
+from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.reporting import LOOK, log

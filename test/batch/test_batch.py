@@ -11,7 +11,7 @@ from ctrl_c import interrupted
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch import members
-from flex_robot_sim.control.pose_model import with_stiffness
+from flex_robot_sim.core.model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
 H = frs.SimulationSettings().time_step

@@ -9,7 +9,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch.members import FORGOTTEN, SERVO
-from flex_robot_sim.control.pose_model import with_stiffness
+from flex_robot_sim.core.model import with_stiffness
 from flex_robot_sim.exceptions import SettingError
 
 COUNT = 4

@@ -6,10 +6,11 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.control.learning import WORSE, RepeatedMove
 from flex_robot_sim.control.modal_damping import design_damping
-from flex_robot_sim.control.pose_model import Loop, with_stiffness
+from flex_robot_sim.control.pose_model import Loop
 from flex_robot_sim.control.spline_path import plain_motion
 from flex_robot_sim.control.strain_feedback import StrainFeedback
 from flex_robot_sim.control.trials import Trials
+from flex_robot_sim.core.model import with_stiffness
 
 LOOP = Loop(1e-3, 1e-3)
 LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05     # rest before the move, the move, the trial     [s]

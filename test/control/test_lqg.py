@@ -17,9 +17,10 @@ from flex_robot_sim.control.lqg import Lqg
 from flex_robot_sim.control.lqg_design import design_lqg
 from flex_robot_sim.control.lqg_gains import gains_at, lqg_law
 from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
-from flex_robot_sim.control.pose_model import Loop, closing, pose_model, with_stiffness
+from flex_robot_sim.control.pose_model import Loop, closing, pose_model
 from flex_robot_sim.control.sampled_loop import SampledLoop
 from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.core.model import with_stiffness
 from flex_robot_sim.share import shipped_robots
 
 LOOP = Loop(5e-3, 50e-3)

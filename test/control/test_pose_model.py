@@ -6,13 +6,8 @@ from scipy.linalg import eigh, expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.control.pose_model import (
-    Loop,
-    closing,
-    pose_model,
-    rates_of,
-    with_stiffness,
-)
+from flex_robot_sim.control.pose_model import Loop, closing, pose_model, rates_of
+from flex_robot_sim.core.model import with_stiffness
 
 POSE = [0.3, 0.8, -0.9]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.profiles import doublet_of_profile, motion_of_profile
-from flex_robot_sim.control.settings import ProfileSettings
 from flex_robot_sim.exceptions import SettingError
 
 NAMES = ('waist', 'elbow')

@@ -9,10 +9,12 @@ from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.control.impulses import NONE, of_kind
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.online_shaper import OnlineShaper
+from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.profiles import motion_of_profile
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings, ShapingSettings
+from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.control.shaper_design import design_shaper
 from flex_robot_sim.control.shaper_stages import stages_of
+from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.control.trajectory import Trajectory
 from flex_robot_sim.exceptions import SettingError
 

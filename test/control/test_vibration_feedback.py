@@ -13,9 +13,10 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.feedback_design import design_feedback, refuse_feedback, timing_of
+from flex_robot_sim.control.feedback_settings import FeedbackSettings
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.settings import ControllerSettings, FeedbackSettings
+from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.exceptions import SettingError
 
 STATE, STRAIN, STEP = 2e-3, 1e-2, 1e-3

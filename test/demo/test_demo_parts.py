@@ -15,7 +15,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.profile_settings import ProfileSettings
+from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
 from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import PATIENCE, Children

@@ -15,7 +15,8 @@ from node_processes import Process
 from project_files import ROOT
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.settings import ControllerSettings, ShapingSettings
+from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import summarise
 from flex_robot_sim.launch_arguments import HilArguments, SimulationArguments

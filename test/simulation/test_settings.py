@@ -5,7 +5,8 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 
-from flex_robot_sim.control.settings import ControllerSettings, ProfileSettings
+from flex_robot_sim.control.profile_settings import ProfileSettings
+from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.settings import SCHEMES, SimulationSettings
 
