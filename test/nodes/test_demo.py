@@ -286,10 +286,12 @@ def test_ctrl_c_in_motion_ends_everything_within_seconds(demo, tmp_path, times):
     began = time.monotonic()
     for _ in range(times):
         running.process.send_signal(signal.SIGINT)
-    code, output, _ = running.end()
+    code, output, errors = running.end()
     assert is_quick(time.monotonic() - began)
     assert code == 0 and output.startswith('two_link: ')
     assert all(is_gone(pid) for pid in programs)
+    gains = [line for line in errors if line.startswith('gains: ')]
+    assert len(gains) == 1 and gains[0].endswith(' (stiff, to show vibration; default: 1 Hz)')
     if times == 1:
         assert output.splitlines()[-1] == '  picture: demo_two_link.png'
         assert (tmp_path / 'demo_two_link.png').stat().st_size > 0

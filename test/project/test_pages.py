@@ -53,6 +53,14 @@ def test_links_lead_somewhere(page):
             assert anchor[1:] in anchors(file.read_text('utf-8')), f'{page}: {target}{anchor}'
 
 
+def test_nothing_recommends_to_install_this_package_from_a_registry():
+    for folder in ('flex_robot_sim', 'docs', 'examples', 'programs', 'test'):
+        for path in (ROOT / folder).rglob('*.*'):
+            if path.suffix in ('.py', '.md', '.rst'):
+                found = re.search(r'pip install (-U )?"?flex_robot_sim\b', path.read_text('utf-8'))
+                assert found is None, f'{path}: {found and found[0]}'
+
+
 def anchors(text):
     """Names of the headings of a page, as its readers make them."""
     headings = re.findall(r'^#+ +(.+)$', re.sub(r'```.*?```', '', text, flags=re.DOTALL),
