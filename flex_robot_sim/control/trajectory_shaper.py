@@ -41,6 +41,7 @@ MOST_SAMPLES = 200_000      # of one whose delays follow the pose
 STILL = 1e-9                # velocity of a joint at rest                              [rad/s, m/s]
 SET_BACK = 5.0              # of a clock, from which on it tells another time                   [s]
 NEAREST = 1e-6              # two points nearer than this are one                               [s]
+MAX_EXCESS = 1.5            # speed on the way to a trajectory, over its own speed
 STOP, SHORTEST_STOP = 0.25, 1e-3    # time in which what is asked for comes to rest      [s]
 
 
@@ -238,28 +239,31 @@ class TrajectoryShaper:
         return Motion(old.motion.knots, [np.hstack([piece, rest(start)])
                                          for piece in old.motion.pieces])
 
-    @staticmethod
-    def _joining_point(pieces, present, elapsed, joints):
+    def _joining_point(self, pieces, present, elapsed, joints):
         """
         Index of the point at which a trajectory that begins elsewhere is joined during a motion.
 
-        On the way there, no joint is faster than in the trajectory or the present motion. None:
-        the next point, if the trajectory has no point at its start.
+        On the way there, no joint is faster than in the trajectory or the present motion. Without
+        such a point it is the one that exceeds these speeds least: by MAX_EXCESS, or as far as the
+        limits of an arm allow. None: the next point, if the trajectory has no point at its start.
         """
         times = pieces.trajectory.times
         if times[0] > elapsed or len(times) < 2:
             return None
         limits = FASTER * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
                                      np.abs(present[1])) + STILL
-        first, step = int(np.searchsorted(times, elapsed, side='right')), 1
-        while first < len(times):
-            beyond = pieces.first_piece(present, elapsed, first).fastest()[0] > limits
-            if not beyond.any():
-                return first
-            first, step = min(first + step, len(times) - 1 + (first == len(times) - 1)), 2 * step
         if elapsed >= times[-1]:
             return None             # `Interpolation.motion` refuses it
-        name = joints[int(np.argmax(beyond))]
+        first, step, least, best = int(np.searchsorted(times, elapsed, side='right')), 1, np.inf, 0
+        while first < len(times):
+            ratios = pieces.first_piece(present, elapsed, first).fastest()[0] / limits
+            if ratios.max() < least:
+                least, best, name = ratios.max(), first, joints[int(np.argmax(ratios))]
+            if least <= 1.0:
+                break
+            first, step = min(first + step, len(times) - 1 + (first == len(times) - 1)), 2 * step
+        if least <= (MAX_EXCESS if self._arm is None else np.inf):
+            return best
         begin = pieces.trajectory.positions[0][pieces.trajectory.names.index(name)]
         raise SettingError(
             f'the trajectory begins with "{name}" at {begin:.6g}, but it moves at '

@@ -18,7 +18,7 @@ REST_TIME_S = math.pi * REST_DISTANCE / REST_VELOCITY
 """For which both hold at a stop: half a period of the slowest vibration that is still faster."""
 ARRIVAL_DISTANCE = 1e-6     # between the controller's target and the goal              [rad, m]
 SETTLE_TIMEOUT_S = 10.0     # in which joints come to rest, or reach a goal without a time
-STANDSTILL_TIMEOUT_S = 2.0  # after which joints at rest elsewhere have missed their set points
+STANDSTILL_TIMEOUT_S = 3.0  # after which joints at rest elsewhere have missed their set points
 STATES_TIMEOUT_S = 1.0      # in which joint states arrive after the end
 TARGET_TIMEOUT_S = 0.2      # after which the controller's target is unknown
 
@@ -131,8 +131,8 @@ class RunningGoal:
                      max(self.end, self._moved) + STANDSTILL_TIMEOUT_S):
             name = max(off, key=off.__getitem__)
             self._fail(f'stopped, but "{name}" is {off[name]:.3g} from its last set point, and '
-                       f'the fastest joint moves at {fastest:.3g} per s: give the controller '
-                       'integral action, or larger gains')
+                       f'the fastest joint moves at {fastest:.3g} per s. If it sags, set '
+                       'feed_forward of the controller to sag, or integral_action to 0.2')
 
     def _check_goal(self, measured, target, now):
         late = [name for name, place in self._goal.items()

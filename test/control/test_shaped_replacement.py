@@ -45,6 +45,14 @@ def test_one_that_begins_elsewhere_in_motion_is_no_faster_than_its_input(offset)
     assert shaped.positions[-1, 0] == pytest.approx(-0.4 + offset)
 
 
+def test_one_that_reverses_a_motion_is_a_little_faster_than_its_input():
+    shaper = TrajectoryShaper(lambda end: ZV, 0.01)
+    shaper.keep(shaper.shaped(Trajectory(['a'], [0.0, 2.0], [[0.0], [1.0]], [[0.0]] * 2), 0.0))
+    shaped = shaper.shaped(Trajectory(['a'], [0.0, 2.0], [[0.5], [-0.5]], [[0.0]] * 2), 1.0)
+    assert speeds_of(shaped) <= 1.5 * 0.75      # a cubic of 1 rad in 2 s has 0.75 rad/s
+    assert shaped.positions[-1, 0] == -0.5
+
+
 def test_one_that_begins_too_far_away_in_motion_is_refused():
     shaper = TrajectoryShaper(lambda end: ZV, 0.01)
     first, _ = sine(0.0, 0.4, 1.0)

@@ -191,7 +191,7 @@ def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
         seconds = random.uniform(0.4, 0.8)
         handle = client.send(client.goal_near(random.uniform(-0.4, 0.4, 3), seconds))
         assert handle.accepted
-        client.wait(random.uniform(0.0, 0.9 * seconds))
+        client.wait(random.uniform(0.0, 0.6 * seconds))
         if not client.cancel(handle):
             ends['ended before'] += 1
             client.result(handle)
@@ -205,11 +205,12 @@ def test_a_canceled_goal_leaves_every_joint_at_rest(client, observer, mutants):
             assert client.fastest(index) < 0.01
             assert np.abs(client.position - targets[-1].position).max() < 1e-3
     print(dict(ends))
-    assert ends[CANCELED] >= 0.7 * count        # each is canceled before its trajectory ends
+    # each is canceled before its trajectory ends, unless the machine is busy
+    assert ends[CANCELED] >= count / 2
 
 
 def test_a_new_goal_replaces_the_running_one(client):
-    first = client.send(client.goal_near(0.5, 2.0))
+    first = client.send(client.goal_near(0.5, 20.0))
     client.wait(0.6)
     second = client.send(trajectory({1.0: client.position}))
     assert client.result(first) == (CANCELED, INVALID_GOAL, 'replaced by a new goal')
@@ -363,9 +364,9 @@ def test_the_shaper_sends_goals_to_the_action_of_the_controller(
     assert client.feedback
     # a goal in place of another one, and its cancellation
     client.rest()
-    first = client.send(client.goal_near([-0.3, -0.1, 0.2], 4.0))
+    first = client.send(client.goal_near([-0.3, -0.1, 0.2], 20.0))
     client.wait(0.5)
-    second = client.send(client.goal_near([-0.2, 0.1, 0.2], 4.0))
+    second = client.send(client.goal_near([-0.2, 0.1, 0.2], 20.0))
     assert client.result(first) == (CANCELED, INVALID_GOAL, 'replaced by a new goal')
     client.wait(0.5)
     assert client.cancel(second)
