@@ -106,7 +106,7 @@ class Client:
 
     def goal_near(self, change, seconds=1.0):
         """Trajectory to a place near the arm."""
-        end = np.clip(self.position + change, [-2.0, 0.0, -2.0], 2.0)
+        end = np.clip(self.position + change, [-1.0, 0.0, -1.0], 1.0)
         return trajectory({0.0: self.position, seconds: end})
 
 
@@ -123,7 +123,7 @@ def the_observer():
 
 @pytest.fixture(scope='module')
 def robot(tmp_path_factory):
-    """Return the file of a rigid arm, which comes to rest at once."""
+    """Return the file of a rigid arm, which comes to rest soon."""
     path = tmp_path_factory.mktemp('robot') / 'two_link.urdf'
     text = shipped_robots()['two_link'].read_text('utf-8')
     path.write_text(re.sub('<flexibility>.*</flexibility>', '', text, flags=re.S), 'utf-8')
@@ -133,7 +133,7 @@ def robot(tmp_path_factory):
 @pytest.fixture(scope='module')
 def simulated(robot, control_msgs, the_observer):
     """Processes of an arm with its controller, the shaper, and both actions."""
-    nodes = {'simulation': {'bandwidth': '5.0'}, 'trajectory_action': {},
+    nodes = {'simulation': {'bandwidth': '2.5'}, 'trajectory_action': {},
              'shaper': {'shaper': 'zv', 'frequencies': '[2.3]'}}
     processes = {name: NodeProcess(name, '-r', f'__ns:={SPACE}', environment=control_msgs,
                                    plain=True, robot=robot, **parameters)
