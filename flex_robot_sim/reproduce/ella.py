@@ -177,21 +177,22 @@ def measured_effects(options: Options, together: Run, seconds: float, progress: 
                      ) -> tuple[Effect, ...]:
     """Return how far each part of the paper's variant moves joint and tip."""
     arm, free = options.arm(robot_text()), options.arm(robot_text(PAPER_MODES))
-    plain = move(arm, Controller(arm, True), seconds)
-    rows = (('PD alone (83)', arm, move(arm, Controller(arm, False), seconds)),
-            ('one clamped-free shape in each direction', free,
-             move(free, Controller(free, True), seconds)),
-            ('ends of links only shift (23)', arm,
-             move(arm, Controller(arm, True), seconds, variant=shifting_ends, progress=progress)),
-            ('all three', free, together))
+    plain = arm, move(arm, Controller(arm, True), seconds)
+    few = free, move(free, Controller(free, True), seconds)
+    rows = (('PD alone (83)', plain, (arm, move(arm, Controller(arm, False), seconds))),
+            ('one clamped-free shape in each direction, no torsion', plain, few),
+            ('ends of links only shift (23), with these shapes', few, (free, move(
+                free, Controller(free, True), seconds, variant=shifting_ends,
+                progress=progress))),
+            ('all three', plain, (free, together)))
     effects = []
-    for deviation, other, one in rows:
-        ended = None if len(one.time) == len(plain.time) else float(one.time[-1])
+    for deviation, (model, before), (other, after) in rows:
+        ended = None if len(after.time) == len(before.time) else float(after.time[-1])
         effects += [
-            Effect(deviation, 'joint theta_z1', 100 * apart(plain.q[:, 1], one.q[:, 1]), ended),
+            Effect(deviation, 'joint theta_z1', 100 * apart(before.q[:, 1], after.q[:, 1]), ended),
             Effect(deviation, 'y deflection of the tip', 100 * apart(
-                *(np.array([tip_deflection(model, 'link_2', q)[1] for q in each.q])
-                  for model, each in ((arm, plain), (other, one)))), ended)]
+                *(np.array([tip_deflection(one, 'link_2', q)[1] for q in each.q])
+                  for one, each in ((model, before), (other, after)))), ended)]
     return tuple(effects)
 
 
