@@ -30,6 +30,7 @@ class Schemes(NamedTuple):
     charts: tuple[Chart, ...]
     largest: float          # difference of those that should agree, over the range
     euler_share: float      # of the run, until forward Euler loses it
+    euler_difference: float     # of its tip deflection from the default scheme, over the range
     needed: float           # length of the run that decides about it                   [s]
 
 
@@ -51,10 +52,15 @@ def compare_schemes(arm: ArmModel, controller_of: Callable[[ArmModel, bool], Con
                       'stays' if euler_share == 1.0 else float(times[-1]), 's'),
                Number('first frequency, sections turn what they carry', _first(arm, True), 'Hz'),
                Number('the same, ends only shift it', _first(arm, False), 'Hz')]
-    if not has_all:
-        return Schemes(tuple(numbers), (), 0.0, euler_share, SHORT)
-    usual = simulate(arm, effort, q, 0 * q, EXACT, seconds, 'rk4', every=4)
     default = simulate(arm, effort, q, 0 * q, STEP, seconds, every=1, servo=controller.servo)
+
+    def tip(rows):
+        return 1e3 * np.array([tip_deflection(arm, 'link_2', row)[1] for row in rows])
+
+    difference = apart(tip(default.q)[:len(states)], tip(np.clip(states, -10.0, 10.0)))
+    if not has_all:
+        return Schemes(tuple(numbers), (), 0.0, euler_share, difference, SHORT)
+    usual = simulate(arm, effort, q, 0 * q, EXACT, seconds, 'rk4', every=4)
     progress(0.1)
     paper = integrate(wrench_dae.make(arm, sections_turn=False).accelerations, force, q, 0 * q,
                       2 * EXACT, seconds, every=2,
@@ -69,9 +75,6 @@ def compare_schemes(arm: ArmModel, controller_of: Callable[[ArmModel, bool], Con
         motion.step(EXACT, force)
     separate, largest = np.array(rows), max(
         apart(usual.q[:, k], np.array(tips)[:, k]) for k in (1, 2))
-
-    def tip(rows):
-        return 1e3 * np.array([tip_deflection(arm, 'link_2', row)[1] for row in rows])
 
     bend = tip(usual.q)
     values = tip(np.clip(states, -10.0, 10.0))
@@ -88,7 +91,7 @@ def compare_schemes(arm: ArmModel, controller_of: Callable[[ArmModel, bool], Con
             Curve('gap', separate, np.array([one.gap for one in drifts]), 4),)))
     numbers += [Number('gap at a joint after the run', drifts[-1].gap, 'm'),
                 Number('separate links against the recursion', 100 * largest, '% of range')]
-    return Schemes(tuple(numbers), charts, largest, euler_share, SHORT)
+    return Schemes(tuple(numbers), charts, largest, euler_share, difference, SHORT)
 
 
 def euler_run(arm: ArmModel, force: Callable, q: np.ndarray, seconds: float

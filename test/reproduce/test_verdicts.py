@@ -33,6 +33,7 @@ VERDICTS = {
         'dominant frequency of the displacement of the endpoint, z': D,
         'its secondary component': A,
         'largest displacement': A, 'force at the base': A, 'forward Euler': A,
+        'tip deflection by forward Euler': D,
         'longest step': D, 'start of the tip': N, 'measured joints': N},
     'rcm': {
         'poses in three ways': A, 'Jacobians in four forms': A, 'joint rates': A,
