@@ -154,11 +154,16 @@ def rotation(phi: np.ndarray) -> np.ndarray:
 
 
 def rotation_vector(A: np.ndarray) -> np.ndarray:
-    """Logarithm (3,) of a rotation matrix whose angle is below pi [rad]."""
-    axis = vee(A - A.T) / 2                         # sin(angle) times the unit axis
-    sine, cosine = np.linalg.norm(axis), (np.trace(A) - 1) / 2
-    angle = np.arctan2(sine, cosine)
-    return axis if sine == 0.0 else axis * (angle / sine)
+    """Logarithm (3,) of a rotation matrix, of an angle up to pi, through its quaternion [rad]."""
+    # four times the products of the quaternion (w, x, y, z); its largest row loses no digit
+    products = np.empty((4, 4))
+    products[0, 0] = 1.0 + np.trace(A)
+    products[0, 1:] = products[1:, 0] = 2.0 * vee(A)
+    products[1:, 1:] = A + A.T + (1.0 - np.trace(A)) * np.eye(3)
+    row = products[np.argmax(np.diag(products))]
+    w, vector = abs(row[0]), row[1:] * (1.0 if row[0] >= 0.0 else -1.0)
+    sine = np.linalg.norm(vector)
+    return 2.0 * vector / w if sine == 0.0 else 2.0 * np.arctan2(sine, w) / sine * vector
 
 
 def left_jacobian(phi: np.ndarray) -> np.ndarray:

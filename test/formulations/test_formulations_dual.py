@@ -176,3 +176,19 @@ def test_rate_of_a_line_is_its_differentiation_matrix_times_the_line(rng):
 def test_hat_is_the_vector_product(rng):
     a, b = rng.normal(size=(2, 3))
     assert np.allclose(hat(a) @ b, np.cross(a, b), rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-9, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-9, np.pi])
+def test_logarithms_undo_exponentials_up_to_half_a_turn(angle):
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        axis = rng.normal(size=3)
+        axis *= angle / np.linalg.norm(axis)
+        X = g1_exp(np.concatenate([axis, rng.normal(size=3)]))
+        assert np.allclose(g1_exp(g1_log(X)), X, rtol=0, atol=1e-12)
+        Y = g2_exp(np.concatenate([axis, rng.normal(size=9)]))
+        assert np.allclose(g2_exp(g2_log(Y)), Y, rtol=0, atol=1e-12)
+        # half a turn has two axes, one opposite to the other
+        found = g1_log(X)[:3]
+        sign = np.sign(found @ axis) if angle == np.pi else 1.0
+        assert np.allclose(sign * found, axis, rtol=0, atol=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from random_arms import every_feature, random_robot, random_state
+from reference import along
 
 import flex_robot_sim as frs
 from flex_robot_sim.core.dynamics import implicit_dynamics
@@ -218,3 +219,69 @@ def test_force_on_the_slide_does_work():
     found = solve_ivp(rates, (0.0, 0.15), start, rtol=1e-7, atol=1e-9).y
     gained = np.diff([sum(link.energy(y[:n], y[n:])) for y in found.T[[0, -1]]])
     assert gained == pytest.approx(force @ (found[:n, -1] - start[:n]), rel=1e-4)
+
+
+@pytest.mark.parametrize('free', [0.0, -0.1, 1.3, np.nan])
+def test_a_free_length_that_the_link_does_not_have_is_refused(free):
+    link = SlidingLink(1.2, 0.5, 8.0)
+    q, qd = np.array([0.0, free, 0.0, 0.0, 0.0]), np.zeros(5)
+    for ask in (lambda: link.accelerations(q, qd, qd), lambda: link.energy(q, qd),
+                lambda: link.strain_slope(q), lambda: link.frequencies(free)):
+        with pytest.raises(SettingError) as caught:
+            ask()
+        assert str(caught.value) == (f'free length = {free:g} m must be between 0.0012 and 1.2 m, '
+                                     'the length of the link')
+
+
+def test_numbers_that_no_link_has_are_refused():
+    with pytest.raises(SettingError) as caught:
+        SlidingLink(1.2, 0.5, -8.0)
+    assert str(caught.value) == 'EI = -8.0 must be > 0'
+
+
+def test_weight_bends_a_sliding_link_as_a_cantilever():
+    # rho A g L^4 / (8 EI) at the tip, guide and slide held; the shapes hold it within 1e-4
+    link, free = SlidingLink(1.0, 0.5, 8.0, count=4, gravity=(0.0, -9.81)), 0.8
+    q = np.array([0.0, free, 0.0, 0.0, 0.0, 0.0])
+    _, h = link.mass_matrix_and_bias(q, 0 * q)
+    e = np.linalg.solve(link._stiffness / free**3, -h[2:])
+    assert link._shapes.at(np.array([1.0]), 0) @ e == pytest.approx(
+        -0.5 * 9.81 * free**4 / (8 * 8.0), rel=1e-3)
+
+
+def test_gravity_of_a_sliding_link_is_the_slope_of_its_height():
+    link = SlidingLink(1.0, 0.5, 8.0, count=3, tip=0.2, gravity=(1.0, -9.81))
+    q, still = np.array([0.4, 0.6, 0.02, 0.003, -0.001]), np.zeros(5)
+    slope = [along(lambda s, k=k: link.energy(q + s * np.eye(5)[k], still)[2], 1e-4)
+             for k in range(5)]
+    assert link.mass_matrix_and_bias(q, still)[1] == pytest.approx(slope, rel=1e-7, abs=1e-9)
+
+
+def test_damping_of_a_sliding_link_takes_the_energy_that_it_loses():
+    # a slide that moves, too: its material is bent and straightened as it goes
+    link = SlidingLink(1.0, 0.7, 14.0, count=2, elements=50, gravity=(0.0, -9.81), damping=2e-3,
+                       joint_damping=(0.05, 0.4))
+    q, qd = np.array([0.3, 0.7, 0.02, 0.004]), np.array([0.5, 0.6, 0.3, -0.1])
+    qdd = link.accelerations(q, qd, np.zeros(4))
+    rate = along(lambda t: sum(link.energy(q + t * qd + 0.5 * t * t * qdd, qd + t * qdd)), 1e-6)
+    assert rate == pytest.approx(-qd @ link.damping_matrix(q) @ qd, rel=1e-4)
+    # by hand: EI tau times the square of the rate of the curvature of the material
+    x, weights = np.polynomial.legendre.leggauss(40)
+    xi, weights = (1 + x) / 2, weights / 2
+
+    def curvature(t):
+        s, e = q[1] + t * qd[1], q[2:] + t * qd[2:]
+        place = 1.0 - (q[1] - q[1] * xi) / s            # of the same material
+        return link._shapes.at(place, 2) @ e / s**2
+
+    lost = 14.0 * 2e-3 * q[1] * weights @ along(curvature, 1e-4)**2
+    lost += 0.05 * qd[0]**2 + 0.4 * qd[1]**2
+    assert qd @ link.damping_matrix(q) @ qd == pytest.approx(lost, rel=1e-8)
+
+
+def test_material_damping_is_half_its_time_constant_times_the_rate():
+    link, tau = SlidingLink(1.0, 0.5, 8.0, count=1, damping=1e-3), 1e-3
+    q = np.array([0.0, 0.6, 0.0])
+    M, K = link.mass_matrix_and_bias(q, 0 * q)[0][2, 2], link._stiffness[0, 0] / 0.6**3
+    ratio = link.damping_matrix(q)[2, 2] / (2 * np.sqrt(K * M))
+    assert ratio == pytest.approx(0.5 * tau * np.sqrt(K / M), rel=1e-12)
