@@ -115,7 +115,11 @@ class EnergyGain:
         is_seen = bool(gain > SHARE * self._most + SMALL * (abs(height) + abs(start)))
         self.is_told = is_seen and self._was_seen
         self._steps, self._was_seen = 0, is_seen
+        is_explicit = settings.scheme in EXPLICIT
+        name, remedy = ((settings.scheme, 'the scheme implicit_midpoint') if is_explicit else
+                        (settings.formulation, 'the formulation recursion'))
         return self.is_told * [
-            f'by {time:.4g} s {settings.scheme} has made {gain:.3g} J out of nothing: time_step = '
-            f'{settings.time_step:g} s is too long for it here. Take a shorter one, or the scheme '
-            'implicit_midpoint']
+            f'by {time:.4g} s {name} has made {gain:.3g} J out of nothing: time_step = '
+            f'{settings.time_step:g} s is too long for it here'
+            f'{"" if is_explicit else ", or the arm bends too far"}. Take a shorter one, or '
+            f'{remedy}']

@@ -164,6 +164,7 @@ class LedDrives(Questions):
         if self._set_energies is None:
             self._set_energies = bound(set_energies, *of_state)
         self._set_energies(*of_state)
+        self._take_energies_of_formulation(self._work.energy)
         return self._work.energy.sum()
 
     def _put_on_motions(self):

@@ -4,6 +4,8 @@ What an arm in motion can be asked: poses, twists, wrenches and energy.
 Questions have scratch of their own, so that another thread may ask while a simulation steps.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from flex_robot_sim.core.forces import keep_laws
 from flex_robot_sim.core.loads import LoadArrays, set_loads
 from flex_robot_sim.core.model import ArmArrays, ArmModel, Workspace
 from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.formulations.driving import Drive
 from flex_robot_sim.settings import SimulationSettings
 
 INSTANT = 1e-6              # step in which nothing moves, but friction finds what it holds     [s]
@@ -50,6 +53,7 @@ class Questions:
     _asking: Workspace
     _flow: np.ndarray
     _start_energy: float
+    _drive: Drive | None
 
     def pose(self, link: str, station: float | str | None = None) -> np.ndarray:
         """
@@ -117,4 +121,10 @@ class Questions:
     def _energies(self):
         out = np.zeros(3)
         set_energies(self._arrays, self._q, self._qd, self._asking, out)
+        self._take_energies_of_formulation(out)
         return out
+
+    def _take_energies_of_formulation(self, out):
+        """Replace kinetic energy and height in `out` (3,) by those of the formulation, if any."""
+        if self._drive is not None:
+            out[0], out[2] = self._drive.energies(self._q, self._qd)

@@ -338,10 +338,12 @@ class Simulation(LedDrives, Serializable):
             if self._signs_of(self._watch) != len(self._reported):
                 self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
                                              _times(start, first, h)))
-            if is_explicit and self._gain.is_due(done):
+            if (is_explicit or self._drive is not None) and self._gain.is_due(done):
                 self._own_energy()
-                self.reports += self._gain.look(self._work.energy, self._flow,
-                                                self._start_energy, self.time, self.settings)
+                corrected = 0.0 if self._drive is None else self._work.step[3]
+                self.reports += self._gain.look(
+                    self._work.energy, self._flow, self._start_energy - corrected, self.time,
+                    self.settings)
             if done < asked:
                 self._forget_steps()
                 self._work.applied[:] = 0.0

@@ -5,10 +5,12 @@ Each formulation is a module with the name it has here. It offers
 
     COVERS          which arms it can compute, as a few words
     make(arm)       an object for an ArmModel; SettingError, one line, if the arm is not covered
+    PAPER_OPTIONS   options of `make` for the paper's own equations, where ours differ
 
 and the object has
 
     accelerations(q, qd, force) -> qdd
+    energies(q, qd) -> kinetic energy and energy of height [J], those that its equations keep
 
 with coordinates q and rates qd (n,) in the order of arm.coordinate_names [rad, m], and `force`
 (n,), the generalised forces [N m, N] that are neither inertia nor gravity: springs, dampers,
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -37,14 +39,23 @@ class Formulation(Protocol):
     def accelerations(self, q: np.ndarray, qd: np.ndarray, force: np.ndarray) -> np.ndarray:
         """Accelerations (n,) of all coordinates."""
 
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height [J]."""
 
-def make(name: str, arm: ArmModel) -> Formulation:
+
+def make(name: str, arm: ArmModel, **options: Any) -> Formulation:
     """
     Return the formulation `name` of an ArmModel.
 
+    :param options: of the `make` of its module.
     :raises SettingError: if there is no such formulation, or it does not cover the arm.
     """
-    return _module(name).make(arm)
+    return _module(name).make(arm, **options)
+
+
+def paper_options(name: str) -> dict[str, Any]:
+    """Options of `make` with which the formulation `name` is the paper's own, word by word."""
+    return dict(getattr(_module(name), 'PAPER_OPTIONS', {}))
 
 
 def covers(name: str) -> str:

@@ -17,18 +17,21 @@ that is halved, and one that never gets there is told, as in the recursion.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
 
 from flex_robot_sim.core.adaptive import advance_adaptively
 from flex_robot_sim.core.dynamics import implicit_dynamics, inverse_dynamics
-from flex_robot_sim.core.forces import add_powers
+from flex_robot_sim.core.forces import add_powers, stored_in_springs
 from flex_robot_sim.core.integrators import (
+    ACCURACY,
     EASY,
     EVALUATIONS,
+    LARGEST_SHARE,
     MOST_ITERATIONS,
+    ROUNDING,
     SHORTEST,
     STILL,
     TOLERANCE,
@@ -55,6 +58,8 @@ def advance_by(drive: Drive, arm: ArmArrays, loads: LoadArrays, scheme: str, ite
         `integrators.advance`.
     """
     drive.begin(arm, loads, effort, flow, work)
+    if work.step[0] == 0.0:         # something else than a step has changed the energy
+        work.step[1], work.step[2] = sum(drive.energies(q, qd)) + stored_in_springs(arm, q), 0.0
     if scheme == 'reference':
         return advance_adaptively(arm, loads, q, qd, qdd, effort, h, steps, flow, watch, work,
                                   drive.set_slopes)
@@ -107,6 +112,44 @@ class Drive:
         """Count work and dissipation over a time `weight` [s] at the latest state."""
         add_powers(self.arm, q, qd, q, self.effort, 0.0, weight, self.work, self.flow)
 
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height by the formulation [J], finite or not."""
+        if not np.abs(q).sum() + np.abs(qd).sum() < LARGEST:
+            return np.nan, np.nan
+        with np.errstate(over='ignore', invalid='ignore'):
+            return self.formulation.energies(q, qd)
+
+    def correct_energy(self, q: np.ndarray, qd: np.ndarray, flow: np.ndarray,
+                       has_converged: bool, can_halve: bool) -> bool:
+        """
+        Scale the rates qd (n,) by what the midpoint rule misses of the energy (T44).
+
+        :param flow: work and dissipated energy before the part of a step that led here, (2,) [J].
+        :param has_converged: whether that part did; one that did not is left as it is.
+        :param can_halve: whether a part that misses too much may be taken again in halves; if
+            so, nothing is changed here.
+        :returns: whether the part converged and its energy adds up.
+        """
+        step = self.work.step
+        kinetic, height = self.energies(q, qd)
+        now = kinetic + stored_in_springs(self.arm, q) + height
+        done, taken = self.flow[:2] - flow
+        due = step[1] + done - taken
+        if not has_converged or not isfinite(now) or self.work.given.any() or kinetic <= 0.0:
+            step[1], step[2] = now, 0.0
+            return has_converged
+        adds_up = abs(now - due) <= (ACCURACY * (kinetic + abs(done) + abs(taken))
+                                     + ROUNDING * (abs(now - kinetic - height) + abs(height)))
+        if not adds_up and can_halve:
+            return False
+        missing = due - now - step[2]
+        share = min(max(missing / kinetic, -LARGEST_SHARE), LARGEST_SHARE)
+        step[1], step[2] = now + share * kinetic, max(share * kinetic - missing, 0.0)
+        step[3] += now - due            # with its sign: what a step misses is of no one sign
+        qd *= sqrt(1.0 + share)
+        self.flow[2] += abs(now - due)
+        return adds_up
+
     def set_slopes(self, arm: ArmArrays, loads: LoadArrays, state: np.ndarray,
                    effort: np.ndarray, work: Workspace, slopes: np.ndarray) -> None:
         """Set the rates of a state (2 n + 2,), as `adaptive.set_slopes` does."""
@@ -139,17 +182,25 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
             guess = 2.0 * qdd - work.last
         found, count, converged = _solve_midpoint(drive, q, qd, guess, part, iterations)
         calls += count
-        if not converged and calls < EVALUATIONS and part > SHORTEST * h:
+        can_halve = calls < EVALUATIONS and part > SHORTEST * h
+        if not converged and can_halve:
             part *= 0.5
             continue
-        parts, lost = parts + 1, lost + (not converged)
         rate = qd + 0.5 * part * found
         if not np.isfinite(rate).all():
+            parts, lost = parts + 1, lost + (not converged)
             q[:] = np.nan
             break
+        before = drive.flow[:2].copy()
         drive.add_powers(q + 0.5 * part * rate, rate, part)
-        q += part * rate
-        qd += part * found
+        new_q, new_qd = q + part * rate, qd + part * found
+        good = drive.correct_energy(new_q, new_qd, before, converged, can_halve)
+        if not good and can_halve:
+            drive.flow[:2] = before
+            part *= 0.5
+            continue
+        parts, lost = parts + 1, lost + (not good)
+        q[:], qd[:] = new_q, new_qd
         work.last[:], work.step[0] = qdd, part
         qdd[:] = found
         left -= part

@@ -25,7 +25,7 @@ from flex_robot_sim.formulations.dual_lines import (
     screw_matrix,
     screw_rates,
 )
-from flex_robot_sim.formulations.dual_numbers import dual_vector, hat
+from flex_robot_sim.formulations.dual_numbers import cross, dual_vector, hat
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
@@ -37,6 +37,7 @@ class Projection(NamedTuple):
     projecting: np.ndarray      # (g, 12, n)  projecting form (93)
     jacobian: np.ndarray        # (g, 12, n)  Jacobian form (92)
     rate: np.ndarray            # (g, 12, n)  of the Jacobian form (76), (79)
+    carriers: np.ndarray        # (g, 12, n)  twist of the link that carries the screw of a column
     point: np.ndarray           # (g, 12)     turning of the link, velocity of the point
     section: np.ndarray         # (g, 12)     twist of the section, which also turns in the link
 
@@ -46,6 +47,7 @@ class Link(NamedTuple):
 
     pose: np.ndarray            # (7, 7)   in the base, element of G2
     projecting: np.ndarray      # (12, n)
+    drift: np.ndarray           # (12, n)  rates of modes in the axes of their own links
 
 
 class Points(NamedTuple):
@@ -107,29 +109,30 @@ class Projections:
             out[:, self.modes_of(i)] = chain[:, None]
         return out
 
-    def links(self, q: np.ndarray) -> list[Link]:
-        """Links at the coordinates q (n,), base to tip."""
-        arrays = self.arrays
+    def links(self, q: np.ndarray, u: np.ndarray | None = None) -> list[Link]:
+        """Links at the coordinates q and speeds u (n,), base to tip; default: they stand still."""
+        arrays, u = self.arrays, np.zeros(self.size) if u is None else u
         links: list[Link] = []
         for i, (parent, j) in enumerate(zip(arrays.parent, arrays.joint)):
             if parent < 0:
-                base, P = np.eye(7), np.zeros((12, self.size))
+                base, P, drift = np.eye(7), *np.zeros((2, 12, self.size))
             else:
-                base, P = links[parent]
+                base, P, drift = links[parent]
             if arrays.station[i] >= 0:
-                base, P = self._ridden(i, q, base, P)
+                base, P, drift = self._ridden(i, q, u, base, P, drift)
             # rigid motion in the joint, (48)
             R, p = _joint_pose(arrays.home_R[i], arrays.home_p[i], arrays.screw[i],
                                q[j] if j >= 0 else 0.0)
             Y = g2(g1(R, np.zeros(3)), dual_vector(p, np.zeros(3)))
-            P = screw_matrix(Y) @ P                                                 # (65), (73)
+            V = screw_matrix(Y)
+            P = V @ P                                                               # (65), (73)
             if j >= 0:
                 P[:, j] = joint_line(arrays.screw[i])                               # (58)
-            links.append(Link(base @ Y, P))
+            links.append(Link(base @ Y, P, V @ drift))
         return links
 
-    def _ridden(self, i, q, base, P):
-        """Dual pose and columns of the section that body i rides on."""
+    def _ridden(self, i, q, u, base, P, drift):
+        """Dual pose, columns and drift of the section that body i rides on."""
         seat = self.seats[i]
         theta, d = seat.Theta[0] @ q, seat.Phi[0] @ q
         origin = dual_vector(seat.place[0], d)
@@ -139,8 +142,32 @@ class Projections:
         if self.turning_ends:
             # the velocity of exp(theta) is that of theta plus half of theta x dtheta/dt
             P[3:6] += 0.5 * hat(theta) @ seat.Theta[0]
+        drift = moved(drift, -origin) + _drift(seat, u)[0]
+        if self.turning_ends:
+            drift[3:6] += 0.5 * hat(seat.Theta[0] @ u) @ seat.Theta[0]
         Y = g2(g1(np.eye(3), theta), origin)                                        # (45)
-        return base @ Y, screw_matrix(g2(g1(np.eye(3), theta), np.zeros(6))) @ P    # (62)
+        R = screw_matrix(g2(g1(np.eye(3), theta), np.zeros(6)))                     # (62)
+        return base @ Y, R @ P, R @ drift
+
+    def poses_by_order(self, q: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Rotations (3, 3, 3) and origins (3, 3) of the links in the base, by order in e."""
+        arrays = self.arrays
+        poses: list[tuple[np.ndarray, np.ndarray]] = []
+        for i, (parent, j) in enumerate(zip(arrays.parent, arrays.joint)):
+            R, o = np.zeros((3, 3, 3)), np.zeros((3, 3))
+            R[0] = np.eye(3)
+            if parent >= 0:
+                R, o = poses[parent]
+            if arrays.station[i] >= 0:
+                seat = self.seats[i]
+                theta = hat(seat.Theta[0] @ q)
+                o = place_by_order((R, o), seat, 0, q)
+                R = np.array([R[0], R[1] + R[0] @ theta, R[2] + R[1] @ theta
+                              + 0.5 * self.turning_ends * R[0] @ theta @ theta])
+            turn, p = _joint_pose(arrays.home_R[i], arrays.home_p[i], arrays.screw[i],
+                                  q[j] if j >= 0 else 0.0)
+            poses.append((R @ turn, o + R @ p))
+        return poses
 
     def by_speed(self, links: Sequence[Link], points: Points, q: np.ndarray, u: np.ndarray
                  ) -> Projection:
@@ -151,7 +178,15 @@ class Projections:
         turning = jacobian_form(np.array([link.projecting[:6] for link in links]), self.elastic)
         point = np.concatenate([(turning @ u)[points.link], twist[:, 6:]], axis=1)
         carriers = jacobian @ (u[:, None] * self.before)
-        return Projection(P, jacobian, screw_rates(carriers, point, jacobian), point, twist)
+        return Projection(P, jacobian, screw_rates(carriers, point, jacobian), carriers, point,
+                          twist)
+
+    def projecting_rate(self, part: Projection, links: Sequence[Link], points: Points,
+                        q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Rate (g, 12, n) of the projecting form, to first order in elastic states and rates."""
+        origins = np.concatenate([points.place, points.Phi @ q], axis=1)
+        drift = moved(np.array([link.drift for link in links])[points.link], -origins)
+        return screw_rates(part.carriers, part.point, part.projecting) + drift + _drift(points, u)
 
     def _at(self, links, points, q):
         """Projecting form (g, 12, n) at the points, the modes of their own link included."""
@@ -161,6 +196,29 @@ class Projections:
         P[:, 6:9] += points.Phi
         P[:, 9] -= points.H @ q
         return P
+
+
+def place_by_order(pose: tuple[np.ndarray, np.ndarray], points: Points, g: int, q: np.ndarray
+                   ) -> np.ndarray:
+    """Place (3, 3) of point g in the base, by order in e, from the pose of its link likewise."""
+    R, o = pose
+    d, shortened = points.Phi[g] @ q, np.array([-0.5 * q @ points.H[g] @ q, 0.0, 0.0])
+    out = o + R @ points.place[g]
+    out[1:] += R[:2] @ d
+    out[2] += R[0] @ shortened
+    return out
+
+
+def _drift(points, u):
+    """
+    Rates (g, 12, n) of the modes of links at Points of theirs, in the axes of these links.
+
+    They shorten, and their lines do not move with the points, as the geometric rule takes them to.
+    """
+    drift = np.zeros((len(points.link), 12, len(u)))
+    drift[:, 9] = -(points.H @ u)
+    drift[:, 9:] -= cross(points.Theta, (points.Phi @ u)[..., None])
+    return drift
 
 
 def _joint_pose(home_R, home_p, screw, value):

@@ -1,5 +1,5 @@
 """
-Paper `dual_screw`: equations of motion that are linear in all that bends, from dual screws.
+Paper `dual_screw`: equations of motion to first order in what bends, from dual screws.
 
 An arm bends little, so that products of elastic states may go. Instead of deriving the whole
 dynamics and linearising it afterwards, every quantity is a dual one: what the stiff arm has is
@@ -12,8 +12,13 @@ inertias D (102), (107) and the turning W (103), (108), the sums (112) over link
 
     M du/dt + C u + K q = tau                                                             (111)
 
-Some terms of first order are not in the paper. They are there unless `PAPER` is asked for, and
-docs/papers/dual_screw.md says why. Equation numbers: Cibicik & Egeland (2021), dual_numbers.py.
+Some terms of first order are not in the paper, and (112) does not conserve energy. By default
+partial velocities are of first order, and products of them are kept:
+
+    M = sum m P^T P,   h = sum m P^T (dP/dt u + omega x P u),   energy = u^T M u / 2
+
+`PAPER` is (112) word by word; docs/papers/dual_screw.md says why.
+Equation numbers: Cibicik & Egeland (2021), dual_numbers.py.
 """
 
 from __future__ import annotations
@@ -25,17 +30,12 @@ import numpy as np
 from flex_robot_sim.formulations.dual_compiled import Sampled, mass_matrix_and_bias
 from flex_robot_sim.formulations.dual_groups import g1_inverse
 from flex_robot_sim.formulations.dual_numbers import dual_hat
-from flex_robot_sim.formulations.dual_projection import Points, Projections
+from flex_robot_sim.formulations.dual_projection import Points, Projections, place_by_order
 
 if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 COVERS = 'every arm; what is of second order in its elastic states is left out'
-
-
-def make(arm: ArmModel) -> DualScrew:
-    """Return the formulation for an ArmModel, with all terms of first order."""
-    return DualScrew(arm)
 
 
 SPECK = 1e-14               # what is left of an inertia when all of it was subtracted
@@ -47,9 +47,18 @@ class Variant(NamedTuple):
 
     turning_ends: bool = True   # the end of a link turns by exp(theta), not by 1 + [theta] (27)
     held_sections: bool = True  # sections feel no turning moment of their own, as in (T22)
+    keeps_energy: bool = True   # partial velocities are of first order, products of them are kept
 
 
-PAPER = Variant(turning_ends=False, held_sections=False)
+PAPER = Variant(turning_ends=False, held_sections=False, keeps_energy=False)
+
+
+PAPER_OPTIONS = {'variant': PAPER}
+
+
+def make(arm: ArmModel, variant: Variant | None = None) -> DualScrew:
+    """Return the formulation for an ArmModel; `PAPER` is the variant of the paper."""
+    return DualScrew(arm, variant)
 
 
 class System(NamedTuple):
@@ -82,32 +91,74 @@ class DualScrew:
 
     def mass_matrix_and_bias(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M (n, n) and C u less gravity (n,): those of `system`, as machine code."""
-        return mass_matrix_and_bias(self._sampled, self.variant.turning_ends,
-                                    self.variant.held_sections, np.asarray(q, float),
+        return self._evaluated(q, qd)[:2]
+
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height, to second order in what bends [J]."""
+        M, _, height = self._evaluated(q, qd)
+        return 0.5 * qd @ M @ qd, height
+
+    def _evaluated(self, q, qd):
+        return mass_matrix_and_bias(self._sampled, *self.variant, np.asarray(q, float),
                                     np.asarray(qd, float))
 
     def system(self, q: np.ndarray, qd: np.ndarray) -> System:
         """Return the System (112) at coordinates q and rates qd (n,)."""
-        links = self.projections.links(q)
+        links = self.projections.links(q, qd)
         part = self.projections.by_speed(links, self.points, q, qd)
-        P, D, momentum = part.projecting, self.D, self.D @ part.jacobian
+        P, D, J, rate = part.projecting, self.D, part.jacobian, part.rate
+        point, section = part.point, part.section
         # gravity in the coordinates of each link                                   (123)
         fall = np.array([g1_inverse(link.pose[:6, :6]) @ self.gravity for link in links])
         weight = self.masses[:, None] * doubled(fall)[self.points.link]
-        M = np.diag(self.rotors) + projected(P, D @ P)                              # (112)
-        C = projected(P, D @ part.rate)                                             # (112)
         tau = projected(P[:, 6:], weight[..., None])[:, 0]                          # (109)
-        turning = turned(part.point, momentum)                                      # (103)
+        if self.variant.keeps_energy:
+            turning = np.array([link.projecting[:6] for link in links]) @ qd
+            P = J = joined(P)
+            rate = joined(self.projections.projecting_rate(part, links, self.points, q, qd))
+            section = J @ qd
+            point = np.concatenate([joined(turning[..., None])[self.points.link, :, 0],
+                                    section[:, 6:]], axis=1)
+            tau = tau + self._weight_of_second_order(q)
+        momentum = D @ J
+        M = np.diag(self.rotors) + projected(P, D @ P)                              # (112)
+        C = projected(P, D @ rate)                                                  # (112)
+        turning = turned(point, momentum)                                           # (103)
         if self.variant.held_sections:
             # the inertia of a section stays with the root: its own turn does not feel the turning
             P = P.copy()
             P[:, :3] -= self.points.Theta
         else:
             # D W1 P + W2 D P: W1 turns with the link, W2 with the section          (108)
-            inside = dual_hat(part.point[:, :6]) @ part.jacobian[:, :6]
+            inside = dual_hat(point[:, :6]) @ J[:, :6]
             inside *= self.points.Theta.any(axis=(1, 2))[:, None, None]
-            turning[:, :6] = D[:, :6, :6] @ inside + turned(part.section, momentum)[:, :6]
+            turning[:, :6] = D[:, :6, :6] @ inside + turned(section, momentum)[:, :6]
         return System(M, C + projected(P, turning), self.K, tau)
+
+    def _weight_of_second_order(self, q):
+        """
+        Generalised forces (n,) of gravity on rigid speeds, of second order in what bends.
+
+        A pose is a polynomial of the elastic states. Its orders 0 to 2 are the axes of a joint and
+        the places of all that it carries; here those products of them that make two.
+        """
+        arrays, gravity, count = self.arm.arrays, self.gravity[:3], self.arm.arrays.parent.size
+        poses = self.projections.poses_by_order(q)
+        mass, moment, tau = np.zeros(count), np.zeros((count, 3, 3)), np.zeros(self.arm.size)
+        for g, i in enumerate(self.points.link):
+            mass[i] += self.masses[g]
+            moment[i] += self.masses[g] * place_by_order(poses[i], self.points, g, q)
+        for i in reversed(range(count)):
+            if arrays.parent[i] >= 0:
+                mass[arrays.parent[i]] += mass[i]
+                moment[arrays.parent[i]] += moment[i]
+            if arrays.joint[i] >= 0:
+                R, o = poses[i]
+                away = moment[i] - mass[i] * o
+                moved = mass[i] * R[2] @ arrays.screw[i, 3:] + sum(
+                    np.cross(R[k] @ arrays.screw[i, :3], away[2 - k]) for k in range(3))
+                tau[arrays.joint[i]] = gravity @ moved
+        return tau
 
     def _elements(self):
         """Points, masses (g,) and D (g, 12, 12) of what is rigid in bodies, and of sections."""
@@ -142,8 +193,7 @@ class DualScrew:
         return Sampled(
             *(np.ascontiguousarray(column) for column in (
                 arrays.parent, arrays.joint, arrays.first, arrays.modes, arrays.home_R,
-                arrays.home_p, arrays.screw, rides, self.projections.elastic,
-                self.projections.before, self.rotors, link, points[1], Phi, Theta, H,
+                arrays.home_p, arrays.screw, rides, self.rotors, link, points[1], Phi, Theta, H,
                 np.concatenate([carried, self.masses]), inertia, self.gravity[:3])))
 
     def _stiffness(self):
@@ -165,6 +215,15 @@ def inertia_matrix(mass: float, inertia: np.ndarray) -> np.ndarray:
         D[half:half + 3, half:half + 3] = D[half:half + 3, half + 3:half + 6] = block
         D[half + 3:half + 6, half:half + 3] = block
     return D
+
+
+def joined(screws: np.ndarray) -> np.ndarray:
+    """Dual screws (..., 12, n) as plain ones: both halves are the real part, the dual is zero."""
+    out = np.zeros_like(screws)
+    for half in (0, 6):
+        out[..., half:half + 3, :] = (screws[..., half:half + 3, :]
+                                      + screws[..., half + 3:half + 6, :])
+    return out
 
 
 def doubled(force: np.ndarray) -> np.ndarray:

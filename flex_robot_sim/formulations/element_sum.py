@@ -87,10 +87,7 @@ class ElementSum:
         """Mass matrix (n, n), and C qd + G of (7), (n,)."""
         arrays, n = self.arm.arrays, self.arm.size
         M, h = np.zeros((n, n)), np.zeros(n)
-        motions: list[Motion] = []
-        for i in range(arrays.parent.size):
-            motion = self._motion(i, motions, q, qd)
-            motions.append(motion)
+        for i, motion in enumerate(self._motions(q, qd)):
             self._add_rigid(i, motion, M, h)
             if i in self.elements:
                 part = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
@@ -99,6 +96,27 @@ class ElementSum:
             k = j if m < 0 else m
             M[k, k] += arrays.rotor[j]
         return M, h
+
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height of all elements [J]."""
+        arrays, up = self.arm.arrays, self.arm.arrays.rising[3:]
+        height = 0.0
+        for i, at in enumerate(self._motions(q, qd)):
+            I = arrays.inertia[i]
+            height += up @ (I[3, 3] * at.p + at.R @ np.array([I[2, 4], I[0, 5], I[1, 3]]))
+            if i in self.elements:
+                elements = self.elements[i]
+                part = slice(arrays.first[i], arrays.first[i] + arrays.modes[i])
+                d, _, _ = displaced(elements.sections, q[part], qd[part])
+                height += up @ (elements.mass.sum() * at.p + at.R @ (elements.mass @ d))
+        return 0.5 * qd @ self.mass_matrix(q) @ qd, height
+
+    def _motions(self, q, qd):
+        """Motions of all bodies."""
+        motions: list[Motion] = []
+        for i in range(self.arm.arrays.parent.size):
+            motions.append(self._motion(i, motions, q, qd))
+        return motions
 
     def _motion(self, i, motions, q, qd):
         """Motion of the frame of body i, as the transformations of (3) and (4) give it."""

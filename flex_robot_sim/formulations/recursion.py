@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.core.dynamics import inverse_dynamics
+from flex_robot_sim.core.energy import set_energies
 from flex_robot_sim.core.mass import mass_matrix
 from flex_robot_sim.core.model import make_workspace
 
@@ -37,3 +38,9 @@ class Recursion:
         bias = np.zeros(q.size)
         inverse_dynamics(self._arrays, q, qd, np.zeros(q.size), self._work, bias)
         return np.linalg.solve(mass_matrix(self._arrays, q, self._work), force - bias)
+
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height [J]."""
+        out = np.zeros(3)
+        set_energies(self._arrays, q, qd, self._work, out)
+        return float(out[0]), float(out[2])

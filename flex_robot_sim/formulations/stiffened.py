@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, rigid and flexible joints'
+PAPER_OPTIONS = {'exact_turns': False}
 
 
 class Chain(NamedTuple):
@@ -76,15 +77,7 @@ class Stiffened:
         """Mass matrix (n, n), and velocity terms with gravity (n,), of Lagrange's equations."""
         arrays, n = self.arm.arrays, self.arm.size
         M, h = np.zeros((n, n)), np.zeros(n)
-        chains: list[Chain] = []
-        base = Chain(np.eye(4), np.zeros((n, 4, 4)), _of(np.zeros((3, 3)), arrays.rising[3:], 0))
-        for i in range(arrays.parent.size):
-            parent = arrays.parent[i]
-            at = base if parent < 0 else chains[parent]
-            if i in self._carried:
-                at = self._distal(i, at, q, qd)
-            at = self._jointed(i, at, q, qd)
-            chains.append(at)
+        for i, at in enumerate(self._chains(q, qd)):
             self._add_rigid(i, at, M, h)
             if i in self._points:
                 self._add_link(i, at, q, qd, M, h)
@@ -93,6 +86,32 @@ class Stiffened:
             k = j if m < 0 else m
             M[k, k] += arrays.rotor[j]
         return M, h
+
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height [J]."""
+        arrays, up, height = self.arm.arrays, self.arm.arrays.rising[3:], 0.0
+        for i, at in enumerate(self._chains(q, qd)):
+            if self._mass[i] is not None:
+                height += up @ at.W[:3] @ self._mass[i][:, 3]
+            if i in self._points:
+                beam, part = self.arm.beams[i], slice(arrays.first[i],
+                                                      arrays.first[i] + arrays.modes[i])
+                d, _, _ = displaced(self._points[i], q[part], qd[part])
+                mass = beam.section.mass_per_length * beam.weights
+                height += up @ (mass.sum() * at.W[:3, 3] + at.W[:3, :3] @ (mass @ d))
+        return 0.5 * qd @ self.mass_matrix_and_bias(q, qd)[0] @ qd, height
+
+    def _chains(self, q, qd):
+        """Chains of all bodies, gravity as a base that rises."""
+        arrays, n = self.arm.arrays, self.arm.size
+        chains: list[Chain] = []
+        base = Chain(np.eye(4), np.zeros((n, 4, 4)), _of(np.zeros((3, 3)), arrays.rising[3:], 0))
+        for i, parent in enumerate(arrays.parent):
+            at = base if parent < 0 else chains[parent]
+            if i in self._carried:
+                at = self._distal(i, at, q, qd)
+            chains.append(self._jointed(i, at, q, qd))
+        return chains
 
     def _jointed(self, i, at, q, qd):
         """W_i = W E A_i, with the fixed place of the joint in A_i (1)."""

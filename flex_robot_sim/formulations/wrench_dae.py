@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.core.model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and prismatic joints'
+PAPER_OPTIONS = {'sections_turn': False}
 ONE, NONE, PLACES = np.eye(6), np.zeros((6, 6)), np.arange(3, 6)
 
 
@@ -121,15 +122,36 @@ class WrenchDae:
 
         :param loads: wrenches from outside on the bodies, in their frames, (bodies, 6) [N m, N].
         """
+        return self.solve_stacked(*self._seats(q, qd), q, qd, force, loads)
+
+    def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and energy of height, link by link [J]."""
+        arrays, (seats, twists) = self.arm.arrays, self._seats(q, qd)
+        rates = [qd[j if motor < 0 else motor] for j, motor in enumerate(arrays.motor)]
+        kinetic, height = 0.5 * arrays.rotor @ np.square(rates), 0.0
+        poses: list[tuple[np.ndarray, np.ndarray]] = []
+        for i, (parent, seat, V) in enumerate(zip(arrays.parent, seats, twists)):
+            R, p = poses[parent] if parent >= 0 else (np.eye(3), np.zeros(3))
+            poses.append((R @ seat.R, p + R @ seat.p))
+            R, p = poses[i]
+            link = self.link(i, V, q, qd)
+            de = qd[arrays.first[i]:arrays.first[i] + arrays.modes[i]]
+            kinetic += V @ (0.5 * link.M @ V + link.B @ de) + 0.5 * de @ link.E @ de
+            first = np.array([link.M[2, 4], link.M[0, 5], link.M[1, 3]])    # mass times centre
+            height += arrays.rising[3:] @ (link.M[3, 3] * p + R @ first)
+        return kinetic, height
+
+    def _seats(self, q, qd):
+        """Seats of all bodies, and their twists (bodies, 6)."""
         arrays = self.arm.arrays
-        seats, twists = [], np.zeros((arrays.parent.size, 6))
+        seats: list[Seat] = []
+        twists = np.zeros((arrays.parent.size, 6))
         for i in range(arrays.parent.size):
             j = arrays.joint[i]
             at, rate = (q[j], qd[j]) if j >= 0 else (0.0, 0.0)
-            before = self._before(i, twists)
-            seats.append(self.seat(i, before, q, qd, at))
+            seats.append(self.seat(i, self._before(i, twists), q, qd, at))
             twists[i] = seats[i].X @ seats[i].V + arrays.screw[i] * rate
-        return self.solve_stacked(seats, twists, q, qd, force, loads)
+        return seats, twists
 
     def solve_stacked(self, seats: Sequence[Seat], twists: np.ndarray, q: np.ndarray,
                       qd: np.ndarray, force: np.ndarray, loads: np.ndarray | None = None

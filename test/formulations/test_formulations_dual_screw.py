@@ -19,6 +19,7 @@ from flex_robot_sim.formulations.dual_projection import Projections
 from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew, Variant
 
 COUPLINGS = 'zero_order', 'shortening'
+LINEAR = Variant(keeps_energy=False)    # no product of elastic states anywhere
 
 
 def serial_arm(seed, coupling='zero_order', links=4, kinds=('rigid', 'modes', 'elements')):
@@ -44,7 +45,7 @@ def test_mass_matrix_is_the_first_order_of_that_of_the_lagrangian(seed, coupling
     arm = serial_arm(seed, coupling)
     q, qd = random_state(arm, seed)
     exact = first_order(Reference(arm).mass_matrix, q, elastic(arm))
-    M = DualScrew(arm).system(q, qd).M
+    M = DualScrew(arm, LINEAR).system(q, qd).M
     assert np.allclose(M, exact, rtol=0, atol=1e-9 * abs(exact).max())
     assert np.allclose(M, M.T, rtol=0, atol=1e-13 * abs(M).max())     # rounding
 
@@ -57,7 +58,7 @@ def test_system_is_the_first_order_of_the_nonlinear_one(seed, coupling):
     arm = load(random_robot(seed) if seed else every_feature(), coupling=coupling)
     (q, qd), n = random_state(arm, seed), arm.size
     exact, state = stiffened.make(arm), np.concatenate([q, qd])
-    system = DualScrew(arm).system(q, qd)
+    system = DualScrew(arm, LINEAR).system(q, qd)
     for part, found in enumerate((system.M, system.C @ qd - system.tau)):
         expected = first_order(
             lambda x, part=part: exact.mass_matrix_and_bias(x[:n], x[n:])[part], state,
@@ -72,10 +73,23 @@ def test_forces_are_the_first_order_of_those_of_the_lagrangian(seed, coupling):
     reference, n = Reference(arm), arm.size
     exact = first_order(lambda state: reference.bias(state[:n], state[n:]),
                         np.concatenate([q, qd]), np.tile(elastic(arm), 2))
-    system = DualScrew(arm).system(q, qd)
+    system = DualScrew(arm, LINEAR).system(q, qd)
     # velocities are complex steps; the Lagrangian is differentiated twice more, with a scheme of
     # sixth order, which leaves 1e-13 of it and 1e-11 of the slope
     assert np.allclose(system.C @ qd - system.tau, exact, rtol=0, atol=1e-9 * abs(exact).max())
+
+
+@pytest.mark.parametrize('coupling', COUPLINGS)
+def test_products_that_keep_the_energy_are_of_second_order(coupling):
+    arm = serial_arm(1, coupling)
+    q, qd = random_state(arm, 1)
+    off = []
+    for scale in (0.02, 0.01):
+        s = np.where(elastic(arm), scale, 1.0)
+        kept, linear = (DualScrew(arm, variant).mass_matrix_and_bias(q * s, qd * s)
+                        for variant in (Variant(), LINEAR))
+        off.append([np.linalg.norm(a - b) for a, b in zip(kept, linear)])
+    assert np.divide(*off) == pytest.approx(4.0, rel=0.05)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -219,7 +233,7 @@ def test_paper_leaves_out_how_the_end_of_a_link_turns_at_second_order():
     # M and gravity lose terms of first order in the elastic states, so that halving halves them
     arm = serial_arm(1, links=5, kinds=('modes',))
     q, qd = random_state(arm, 1)
-    full, paper = DualScrew(arm), DualScrew(arm, Variant(turning_ends=False))
+    full, paper = DualScrew(arm, LINEAR), DualScrew(arm, LINEAR._replace(turning_ends=False))
     lost = []
     for scale in (0.02, 0.01):
         s = np.where(elastic(arm), scale, 1.0)
@@ -238,7 +252,7 @@ def test_sections_of_the_paper_feel_the_turning_of_a_stiff_link():
     qd[0] = 2.0
     omega = arm.arrays.screw[0, :3] * qd[0]
     moment = np.cross(omega, beam.section.inertia * omega)
-    held, paper = DualScrew(arm), DualScrew(arm, PAPER)
+    held, paper = DualScrew(arm, LINEAR), DualScrew(arm, PAPER)
     part = held.projections.modes_of(0)
     felt = (paper.system(q, qd).C @ qd - held.system(q, qd).C @ qd)[part]
     expected = np.einsum('g,gai,a->i', beam.weights, beam.Theta, moment)
@@ -252,7 +266,7 @@ def test_unknown_formulation_is_refused():
                                  'element_sum, wrench_dae, stiffened')
 
 
-@pytest.mark.parametrize('variant', [Variant(), PAPER])
+@pytest.mark.parametrize('variant', [Variant(), LINEAR, PAPER])
 @pytest.mark.parametrize('seed', range(3))
 def test_accelerations_are_those_of_the_matrices(seed, variant):
     # they are summed over the speeds before they are projected
@@ -269,12 +283,14 @@ def test_accelerations_are_those_of_the_matrices(seed, variant):
 def test_linearised_inertia_loses_its_sign_where_a_link_is_bent_far():
     # twisting a link that is bent by v moves m v^2 at its end, which is of second order
     arm = load('dual_screw_arm', coupling='zero_order')
-    dual, exact = DualScrew(arm), Reference(arm)
+    linear, kept, exact = DualScrew(arm, LINEAR), DualScrew(arm), Reference(arm)
     bent = arm.coordinate_names.index('link_2/bending_y_1')
     signs = []
     for v in (0.002, 0.05):
         q = np.zeros(arm.size)
         q[1:4], q[bent] = 1.0, v
-        signs.append(np.linalg.eigvalsh(dual.system(q, np.zeros(arm.size)).M)[0] > 0.0)
+        signs.append(np.linalg.eigvalsh(linear.system(q, np.zeros(arm.size)).M)[0] > 0.0)
+        # a sum of squares has no other sign
+        assert np.linalg.eigvalsh(kept.system(q, np.zeros(arm.size)).M)[0] > 0.0
         assert np.linalg.eigvalsh(exact.mass_matrix(q))[0] > 0.0
     assert signs == [True, False]
