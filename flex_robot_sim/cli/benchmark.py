@@ -10,7 +10,7 @@ from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.share import share_folder
 
 PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
-         'start_time', 'work_precision', 'formulations_time')
+         'start_time', 'work_precision', 'formulations_time', 'paper_costs')
 APART = ('control', 'identify', 'demo_start')       # only if they are named: they take minutes
 PAGE = 'page'               # who writes tables into pages
 LABEL_WIDTH = 56

@@ -11,6 +11,7 @@ import warm_programs
 from node_processes import PATIENCE
 from project_files import ROOT
 
+from flex_robot_sim import read_description
 from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.interpreter import run_module
 from flex_robot_sim.share import shipped_robots
@@ -123,6 +124,29 @@ def test_formulations_time(benchmark, monkeypatch):
     assert found['formulation_us']['recursion'][0] > 0.0
     assert min(found['formulation_condition']['mass_matrix']) >= 1.0
     lines_of(module, found)
+
+
+def test_element_sum_sweep(benchmark, tmp_path):
+    module = benchmark('element_sum_sweep')
+    found = module.measure(quick=True)
+    assert set(found) == {'length', 'stiffness', 'payload'}
+    lines_of(module, found)
+    module.draw(tmp_path / 'sweep.png', found)
+    assert (tmp_path / 'sweep.png').stat().st_size > 1000
+    # twice the length: eight times the inertia about the axis of a bar, less its own rotary one
+    long, usual = (read_description(module.varied('length', factor)).link('link_1')
+                   for factor in (2.0, 1.0))
+    assert long.beam.length == 2.0 * usual.beam.length
+    assert long.beam.mass_per_length == pytest.approx(usual.beam.mass_per_length)
+
+
+def test_paper_costs(benchmark):
+    module = benchmark('paper_costs')
+    found = module.measure(quick=True)['paper_costs']
+    assert found['geometric'] > 3.0         # 32 evaluations over one
+    assert set(found['twists']) == {'body', 'spatial', 'hybrid', 'mixed'}
+    assert found['twists']['spatial'] == found['jacobians']['spatial'] == 1.0
+    lines_of(module, {'paper_costs': found})
 
 
 def test_batch_time(benchmark, monkeypatch):

@@ -1,0 +1,101 @@
+"""
+Element sum against conventional integration while length, stiffness and payload change.
+
+`python -m benchmarks.element_sum_sweep [FILE.png]`; the paper says of its first example that the
+curves "continue to match well even when the parameters of the robot are changed".
+"""
+
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+
+import flex_robot_sim as frs
+from flex_robot_sim.plots import WIDE, Chart, Curve, write_charts
+from flex_robot_sim.reproduce.element_sum_2 import RISE, TORQUES
+from flex_robot_sim.reproduce.element_sums import at_tip, bang_bang, of
+from flex_robot_sim.reproduce.motion import apart, simulate
+from flex_robot_sim.share import shipped_robots
+
+FACTORS, SECONDS, STEP, EVERY = (0.5, 1.0, 2.0), 0.4, 1e-3, 4      # [s]
+QUANTITIES = ('length', 'stiffness', 'payload')
+BEAMS, MOUNTS = ('link_1', 'link_2'), ('joint_2', 'payload_mount')
+
+
+def measure(quick=False):
+    """Return {quantity: {factor: (time, conventional tip, proposed tip, joint off by)}}."""
+    found = {}
+    for quantity in QUANTITIES:
+        found[quantity] = {}
+        for factor in FACTORS[:1] if quick else FACTORS:
+            arm = frs.load(varied(quantity, factor))
+            # as much torque as the longer arm needs for the same motion
+            size = factor**3 if quantity == 'length' else 1.0
+            effort = bang_bang(size * np.array(TORQUES), (0.15, 0.3), RISE)
+            rest, seconds = np.zeros(arm.size), 0.02 if quick else SECONDS
+            runs = [simulate(arm, effort, rest, rest, STEP, seconds, every=EVERY, formulation=name)
+                    for name in ('recursion', 'element_sum')]
+            tips = [at_tip('link_2', 1)(arm, run) for run in runs]
+            joints = [of('joint_1')(arm, run) for run in runs]
+            found[quantity][factor] = runs[0].time, *tips, apart(*joints)
+    return found
+
+
+def varied(quantity, factor):
+    """Return `element_sum_arm_2` with one quantity of both links, or the payload, changed."""
+    robot = ElementTree.parse(shipped_robots()['element_sum_arm_2']).getroot()
+    for link in robot.iterfind('link'):
+        inertial = link.find('inertial')
+        if quantity == 'length' and link.get('name') in BEAMS:
+            _scale(inertial.find('origin'), ('xyz',), factor)
+            _scale(inertial.find('mass'), ('value',), factor)
+            _scale(inertial.find('inertia'), ('ixx',), factor)
+            _scale(inertial.find('inertia'), ('iyy', 'izz'), factor**3)
+        elif quantity == 'payload' and link.get('name') == 'payload':
+            _scale(inertial.find('mass'), ('value',), factor)
+            _scale(inertial.find('inertia'), ('ixx', 'iyy', 'izz'), factor)
+    for joint in robot.iterfind('joint'):
+        if quantity == 'length' and joint.get('name') in MOUNTS:
+            _scale(joint.find('origin'), ('xyz',), factor)
+    for link in robot.iterfind('flexibility/link'):
+        if quantity == 'length':
+            _scale(link, ('end',), factor)
+        elif quantity == 'stiffness':
+            _scale(link.find('material'), ('E', 'G'), factor)
+    return ElementTree.tostring(robot, 'unicode')
+
+
+def _scale(element, names, factor):
+    for name in names:
+        element.set(name, ' '.join(repr(factor * float(x)) for x in element.get(name).split()))
+
+
+def as_text(found):
+    """Lines of the table."""
+    for quantity, rows in found.items():
+        for factor, (_, usual, proposed, joint) in rows.items():
+            yield (f'{quantity} times {factor:g}: tip of link 2, and joint 1, off by',
+                   f'{100 * apart(usual, proposed):.2g} % and {100 * joint:.2g} % of the range')
+
+
+def draw(path, found):
+    """Draw the tip of link 2 for every quantity, both ways."""
+    charts = []
+    for quantity, rows in found.items():
+        curves = []
+        for number, (factor, (time, usual, proposed, _)) in enumerate(rows.items()):
+            size = np.ptp(usual)        # a link of twice the length bends a hundred times as far
+            curves += [Curve(f'x {factor:g}: {1e3 * size:.2g} mm', time, usual / size, number, 0,
+                             False, WIDE),
+                       Curve(f'x {factor:g}, element sum', time, proposed / size, 4, 1)]
+        charts.append(Chart(f'{quantity} changed', 'time [s]', 'deflection over range',
+                            tuple(curves)))
+    write_charts(path, 'Tip of link 2 in example 2, conventional and as a sum', charts, columns=1)
+
+
+if __name__ == '__main__':
+    table = measure()
+    for words, value in as_text(table):
+        print(f'{words:56s} {value}')
+    if sys.argv[1:]:
+        draw(sys.argv[1], table)
