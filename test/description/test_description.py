@@ -201,3 +201,20 @@ def test_another_reader_sees_the_same_links_joints_and_inertias(name):
             moments = theirs.inertial.inertia.to_matrix()
             assert np.linalg.eigvalsh(mine.inertia) == pytest.approx(
                 np.linalg.eigvalsh(moments), abs=1e-15)
+
+
+@pytest.mark.parametrize('name', sorted(shipped_robots()))
+def test_a_reader_in_python_opens_every_shipped_robot(name):
+    # the maintained descendant of urdfpy, which passes over <flexibility>
+    yourdfpy = pytest.importorskip('yourdfpy')
+    path = shipped_robots()[name]
+    other = yourdfpy.URDF.load(str(path), build_scene_graph=False, load_meshes=False).robot
+    ours = read_description(path)
+    assert [item.name for item in other.links] == [item.name for item in ours.links]
+    for theirs in other.joints:
+        mine = ours.joint(theirs.name)
+        assert (mine.kind, mine.parent, mine.child) == (theirs.type, theirs.parent, theirs.child)
+    for theirs in other.links:
+        mine = ours.link(theirs.name).inertial
+        if theirs.inertial is not None:
+            assert mine.mass == pytest.approx(theirs.inertial.mass)

@@ -204,3 +204,42 @@ def test_wrong_arms_and_forms_are_refused():
     with pytest.raises(SettingError) as caught:
         transfer(np.eye(4), np.eye(4), 'world')
     assert str(caught.value) == "form = 'world' must be one of body, spatial, hybrid, mixed"
+
+
+def test_screws_of_the_rcm_arm_are_those_of_its_page():
+    # docs/papers/screw_kinematics.md, written out by hand
+    h, a, b, r, s = 0.6, 0.5, 0.4, 0.25, np.sqrt(0.5)
+    rows = bodies(load('rcm'))[:5]
+    x = (1, 0, 0)
+    expected = [((0, 0, 1, 0, 0, 0), (0, 0, 0.4), x), ((0, -1, 0, h, 0, 0), (0, 0, h), x),
+                ((0, -1, 0, h, 0, -a), (a, 0, h), x), ((1, 0, 0, 0, h, 0), (a + b, 0, h), x),
+                ((s, 0, -s, 0, s * (h + a + b + r), 0), (a + b + r - r * s, 0, h + r * s),
+                 (s, 0, -s))]
+    # angles of 45 degrees have nine digits in the description
+    for body, (Y, origin, axis) in zip(rows, expected):
+        assert np.allclose(body.Y, Y, rtol=0, atol=1e-8)
+        assert np.allclose(body.A[:3, 3], origin, rtol=0, atol=1e-8)
+        assert np.allclose(body.A[:3, 0], axis, rtol=0, atol=1e-8)
+    q = np.array([0.3, 0.6, -1.2, 0.9, 1.2])
+    (c1, c2, c3), (s1, s2, s3), c23, s23 = np.cos(q[:3]), np.sin(q[:3]), np.cos(-0.6), np.sin(-0.6)
+    C = poses_by_base_frame(rows, q)[2]
+    assert np.allclose(C[:3], [[c1 * c23, -s1, -c1 * s23, a * c1 * c2],
+                               [s1 * c23, c1, -s1 * s23, a * s1 * c2],
+                               [s23, 0, c23, h + a * s2]], rtol=0, atol=ROUNDING)
+    J = jacobians(rows, q, 'body')[2].T
+    assert np.allclose(J[:3], [[s23, 0, c23, 0, a * c2, 0], [0, -1, 0, a * s3, 0, a * c3],
+                               [0, -1, 0, 0, 0, 0]], rtol=0, atol=ROUNDING)
+    assert not J[3:].any()
+
+
+@pytest.mark.parametrize('form', FORMS)
+def test_rates_of_noisy_twists_are_not_those_of_least_squares(form):
+    # remark 9 of the paper says that they are
+    rows, rng = bodies(load('rcm')), np.random.default_rng(9)
+    system = system_jacobian(rows, rng.uniform(-1, 1, 5), form)
+    left = np.zeros(2)
+    for _ in range(200):
+        V = system.J @ rng.normal(size=5) + 0.1 * rng.normal(size=len(system.J))
+        for k, found in enumerate((system.rates(V), np.linalg.lstsq(system.J, V, rcond=None)[0])):
+            left[k] += np.sum((system.J @ found - V)**2)
+    assert left[0] > 1.5 * left[1]      # 0.94 over 0.66, squared, is 2
