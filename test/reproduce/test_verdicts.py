@@ -55,8 +55,8 @@ VERDICTS = {
         'payload, by the inertia': A, 'values of': N},
     'dual_screw': {
         'joint angles': A, 'joint rates': A, 'bending in the xy planes, coordinates': A,
-        'bending in the xy planes, rates': A, 'torsion, coordinates': A, 'torsion, rates': D,
-        'bending in the xz planes, coordinates': A, 'bending in the xz planes, rates': D,
+        'bending in the xy planes, rates': A, 'torsion, coordinates': A, 'torsion, rates': A,
+        'bending in the xz planes, coordinates': A, 'bending in the xz planes, rates': A,
         'torques': A, 'torsion before 3 s': A, 'bending out of plane before 3 s': A,
         'CPU time, nonlinear': N, 'CPU time, linearised': N,
         'CPU time, linearised, generated': N, 'values of the curves': N},
