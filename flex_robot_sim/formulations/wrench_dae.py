@@ -122,7 +122,8 @@ class WrenchDae:
 
         :param loads: wrenches from outside on the bodies, in their frames, (bodies, 6) [N m, N].
         """
-        return self.solve_stacked(*self._seats(q, qd), q, qd, force, loads)
+        seats, twists = self._seats(q, qd)
+        return self.solve_stacked(seats, twists, q, qd, force, loads)
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
         """Kinetic energy and energy of height, link by link [J]."""
@@ -139,7 +140,7 @@ class WrenchDae:
             kinetic += V @ (0.5 * link.M @ V + link.B @ de) + 0.5 * de @ link.E @ de
             first = np.array([link.M[2, 4], link.M[0, 5], link.M[1, 3]])    # mass times centre
             height += arrays.rising[3:] @ (link.M[3, 3] * p + R @ first)
-        return kinetic, height
+        return float(kinetic), float(height)
 
     def _seats(self, q, qd):
         """Seats of all bodies, and their twists (bodies, 6)."""
