@@ -111,7 +111,7 @@ class ElementSum:
                 height += up @ (elements.mass.sum() * at.p + at.R @ (elements.mass @ d))
         return 0.5 * qd @ self.mass_matrix(q) @ qd, height
 
-    def _motions(self, q, qd):
+    def _motions(self, q: np.ndarray, qd: np.ndarray) -> list[Motion]:
         """Motions of all bodies."""
         motions: list[Motion] = []
         for i in range(self.arm.arrays.parent.size):

@@ -101,7 +101,7 @@ class Stiffened:
                 height += up @ (mass.sum() * at.W[:3, 3] + at.W[:3, :3] @ (mass @ d))
         return 0.5 * qd @ self.mass_matrix_and_bias(q, qd)[0] @ qd, height
 
-    def _chains(self, q, qd):
+    def _chains(self, q: np.ndarray, qd: np.ndarray) -> list[Chain]:
         """Chains of all bodies, gravity as a base that rises."""
         arrays, n = self.arm.arrays, self.arm.size
         chains: list[Chain] = []

@@ -142,7 +142,7 @@ class WrenchDae:
             height += arrays.rising[3:] @ (link.M[3, 3] * p + R @ first)
         return float(kinetic), float(height)
 
-    def _seats(self, q, qd):
+    def _seats(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[Seat], np.ndarray]:
         """Seats of all bodies, and their twists (bodies, 6)."""
         arrays = self.arm.arrays
         seats: list[Seat] = []
