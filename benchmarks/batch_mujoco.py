@@ -27,7 +27,7 @@ from benchmarks.swing import (
 )
 from benchmarks.timing import median_ratio
 from benchmarks.work_precision import REFERENCE, SCHEMES_TRIED_QUICKLY, SHORT_STEPS
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
 
 PIECES, ARMS = 6, 16
 

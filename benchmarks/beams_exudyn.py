@@ -10,7 +10,7 @@ from exudyn import itemInterface as items
 from exudyn.rigidBodyUtilities import RotationMatrix2RotXYZ
 
 from benchmarks.chopped import Lump, merged
-from flex_robot_sim.core.exponential import set_rotation
+from flex_robot_sim.spatial.exponential import set_rotation
 
 exudyn.config.printToConsole = False
 

@@ -17,10 +17,8 @@ import numpy as np
 
 import flex_robot_sim as frs
 from benchmarks.tip_estimate import MODES, strip
-from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
-from flex_robot_sim.control.planning import PlanLimits, plan_move
-from flex_robot_sim.control.recommendation import recommend
-from flex_robot_sim.control.shaping import shaped_samples
+from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import BenchParts
@@ -33,7 +31,9 @@ from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.rig.wire.protocol import Arm, Joint, Zero
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.shaping.recommendation import recommend
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.util.share import shipped_robots
 
 PERIOD = 5e-3               # of set points, and length of a segment                       [s]
 SLIDE = 0.15                # where it stands all the time                                  [m]

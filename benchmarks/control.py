@@ -36,10 +36,10 @@ from benchmarks import bench_moves
 from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
 from flex_robot_sim.analysis.mode_table import ModeTable
-from flex_robot_sim.control.impulses import KINDS, of_kind
-from flex_robot_sim.control.insensitive import for_modes, specified_insensitivity
-from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.shaper_stages import stages_of
+from flex_robot_sim.shaping.impulses import KINDS, of_kind
+from flex_robot_sim.shaping.insensitive import for_modes, specified_insensitivity
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.shaper_stages import stages_of
 
 PERIOD = 1e-3
 

@@ -13,20 +13,20 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.felt_inertia import felt_inertia, rigid_inertia
-from flex_robot_sim.control.learning import RepeatedMove
-from flex_robot_sim.control.limits import effort_limits, rate_limits
-from flex_robot_sim.control.lqg import Lqg
-from flex_robot_sim.control.lqg_design import design_lqg
-from flex_robot_sim.control.modal_damping import KINDS, design_damping
-from flex_robot_sim.control.planning import plan_move
-from flex_robot_sim.control.pose_model import Loop
-from flex_robot_sim.control.sampled_loop import SampledLoop
-from flex_robot_sim.control.spline_path import plain_motion
-from flex_robot_sim.control.strain_feedback import StrainFeedback
-from flex_robot_sim.control.trials import Trials
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import with_stiffness
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.feedback.lqg import Lqg
+from flex_robot_sim.feedback.lqg_design import design_lqg
+from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
+from flex_robot_sim.feedback.pose_model import Loop
+from flex_robot_sim.feedback.sampled_loop import SampledLoop
+from flex_robot_sim.feedback.strain_feedback import StrainFeedback
+from flex_robot_sim.model.arm_model import with_stiffness
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.motion.spline_path import plain_motion
+from flex_robot_sim.planning.learning import RepeatedMove
+from flex_robot_sim.planning.rest_to_rest import plan_move
+from flex_robot_sim.planning.trials import Trials
+from flex_robot_sim.util.share import shipped_robots
 
 LOOP = Loop(1e-3, 1e-3)
 LATE = Loop(5e-3, 50e-3)

@@ -9,9 +9,9 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.timing import in_turns
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.motion.profile_settings import ProfileSettings
+from flex_robot_sim.util.share import shipped_robots
 
 CALLS = 500                 # in one measurement
 PERIOD = 1e-3               # between two joint states                                      [s]

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 DEMO = ('./run', 'demo', '--no-view', '--seconds', '1', '--plot')
 MOVES = ' moves in ROS_DOMAIN_ID='      # what the demo says then

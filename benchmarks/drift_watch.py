@@ -20,9 +20,9 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.drift_watch import DriftWatch, Stop
+from flex_robot_sim.model.assembly import build_arm
 
 SERVO, DAMPING = 3.0, 0.7               # [Hz], and ratio
 SPAN = 0.8, 1.0                         # of the limits, or [rad]

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.plots import WIDE, Chart, Curve, write_charts
 from flex_robot_sim.reproduce.element_sum_2 import RISE, TORQUES
 from flex_robot_sim.reproduce.element_sums import at_tip, bang_bang, of
 from flex_robot_sim.reproduce.motion import apart, simulate
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.plots import WIDE, Chart, Curve, write_charts
+from flex_robot_sim.util.share import shipped_robots
 
 FACTORS, SECONDS, STEP, EVERY = (0.5, 1.0, 2.0), 0.4, 1e-3, 4      # [s]
 QUANTITIES = ('length', 'stiffness', 'payload')

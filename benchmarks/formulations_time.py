@@ -12,11 +12,11 @@ import flex_robot_sim as frs
 from benchmarks.step_time import flexible_chain
 from benchmarks.timing import in_turns
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations import FORMULATIONS, make
 from flex_robot_sim.formulations.frames import adjoint, frame, inverse
 from flex_robot_sim.formulations.wrench_dae import make as make_wrench_dae
+from flex_robot_sim.util.exceptions import SettingError
 
 LINKS = (1, 2, 4, 8, 16)    # of 6 coordinates each
 LONGEST = 0.3               # a formulation that takes longer is not asked for more links   [s]

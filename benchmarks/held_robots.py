@@ -16,13 +16,13 @@ from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.servo import ALWAYS
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.launch_arguments import SimulationArguments
-from flex_robot_sim.share import shipped_robots
-from flex_robot_sim.system import BOTH
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.system.launch_arguments import SimulationArguments
+from flex_robot_sim.system.processes import BOTH
+from flex_robot_sim.util.share import shipped_robots
 
 TURN, SLIDE = 0.2, 0.05             # of the move                                       [rad, m]
 SHORTEST = 2.0                      # duration of the move                                   [s]

@@ -27,7 +27,6 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.courses import course
 from flex_robot_sim.identification.identify import identify
@@ -36,7 +35,8 @@ from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.identification.trial import try_out, within_limits
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.share import shipped_robots
 
 RATE = 500.0            # of the log                                                        [Hz]
 STEP = 2.5e-4           # of the truth                                                      [s]

@@ -13,7 +13,7 @@ import flex_robot_sim as frs
 from benchmarks.precision import TOLERANCE, extrapolated, longest_step
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 SAMPLE = 0.05               # time between two points of the path [s]
 END = 6.0                   # [s]

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from flex_robot_sim import __version__
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 ENGINES = ('numpy', 'numba', 'pin', 'mujoco', 'exudyn')
 BLOCK = re.compile(r'(<!-- measured: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)

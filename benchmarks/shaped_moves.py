@@ -14,13 +14,13 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
-from flex_robot_sim.control.impulses import zero_vibration
-from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.recommendation import OFF, following, recommend
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.control.shaper_stages import stages_of
-from flex_robot_sim.control.shaping import shaped_samples
-from flex_robot_sim.core.loads import payload_inertia
+from flex_robot_sim.dynamics.loads import payload_inertia
+from flex_robot_sim.shaping.impulses import zero_vibration
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.recommendation import OFF, following, recommend
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.shaping.shaper_stages import stages_of
 
 SERVO = 8.0                 # frequency that the gains of a servo are chosen for         [Hz]
 SETTLING = 2.0              # of the servo, before and after a move                       [s]

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.timing import seconds
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 PROGRAM = """
 import flex_robot_sim as frs

@@ -9,10 +9,10 @@ import numpy as np
 import flex_robot_sim as frs
 from benchmarks.timing import in_turns, median_ratio
 from flex_robot_sim.control.gains import fitting_gains
-from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.dynamics import forward_dynamics
-from flex_robot_sim.core.model import make_workspace
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.util.share import shipped_robots
 
 CALLS = 500                 # in one measurement
 JOINTS = 16                 # of the chain that Pinocchio gets

@@ -27,7 +27,7 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator, sensors_of, tip_map
 from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 PERIOD = 2e-3               # of telemetry                                                  [s]
 JERK = 30, 50               # microsteps of the jerk, and milliseconds that it takes

@@ -24,7 +24,7 @@ from benchmarks.bridge_load import processor_time
 from flex_robot_sim.demo.swing import fitting_swing
 from flex_robot_sim.nodes.network import choose_domain, prepare_network
 from flex_robot_sim.nodes.run import make_executor
-from flex_robot_sim.system import CONTROLLER, VIEW, command, simulation_system
+from flex_robot_sim.system.processes import CONTROLLER, VIEW, command, simulation_system
 
 PATIENCE = 120.0        # for the start of the programs                                      [s]
 SETTLE = 3.0            # after which all that is sent once has been sent                    [s]

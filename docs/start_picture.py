@@ -21,9 +21,9 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.insensitive import for_modes
-from flex_robot_sim.control.shaping import shaped_samples
 from flex_robot_sim.display.bending import BendingShape
+from flex_robot_sim.shaping.insensitive import for_modes
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])

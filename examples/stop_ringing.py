@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.impulses import of_kind
-from flex_robot_sim.control.shaping import shaped_samples
+from flex_robot_sim.shaping.impulses import of_kind
+from flex_robot_sim.shaping.shaped_samples import shaped_samples
 
 PERIOD, SERVO = 1e-3, (400.0, 20.0)     # [s], gains of the motor
 

@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
     from flex_robot_sim.analysis.twists import convert_rate, convert_twist, convert_wrench
     from flex_robot_sim.batch.batch import Batch
-    from flex_robot_sim.core.assembly import load
-    from flex_robot_sim.core.loads import Push
-    from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.description import RobotDescription, read_description
-    from flex_robot_sim.exceptions import (
+    from flex_robot_sim.dynamics.loads import Push
+    from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.model.assembly import load
+    from flex_robot_sim.simulation.simulation import Simulation
+    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
+    from flex_robot_sim.sweeps.sweep import sweep
+    from flex_robot_sim.util.exceptions import (
         DescriptionError,
         FlexRobotSimError,
         SettingError,
         SimulationError,
     )
-    from flex_robot_sim.settings import SimulationSettings
-    from flex_robot_sim.share import robots
-    from flex_robot_sim.simulation import Simulation
-    from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
-    from flex_robot_sim.sweeps.sweep import sweep
+    from flex_robot_sim.util.settings import SimulationSettings
+    from flex_robot_sim.util.share import robots
 
 # All is imported when it is asked for. SciPy and the compiled part take a second, and Ctrl-C is a
 # traceback until start.py has a handler, which comes after this module.
@@ -56,14 +56,15 @@ _LATER = {
     'analysis.statics': ('Equilibrium', 'equilibrium'),
     'analysis.twists': ('convert_rate', 'convert_twist', 'convert_wrench'),
     'batch.batch': ('Batch',),
-    'core.assembly': ('load',),
-    'core.loads': ('Push',),
-    'core.model': ('ArmModel',),
+    'model.assembly': ('load',),
+    'dynamics.loads': ('Push',),
+    'model.arm_model': ('ArmModel',),
     'description': ('RobotDescription', 'read_description'),
-    'exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError', 'SimulationError'),
-    'settings': ('SimulationSettings',),
-    'share': ('robots',),
-    'simulation': ('Simulation',),
+    'util.exceptions': ('DescriptionError', 'FlexRobotSimError', 'SettingError',
+                        'SimulationError'),
+    'util.settings': ('SimulationSettings',),
+    'util.share': ('robots',),
+    'simulation.simulation': ('Simulation',),
     'sweeps.manoeuvre': ('Manoeuvre',),
     'sweeps.sweep': ('sweep',),
 }
@@ -85,7 +86,7 @@ if not TYPE_CHECKING:       # or a static tool would take any name for one of ou
         if name in _MODULE_OF:
             from importlib import import_module
 
-            from flex_robot_sim.garbage import collected_seldom
+            from flex_robot_sim.util.garbage import collected_seldom
             with collected_seldom():
                 return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

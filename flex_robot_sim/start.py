@@ -20,7 +20,7 @@ def main(leaves_folder: bool = False) -> int:
         # an exception might be swallowed by the module that is being imported
         _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
     if leaves_folder:
-        from flex_robot_sim.interpreter import leave_current_folder
+        from flex_robot_sim.util.interpreter import leave_current_folder
         leave_current_folder()
     from flex_robot_sim.cli import main as run
     try:

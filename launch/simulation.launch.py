@@ -3,8 +3,8 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from flex_robot_sim.launch_arguments import SimulationArguments
 from flex_robot_sim.nodes.launching import actions_of, declared_arguments, given_arguments
+from flex_robot_sim.system.launch_arguments import SimulationArguments
 
 
 def generate_launch_description():

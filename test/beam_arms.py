@@ -6,7 +6,7 @@ import numpy as np
 from arms import beam, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
 
 LENGTH, MASS_PER_LENGTH, EI = 0.7, 4.0, 0.6
 MASS = MASS_PER_LENGTH * LENGTH

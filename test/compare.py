@@ -7,9 +7,9 @@ from random_arms import every_feature, random_robot, random_state
 from reference import Reference
 
 from flex_robot_sim import read_description
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.dynamics import forward_dynamics, inverse_dynamics
-from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics, inverse_dynamics
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.assembly import build_arm
 
 GRAVITY = (3.0, -5.0, 7.0)      # askew to everything
 WEIGHTLESS = (0.0, 0.0, 0.0)

@@ -5,9 +5,9 @@ from arms import joint, link, robot
 
 from flex_robot_sim import read_description
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.motion.profile_settings import ProfileSettings
 
 INERTIA = 0.4                               # of the rigid arm about its hinge          [kg m2]
 POSE = np.array([0.5, 0.8, -0.6])

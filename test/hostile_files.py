@@ -2,7 +2,7 @@
 
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 STEP = 10_000_000       # between two messages [ns]
 # the frame of a generator leads from an expression of xacro to the modules that xacro imports

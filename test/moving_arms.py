@@ -5,7 +5,7 @@ import functools
 from arms import Z, beam, flexibility, joint, link, robot
 
 from flex_robot_sim import read_description
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
 EI = 30.0

@@ -16,24 +16,24 @@ WORKER = os.environ.get('PYTEST_XDIST_WORKER', '')      # gw0, gw1, ... ; none: 
 MOST = 8        # processes: each takes 0.7 GB at worst, and no more of them make it faster
 LONGEST = (
     # one installs with pip, the second compiles, the third waits for other programs
-    'project/test_install.py', 'core/test_dynamics.py', 'nodes/test_strangers.py',
+    'project/test_install.py', 'dynamics/test_dynamics.py', 'nodes/test_strangers.py',
     'reproduce/test_verdicts.py', 'reproduce/test_reproduce.py', 'nodes/test_view_node.py',
     'nodes/test_demo.py',
-    'project/test_shown_blocks.py', 'control/test_strain_feedback.py',
-    'control/test_vibration_feedback.py', 'nodes/test_controller_feedback.py',
+    'project/test_shown_blocks.py', 'feedback/test_strain_feedback.py',
+    'feedback/test_vibration_feedback.py', 'nodes/test_controller_feedback.py',
     'control/test_control_benchmark.py', 'identification/test_imu.py',
     'identification/test_calibrated.py', 'identification/test_identify.py', 'project/test_site.py',
     'reports/test_report.py', 'rig/conformance/test_conformance.py', 'project/test_run.py',
     'description/test_description_mutants.py', 'identification/test_excite.py',
     'project/test_benchmarks.py', 'project/test_examples.py', 'nodes/test_controller_node.py',
     'reports/test_report_page.py', 'project/test_task_pages.py', 'nodes/test_joining_listeners.py',
-    'sweeps/test_sweep.py', 'control/test_ringing.py', 'viewer/test_view_in_browser.py',
+    'sweeps/test_sweep.py', 'analysis/test_ringing.py', 'viewer/test_view_in_browser.py',
     'sweeps/test_cluster.py', 'rig/calibration/test_session.py', 'nodes/test_drift_bench.py',
-    'nodes/test_player.py', 'core/test_stops.py', 'rig/board/test_emulator.py',
-    'control/test_recommendation.py', 'nodes/test_drift_node.py',
+    'nodes/test_player.py', 'dynamics/test_stops.py', 'rig/board/test_emulator.py',
+    'shaping/test_recommendation.py', 'nodes/test_drift_node.py',
     'nodes/test_controller_shaper.py', 'cli/test_shape_command.py',
-    'nodes/test_dynamics_faults.py', 'analysis/test_jacobians.py', 'core/test_spin_up.py',
-    'control/test_planning.py', 'rig/bridge/test_bridge.py', 'rig/board/test_firmware.py',
+    'nodes/test_dynamics_faults.py', 'analysis/test_jacobians.py', 'dynamics/test_spin_up.py',
+    'planning/test_planning.py', 'rig/bridge/test_bridge.py', 'rig/board/test_firmware.py',
 )
 TESTS = Path(__file__).parent
 

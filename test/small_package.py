@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 
-from flex_robot_sim.core import kept_code
+from flex_robot_sim.jit import kept_code
 
-CALL = 'from small.core.caller import caller; print(caller(2.0))'
+CALL = 'from small.dynamics.caller import caller; print(caller(2.0))'
 CALL_AND_COUNT = f"""
 {CALL}
 print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.values()))
@@ -14,24 +14,26 @@ print(sum(caller.stats.cache_hits.values()), sum(caller.stats.cache_misses.value
 
 
 def write_package(folder):
-    (folder / 'core').mkdir(parents=True)
-    for name in ('exceptions', 'garbage', 'serialization', 'summary', 'version',
-                 'core/call_marker', 'core/checked_files', 'core/compiled', 'core/handle',
-                 'core/held_signals', 'core/kept_code', 'core/linking', 'core/numba_shortcuts',
-                 'core/pipeline'):
+    for room in ('util', 'jit', 'dynamics'):
+        (folder / room).mkdir(parents=True)
+    for name in ('version', 'util/exceptions', 'util/garbage', 'util/serialization',
+                 'util/summary',
+                 'jit/call_marker', 'jit/checked_files', 'jit/compiled', 'jit/handle',
+                 'jit/held_signals', 'jit/kept_code', 'jit/linking', 'jit/numba_shortcuts',
+                 'jit/pipeline'):
         source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
     write_callee(folder, 'x + 1.0')
-    (folder / 'core' / 'caller.py').write_text(
-        'from small.core.callee import callee\nfrom small.core.compiled import compiled\n\n\n'
+    (folder / 'dynamics' / 'caller.py').write_text(
+        'from small.dynamics.callee import callee\nfrom small.jit.compiled import compiled\n\n\n'
         '@compiled\ndef caller(x):\n    return 10.0 * callee(x)\n')
     return folder
 
 
 def write_callee(folder, expression):
-    (folder / 'core' / 'callee.py').write_text(
-        'from small.core.compiled import compiled\n\n\n'
+    (folder / 'dynamics' / 'callee.py').write_text(
+        'from small.jit.compiled import compiled\n\n\n'
         f'@compiled\ndef callee(x):\n    return {expression}\n')
 
 

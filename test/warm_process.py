@@ -41,7 +41,8 @@ import warm_programs
 from warm_programs import LONGEST_REQUEST, NAME, NODES, PACKAGE, WORKER
 
 PR_SET_PDEATHSIG, PR_SET_NAME, CLONE_NEWNET = 1, 15, 0x40000000
-COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system', 'flex_robot_sim.simulation',
+COMMON = ('scipy.linalg', 'scipy.optimize', 'flex_robot_sim.system.processes',
+          'flex_robot_sim.simulation.simulation',
           'flex_robot_sim.realtime.loop', 'flex_robot_sim.control.joint_controller',
           # of rclpy itself
           'action_msgs.msg', 'rcl_interfaces.msg', 'rcl_interfaces.srv', 'rosgraph_msgs.msg',

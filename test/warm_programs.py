@@ -26,7 +26,7 @@ import threading
 from pathlib import Path
 
 from flex_robot_sim.demo import dies_with_parent
-from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.util.interpreter import run_module
 
 PATIENCE = 150.0        # for modules, which are imported in two seconds on a quiet machine    [s]
 LONGEST_REQUEST = 1 << 17       # bytes; the kernel takes more at once

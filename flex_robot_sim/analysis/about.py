@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.statics import rest_and_slopes
 from flex_robot_sim.analysis.tangent import Slopes, driven, lacking_force
-from flex_robot_sim.core.arguments import checked, positive
-from flex_robot_sim.core.mass import refuse_massless
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.model.arguments import checked, positive
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.loads import LoadArrays
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.dynamics.loads import LoadArrays
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flex_robot_sim.core.compiled import bound
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
 class Scratch:

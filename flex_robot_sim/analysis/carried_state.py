@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
 
 LOOKS = 33              # places of a beam that are compared
 ALIKE = 1e-12           # of the largest displacement, by which the same shapes differ

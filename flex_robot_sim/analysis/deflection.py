@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.exponential import set_rotation, set_rotation_vector
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.spatial.exponential import set_rotation, set_rotation_vector
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:

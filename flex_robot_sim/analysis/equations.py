@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.analysis.tangent import driven, set_lacking, set_needed
-from flex_robot_sim.core import mass
-from flex_robot_sim.core.arguments import checked, expect_arm
-from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.dynamics import forward_dynamics as set_by_forces
-from flex_robot_sim.core.loads import NO_LOADS, Push, make_loads, set_loads
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.dynamics import mass_matrix as mass
+from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
+from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arguments import checked, expect_arm
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.dynamics import inverse_dynamics
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 POSES = 24              # beside the middle of the range
 TURN = np.pi            # to either side, of a joint that turns without stops               [rad]

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.arguments import checked, expect_arm
+from flex_robot_sim.model.arguments import checked, expect_arm
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 POINT = 1e-9            # to either side of a gauge without length, over the length of a segment
 _SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;

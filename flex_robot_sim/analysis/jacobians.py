@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
-from flex_robot_sim.core.arguments import checked, expect_arm, is_known
-from flex_robot_sim.core.compiled import bound, compiled
-from flex_robot_sim.core.dynamics import set_bodies, set_carried_acceleration
-from flex_robot_sim.core.kinematics import set_base_poses, set_station
-from flex_robot_sim.core.model import ArmModel, Workspace, station_row
-from flex_robot_sim.core.screws import add_scaled, set_composed, set_copy, set_in_child
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.forward_dynamics import set_bodies, set_carried_acceleration
+from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
+from flex_robot_sim.jit.compiled import bound, compiled
+from flex_robot_sim.model.arguments import checked, expect_arm, is_known
+from flex_robot_sim.model.arm_model import ArmModel, Workspace, station_row
+from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
+from flex_robot_sim.util.exceptions import SettingError
 
 STATION_ROW = ('station_x', 'station_shape', 'station_slope', 'station_H', 'station_setback')
 STATION_MOTION = ('station_R', 'station_p', 'K', 'Ve', 'beta')

@@ -17,12 +17,12 @@ from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_ga
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales, tangent
-from flex_robot_sim.core.arguments import checked
-from flex_robot_sim.core.loads import Push, make_loads
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.summary import SummaryRows, counted, listed, numbers, summarized
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace

@@ -19,9 +19,9 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
 
 RINGS = 0.5                 # damping ratio from which a mode is left to itself
 SHARE = 0.25                # of the largest vibration, below which a mode is left out

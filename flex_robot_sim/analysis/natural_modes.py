@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
-from flex_robot_sim.core.loads import Push, make_loads
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.start_pose import LEANING, beyond_limits, leaning
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.summary import SummaryRows, counted, summarized
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import LEANING, beyond_limits, leaning
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import SummaryRows, counted, summarized
 
 
 @summarized

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from flex_robot_sim.core.arguments import expect_arm, is_known
-from flex_robot_sim.core.loads import payload_inertia
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.loads import payload_inertia
+from flex_robot_sim.model.arguments import expect_arm, is_known
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -15,12 +15,12 @@ from flex_robot_sim.analysis.tangent import (
     spring_stiffness,
     tangent,
 )
-from flex_robot_sim.core.arguments import checked, positive
-from flex_robot_sim.core.loads import LoadArrays, Push, make_loads
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.start_pose import start_position
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads
+from flex_robot_sim.model.arguments import checked, positive
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.summary import summarized
 
 LONGEST_TURN = 0.5          # of one correction in the search                               [rad]
 SMALLEST_PART = 1 / 2048    # of all loads that is still tried at once

@@ -20,12 +20,12 @@ from typing import TypeAlias
 import numpy as np
 
 from flex_robot_sim.analysis.borrowed import borrowed
-from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.dynamics import inverse_dynamics
-from flex_robot_sim.core.forces import add_joint_slopes, set_forces
-from flex_robot_sim.core.loads import LoadArrays, set_loads
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.screws import dot
+from flex_robot_sim.dynamics.forces import add_joint_slopes, set_forces
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.spatial.screws import dot
 
 Slopes: TypeAlias = tuple[np.ndarray, np.ndarray]    # D and K (n, n) of (T50)
 

@@ -18,8 +18,8 @@ Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.screws import set_Ad, set_inverse
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.spatial.screws import set_Ad, set_inverse
+from flex_robot_sim.util.exceptions import SettingError
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 

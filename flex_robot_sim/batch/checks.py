@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.arguments import expect_arm, whole
-from flex_robot_sim.core.compile_ahead import start_compiling_ahead
-from flex_robot_sim.core.mass import refuse_massless
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.compile_ahead import start_compiling_ahead
+from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.model.arguments import expect_arm, whole
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
 
 LISTS = (Sequence, np.ndarray)       # which have an order
 LEAST_BYTES = 4000      # of memory that an arm of a batch takes

@@ -16,7 +16,7 @@ from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import checked_rows
 from flex_robot_sim.batch.members import Members
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 def _live(name: str, table: Callable[[Members], np.ndarray], about: str) -> Any:

@@ -24,15 +24,15 @@ from flex_robot_sim.batch.rows import (
     with_own,
     with_rows,
 )
-from flex_robot_sim.control.limits import effort_limits, rate_limits
-from flex_robot_sim.core.handle import TableRows
-from flex_robot_sim.core.loads import LoadArrays, Push, make_loads, payload_inertia
-from flex_robot_sim.core.mass_points import with_as_many_points
-from flex_robot_sim.core.model import ArmArrays, ArmModel, make_workspace
-from flex_robot_sim.core.start_pose import start_position
-from flex_robot_sim.core.validity import SOON, make_watch, turn_limits
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads, payload_inertia
+from flex_robot_sim.dynamics.validity import SOON, make_watch, turn_limits
+from flex_robot_sim.jit.handle import TableRows
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
+from flex_robot_sim.model.mass_points import with_as_many_points
+from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import SimulationSettings
 
 FORGOTTEN = ('law', 'own', 'last', 'cornered', 'step')      # with a new state
 SERVO = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')

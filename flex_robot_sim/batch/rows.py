@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.energy import set_energies
-from flex_robot_sim.core.handle import by_address
-from flex_robot_sim.core.integrators import advance
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.jit.handle import by_address
 
 
 @by_address

@@ -14,12 +14,12 @@ import numpy as np
 
 from flex_robot_sim.batch.checks import is_like
 from flex_robot_sim.batch.members import FORGOTTEN, SERVO, Members, Payload
-from flex_robot_sim.core.loads import Push
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.serialization import STAMP, make_tuple
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.serialization import STAMP, make_tuple
+from flex_robot_sim.util.settings import SimulationSettings
+from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 
 @summarized

@@ -13,9 +13,9 @@ from flex_robot_sim import __version__
 from flex_robot_sim.cli import completion
 from flex_robot_sim.cli.parser import Command, Parser, add_commands
 from flex_robot_sim.cli.terminal import painted
-from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.garbage import collected_seldom
-from flex_robot_sim.xacro_arguments import SIGN
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+from flex_robot_sim.util.garbage import collected_seldom
+from flex_robot_sim.util.xacro_arguments import SIGN
 
 COMMANDS = {
     'robots': Command('the robots that come with the package', 'flexsim robots --json'),

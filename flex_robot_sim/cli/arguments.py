@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import flex_robot_sim as frs
 from flex_robot_sim.description.tool import note_of_equal_arms
-from flex_robot_sim.exceptions import UsageError, plain
-from flex_robot_sim.files import why_unwritable
 from flex_robot_sim.nodes.starting import no_ros_line
-from flex_robot_sim.xacro_arguments import xacro_arguments
+from flex_robot_sim.util.exceptions import UsageError, plain
+from flex_robot_sim.util.files import why_unwritable
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 LARGEST = 1e12      # number of any unit; powers of it are still numbers
 
@@ -83,7 +83,7 @@ def remove_forced(arguments: Namespace, path: str) -> None:
 
 def beyond_limits(arm: ArmModel, option: str, pose: Sequence[float] | None) -> str:
     """Return the line about a joint of a pose that lies beyond its stops, or ''."""
-    from flex_robot_sim.core import start_pose  # loads what other commands do without
+    from flex_robot_sim.model import start_pose  # loads what other commands do without
 
     line = start_pose.beyond_limits(arm, pose or ())
     return line and f'{option}: {line}'

@@ -6,8 +6,8 @@ from argparse import Namespace
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import share_folder
 
 PARTS = ('step_time', 'batch_time', 'batch_mujoco', 'sweep_time', 'scale', 'manoeuvre',
          'start_time', 'work_precision', 'formulations_time', 'paper_costs')

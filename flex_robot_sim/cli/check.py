@@ -7,8 +7,8 @@ from typing import Any
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import as_text, summarise
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError, plain
-from flex_robot_sim.xacro_arguments import SIGN, xacro_arguments
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError, plain
+from flex_robot_sim.util.xacro_arguments import SIGN, xacro_arguments
 
 
 def add_to(commands: Any, about: str) -> None:

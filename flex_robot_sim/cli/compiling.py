@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.core.compile_ahead import progress
-from flex_robot_sim.core.compiled import must_compile, why_compiling
+from flex_robot_sim.dynamics.compile_ahead import progress
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
 
 
 def how_far() -> str:

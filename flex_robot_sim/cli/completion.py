@@ -8,7 +8,7 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 DESCRIPTIONS = 'urdf', 'xacro'
 

@@ -18,11 +18,6 @@ from flex_robot_sim.cli.arguments import (
     remove_forced,
 )
 from flex_robot_sim.control.servo import WISH, servo_line
-from flex_robot_sim.control.shaper_design import refuse_shaper
-from flex_robot_sim.control.shaping_settings import CONTROLLER_SHAPERS, ShapingSettings
-from flex_robot_sim.core.compile_ahead import start_compiling_ahead
-from flex_robot_sim.core.compiled import must_compile, why_compiling
-from flex_robot_sim.core.start_pose import start_note
 from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.ringing import ringing_of
@@ -31,12 +26,17 @@ from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Sessio
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
-from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.dynamics.compile_ahead import start_compiling_ahead
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
+from flex_robot_sim.model.start_pose import start_note
 from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
 from flex_robot_sim.recording.mcap_file import refuse_recording
-from flex_robot_sim.system import CONTROLLER, DYNAMICS, VIEW, simulation_system
+from flex_robot_sim.shaping.shaper_design import refuse_shaper
+from flex_robot_sim.shaping.shaping_settings import CONTROLLER_SHAPERS, ShapingSettings
+from flex_robot_sim.system.processes import CONTROLLER, DYNAMICS, VIEW, simulation_system
+from flex_robot_sim.util.exceptions import SettingError, UsageError
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 from flex_robot_sim.viewer.missing import refuse_without_view
-from flex_robot_sim.xacro_arguments import xacro_arguments
 
 INTERRUPTED = 130       # exit code, as shells have it
 MOVES = 3               # of each run of a comparison
@@ -97,7 +97,7 @@ def _demonstrate(arguments, stop):
         None if arguments.json else f'demo_{arm.description.name}.png')
     if picture:
         # matplotlib takes half a second to import
-        from flex_robot_sim.plots import check_figure_path
+        from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(picture)
     if arguments.record:
         remove_forced(arguments, arguments.record)
@@ -231,7 +231,7 @@ def _swing_as_built(arm, settings, is_stiff, error):
 
 def _draw_comparison(path, arm, plain, shaped, summary, begin):
     from flex_robot_sim.demo.picture import panels_of_comparison
-    from flex_robot_sim.plots import write_figure
+    from flex_robot_sim.util.plots import write_figure
     left = '' if summary['ringing_left'] is None else \
         f': {summary["ringing_left"]:.1%} of the ringing is left'
     robot, shaper = summary['robot'], summary['shaper']
@@ -242,7 +242,7 @@ def _draw_comparison(path, arm, plain, shaped, summary, begin):
 
 def _draw(path, record, arm):
     from flex_robot_sim.demo.picture import panels_of_run
-    from flex_robot_sim.plots import write_figure
+    from flex_robot_sim.util.plots import write_figure
     write_figure(path, f'{arm.description.name} in ROS 2', panels_of_run(record, _prismatic(arm)))
 
 

@@ -19,7 +19,7 @@ from flex_robot_sim.cli.arguments import (
     refuse_existing_file,
 )
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 EMULATOR = 'emulator'
 LOGGED = 1e-3           # period of the log of a simulated arm                              [s]
@@ -134,7 +134,7 @@ def _refuse(arguments):
     if arguments.log:
         expect_writable(arguments.log)
     if arguments.plot:
-        from flex_robot_sim.plots import check_figure_path
+        from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)
 
 
@@ -244,7 +244,7 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _draw(path, arm, design):
-    from flex_robot_sim.plots import Chart, Curve, write_charts
+    from flex_robot_sim.util.plots import Chart, Curve, write_charts
     course, trial = design.trial.course, design.trial
     unit = f' [{arm.units[0]}]' if len({*arm.units}) == 1 else ''
     charts = [Chart('joints', 'time [s]', f'way from the pose{unit}', tuple(

@@ -8,10 +8,10 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, add_output, print_result
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import UsageError, plain
 from flex_robot_sim.recording.export import FORMATS, check_place, place_of, write_tables
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import read_tables
+from flex_robot_sim.util.exceptions import UsageError, plain
 
 
 def add_to(commands: Any, about: str) -> None:

@@ -16,8 +16,8 @@ from flex_robot_sim.cli.arguments import (
     xacro_arguments,
 )
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import open_atomic
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
 
 NOT_GOOD = 1            # exit code
 WAYS = ('auto', 'efforts', 'motion')
@@ -67,7 +67,6 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     import flex_robot_sim as frs
-    from flex_robot_sim.core.assembly import build_arm
     from flex_robot_sim.identification.calibrated import (
         gauge_notes,
         known_numbers,
@@ -79,6 +78,7 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.identification.log_file import GAUGES, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import measured
+    from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
 
     if len(arguments.files) < 2:
@@ -87,7 +87,7 @@ def run(arguments: Namespace) -> int:
         raise UsageError('--time-step must be from 1e-5 to 0.1 s.')
     *paths, robot = arguments.files
     if arguments.plot:
-        from flex_robot_sim.plots import check_figure_path
+        from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)
     if arguments.output:
         expect_writable(arguments.output)
@@ -253,7 +253,7 @@ def _write(path, found, logs, before, measured, calibration, is_new):
 
 
 def _draw(path, found):
-    from flex_robot_sim.plots import Chart, Curve, write_charts
+    from flex_robot_sim.util.plots import Chart, Curve, write_charts
     time, measured, predicted = found.times[0], found.measured[0], found.predicted[0]
     write_charts(path, 'measured and simulated, where the fit has not looked', [
         Chart(name, 'time [s]', name, (Curve('measured', time, measured[:, k], 0),

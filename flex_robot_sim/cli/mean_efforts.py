@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
 
 
 class Driver(Protocol):

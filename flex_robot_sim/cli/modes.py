@@ -20,8 +20,8 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
 )
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.core.start_pose import start_note, start_position
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.model.start_pose import start_note, start_position
+from flex_robot_sim.util.exceptions import UsageError
 
 LARGEST_PARTS = 3
 FALLING = -1.0 + 1e-9       # damping ratio of a motion that grows without oscillating

@@ -8,8 +8,8 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.reproduce_together import SHARE, reproduce_together
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.reproduce.report import as_text
+from flex_robot_sim.util.exceptions import UsageError
 
 ALL = 'all'
 

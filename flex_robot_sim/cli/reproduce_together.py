@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.interpreter import run_text
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.interpreter import run_text
 
 # the longest first, so that the last ones to end are short
 ORDER = ('canadarm2', 'dual_screw', 'ella', 'spin_up', 'element_sum_1', 'element_sum_2', 'rcm',

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from flex_robot_sim.cli.arguments import add_output, refuse_existing_file
-from flex_robot_sim.exceptions import SettingError, UsageError
-from flex_robot_sim.files import why_unwritable
+from flex_robot_sim.util.exceptions import SettingError, UsageError
+from flex_robot_sim.util.files import why_unwritable
 
 
 def add_to(commands: Any, about: str) -> None:
@@ -34,7 +34,7 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     from flex_robot_sim.cli.terminal import key_watch
-    from flex_robot_sim.core.assembly import load  # it loads the dynamics: not for --help
+    from flex_robot_sim.model.assembly import load  # it loads the dynamics: not for --help
     from flex_robot_sim.rig.bridge.bridge import parameter_values
     from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
     from flex_robot_sim.rig.calibration.file import write_calibration

@@ -35,7 +35,7 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     if arguments.plot:
-        from flex_robot_sim.plots import check_figure_path  # matplotlib takes a while
+        from flex_robot_sim.util.plots import check_figure_path  # matplotlib takes a while
 
         check_figure_path(arguments.plot)
     calibration = read_calibration(arguments.calibration) if arguments.calibration else None
@@ -76,7 +76,7 @@ def _percent(value):
 
 
 def _plot(path, title, comparison):
-    from flex_robot_sim.plots import Curve, Panel, write_figure
+    from flex_robot_sim.util.plots import Curve, Panel, write_figure
 
     def broken(values):
         """Break a curve where the motors were off."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.cli.terminal import painted
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.host import Metrics

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.compiling import compiling
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulator import Emulator

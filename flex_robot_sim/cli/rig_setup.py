@@ -9,7 +9,7 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json, print_result
 from flex_robot_sim.rig.host.port import owning_group, serial_ports
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 RULES = Path('/etc/udev/rules.d')
 RULE = '70-flex-robot-rig.rules'

@@ -6,7 +6,7 @@ from typing import Any
 
 from flex_robot_sim.cli.arguments import add_json
 from flex_robot_sim.description import read_description
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 
 def add_to(commands: Any, about: str) -> None:

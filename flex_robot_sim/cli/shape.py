@@ -17,7 +17,7 @@ from flex_robot_sim.cli.arguments import (
     xacro_arguments,
 )
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 NO_RESONANCE = 1            # exit code
 LOG_DEVIATIONS = 2.0        # of a fitted frequency, that a shaper has to bear
@@ -76,7 +76,7 @@ def run(arguments: Namespace) -> int:
     if (arguments.robot is None) == (arguments.log is None):
         raise UsageError('give either a URDF or --log CSV.')
     if arguments.plot:
-        from flex_robot_sim.plots import check_figure_path
+        from flex_robot_sim.util.plots import check_figure_path
         check_figure_path(arguments.plot)
     if arguments.output:
         expect_writable(arguments.output)
@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
             ', as no link and no joint of it is flexible')
         print(f'flexsim shape: {what}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return NO_RESONANCE
-    from flex_robot_sim.control.shaper_choice import keeps
+    from flex_robot_sim.shaping.shaper_choice import keeps
 
     summary['shapers'] = [
         {'name': choice.name, 'follows_pose': choice.follows,
@@ -112,10 +112,10 @@ def run(arguments: Namespace) -> int:
 def _of_robot(arguments):
     """Summary, cases, Choices, row of the best one, and no spectrum, of a model."""
     from flex_robot_sim.cli.arguments import read_arm
-    from flex_robot_sim.control.limits import refuse_beyond_stops
-    from flex_robot_sim.control.recommendation import OFF, recommend
     from flex_robot_sim.control.servo import servo_line
-    from flex_robot_sim.core.arguments import checked
+    from flex_robot_sim.model.arguments import checked
+    from flex_robot_sim.motion.limits import refuse_beyond_stops
+    from flex_robot_sim.shaping.recommendation import OFF, recommend
 
     xacro_arguments(arguments.xacro)
     if arguments.column or arguments.rate is not None:
@@ -147,10 +147,10 @@ def _of_robot(arguments):
 def _write(arguments, summary, choice):
     """Write the recommended shaper; one that follows the pose with its table, which takes long."""
     from flex_robot_sim.cli.arguments import read_arm
-    from flex_robot_sim.control.impulses import NONE
-    from flex_robot_sim.control.recommendation import following
-    from flex_robot_sim.control.shaper_file import write_parts
-    from flex_robot_sim.control.shaper_parts import ShaperParts
+    from flex_robot_sim.shaping.impulses import NONE
+    from flex_robot_sim.shaping.recommendation import following
+    from flex_robot_sim.shaping.shaper_file import write_parts
+    from flex_robot_sim.shaping.shaper_parts import ShaperParts
 
     joints, parts = (), ShaperParts(choice.name, choice.shaper)
     if not arguments.log:
@@ -175,8 +175,8 @@ def _servo(arguments, arm):
 
 def _of_log(arguments):
     """Likewise of a recording, with its spectrum."""
-    from flex_robot_sim.control.ringing import read_samples, resonances
-    from flex_robot_sim.control.shaper_choice import Case, choices
+    from flex_robot_sim.analysis.ringing import read_samples, resonances
+    from flex_robot_sim.shaping.shaper_choice import Case, choices
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
@@ -204,7 +204,7 @@ def _of_log(arguments):
 
 
 def _as_text(summary):
-    from flex_robot_sim.control.shaper_choice import TRIED
+    from flex_robot_sim.shaping.shaper_choice import TRIED
 
     if 'resonances' in summary:
         yield (f'{summary["of"]}: {summary["samples"]} samples of '
@@ -248,7 +248,7 @@ def _as_text(summary):
 
 def _rule(summary, moves):
     """What the rule says of the recommended shaper."""
-    from flex_robot_sim.control.shaper_choice import TRIED
+    from flex_robot_sim.shaping.shaper_choice import TRIED
 
     why = f': {summary["why"]}' if summary.get('why') else ''
     best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
@@ -265,7 +265,7 @@ def _rule(summary, moves):
 
 
 def _draw(path, summary, cases, found, best, spectrum):
-    from flex_robot_sim.plots import Chart, Curve, write_charts
+    from flex_robot_sim.util.plots import Chart, Curve, write_charts
 
     best = found[best].name
     low = min(case.frequencies.min() for case in cases)

@@ -28,16 +28,16 @@ from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.mean_efforts import MeanEfforts
 from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.control.excitation import effort_of_table, effort_of_words
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
-from flex_robot_sim.core.arguments import checked
-from flex_robot_sim.core.start_pose import start_note, start_position
-from flex_robot_sim.exceptions import SettingError, UsageError
-from flex_robot_sim.files import open_atomic
-from flex_robot_sim.settings import FORMULATIONS, SCHEMES, SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.identification.excitation import effort_of_table, effort_of_words
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.start_pose import start_note, start_position
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, UsageError
+from flex_robot_sim.util.files import open_atomic
+from flex_robot_sim.util.settings import FORMULATIONS, SCHEMES, SimulationSettings
 
 LAST = 0.1                              # share of the time in which it must be there
 NOT_THERE = 1                           # exit code

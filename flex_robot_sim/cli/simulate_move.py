@@ -20,23 +20,23 @@ from flex_robot_sim.control.led_move import (
     integral_rates,
     sample_period,
 )
-from flex_robot_sim.control.limits import (
+from flex_robot_sim.control.servo import Servo
+from flex_robot_sim.motion.limits import (
     FASTER,
     PEAK_VELOCITY,
     rate_limits,
     shortest_durations,
 )
-from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.recommendation import recommend
-from flex_robot_sim.control.servo import Servo
-from flex_robot_sim.control.shaper_design import design_shaper
-from flex_robot_sim.control.shaper_stages import stages_of
-from flex_robot_sim.control.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
-from flex_robot_sim.control.slow_servo import slow_servo
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.recommendation import recommend
+from flex_robot_sim.shaping.shaper_design import design_shaper
+from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
+from flex_robot_sim.shaping.slow_servo import slow_servo
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.simulation import Simulation
+    from flex_robot_sim.simulation.simulation import Simulation
 
 KINDS = CONTROLLER_SHAPERS[1:]      # all but none
 BY_POSE = ' by pose'        # what `flexsim shape` says behind a name: here they all do

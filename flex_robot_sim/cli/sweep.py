@@ -20,15 +20,15 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.description import read_description
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.cluster import cluster
 from flex_robot_sim.sweeps.journal import kept_in
 from flex_robot_sim.sweeps.manoeuvre import SHAPERS, Manoeuvre
 from flex_robot_sim.sweeps.plan import make_plan
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.sweeps.sweep import run_plan
-from flex_robot_sim.table_files import has_parquet
-from flex_robot_sim.xacro_arguments import xacro_arguments
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.table_files import has_parquet
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 EVERY = 0.5                 # how often it is said how far it is                            [s]
 MOST_PROCESSES = 512

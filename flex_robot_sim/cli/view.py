@@ -9,8 +9,8 @@ import flex_robot_sim as frs
 from flex_robot_sim.cli.arguments import add_model, add_robot, read_arm
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.exceptions import plain
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import plain
+from flex_robot_sim.util.share import shipped_robots
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.opening import open_browser
 

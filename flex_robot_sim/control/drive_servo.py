@@ -8,7 +8,7 @@ hold beams on drives without rotors, which states that come every millisecond ar
 import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
 
 
 def pass_to_drives(controller: JointController, simulation: Simulation,

@@ -15,8 +15,8 @@ import numpy as np
 
 from flex_robot_sim.analysis.tangent import scales
 from flex_robot_sim.control.weight import MOST_JOINTS, WeightTable
-from flex_robot_sim.core.dynamics import inverse_dynamics
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 SETTLED = 1e-10         # turn of the sections by a correction after which none is needed   [rad]
 LONGEST_TURN = 0.1      # of one correction                                                 [rad]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.analysis.felt_inertia import felt_inertia
-from flex_robot_sim.core.dynamics import inverse_dynamics
-from flex_robot_sim.core.model import ArmModel, make_workspace
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
 def fitting_gains(arm: ArmModel, frequency: float = 1.0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 if TYPE_CHECKING:
     from flex_robot_sim.control.servo import Servo

@@ -16,7 +16,7 @@ the friction. So that it does not hunt about its target, nothing is summed up ne
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 FADE = 0.5              # in which the sum vanishes when it is switched off                 [s]
 NOTHING = 1e-9          # effort that is none                                          [N m, N]

@@ -9,8 +9,8 @@ import numpy as np
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.servo import Sampling, Servo, ServoFit
 from flex_robot_sim.control.settings import FEED_FORWARDS, ControllerSettings
-from flex_robot_sim.core.arguments import checked
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arm_model import ArmModel
 
 
 class LadenArm:

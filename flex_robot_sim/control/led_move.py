@@ -10,20 +10,20 @@ from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.control.feed_forward import FeedForward
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.integral import Integral, resting_pull
-from flex_robot_sim.control.limits import effort_limits, rate_limits
-from flex_robot_sim.control.lqg import Lqg
-from flex_robot_sim.control.lqg_design import design_lqg
-from flex_robot_sim.control.modal_damping import KINDS, design_damping
-from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.pose_model import Loop
-from flex_robot_sim.control.reference import Reference
 from flex_robot_sim.control.servo import Sampling, ServoFit
-from flex_robot_sim.control.set_points import SetPoints
-from flex_robot_sim.control.strain_feedback import StrainFeedback
-from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.feedback.lqg import Lqg
+from flex_robot_sim.feedback.lqg_design import design_lqg
+from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
+from flex_robot_sim.feedback.pose_model import Loop
+from flex_robot_sim.feedback.strain_feedback import StrainFeedback
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.motion.reference import Reference
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.set_points import SetPoints
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError
 
 FEEDBACKS = (*KINDS, 'lqg')
 PERIOD = 2e-3           # of samples, or a time step that is longer                         [s]

@@ -29,11 +29,11 @@ from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import hold_tolerance
-from flex_robot_sim.core.loads import make_loads
-from flex_robot_sim.core.mass import mass_matrix, refuse_massless
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.stability import spring_matrices
-from flex_robot_sim.eigenproblem import eigvalsh
+from flex_robot_sim.dynamics.loads import make_loads
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
+from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.eigenproblem import eigvalsh
 
 WISH, RATIO = 1.0, 0.7      # frequency [Hz] and damping ratio of a closed joint, alone and rigid
 SLOWEST = 0.08              # frequency of a closed joint that is of any use                [Hz]

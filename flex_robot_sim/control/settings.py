@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.settings import Settings, setting
 
 FEED_FORWARDS = ('none', 'gravity', 'sag')
 FEEDBACKS = ('motor', 'link')

@@ -13,7 +13,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 MOST_JOINTS = 7         # beyond that a table costs more than it saves
 

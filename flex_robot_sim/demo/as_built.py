@@ -6,8 +6,8 @@ a drive without inertia, since the beam shakes it faster than commands come.
 """
 
 from flex_robot_sim.analysis.felt_inertia import felt_inertia
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.document import Document
+from flex_robot_sim.model.arm_model import ArmModel
 
 # shares of the inertia that a joint feels, and damping ratios, tried in turn
 BUILT = ((0.02, 0.005), (0.05, 0.005), (0.1, 0.01), (0.2, 0.01), (0.5, 0.02), (1.0, 0.02))

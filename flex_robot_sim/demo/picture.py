@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.plots import Curve, Panel
+from flex_robot_sim.util.plots import Curve, Panel
 
 MILLI = 1e3
 FLOOR = 1e-3            # what is less late than this is drawn there                       [ms]

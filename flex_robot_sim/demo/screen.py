@@ -4,7 +4,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.util.exceptions import plain
 
 
 class Screen:

@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
-from flex_robot_sim.core.compile_ahead import progress
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
-from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.system import CONTROLLER, RECORDER, VIEW, Program, command
+from flex_robot_sim.dynamics.compile_ahead import progress
+from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 LOOK = 0.1              # between two looks at programs, signals and the clock               [s]
 SILENCE = 45.0          # wait for a program                                                 [s]

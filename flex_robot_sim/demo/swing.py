@@ -17,11 +17,11 @@ from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.holding import hold_tolerance
-from flex_robot_sim.control.limits import effort_limits, shortest_durations
 from flex_robot_sim.control.servo import RATIO, Sampling, Servo, ServoFit
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.start_pose import start_position
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.motion.limits import effort_limits, shortest_durations
+from flex_robot_sim.util.exceptions import UsageError
 
 ANGLE, DISTANCE = 0.6, 0.3      # largest swing to either side                          [rad, m]
 ROOM = 0.35                     # and its share of half the way between the stops

@@ -18,8 +18,8 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.description.tree import order
 from flex_robot_sim.description.urdf import read_robot
 from flex_robot_sim.description.values import closest
-from flex_robot_sim.exceptions import DescriptionError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import DescriptionError
+from flex_robot_sim.util.share import shipped_robots
 
 __all__ = ['TEXT_SOURCE', 'RobotDescription', 'read_description', 'read_text', 'read_urdf']
 

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from lxml import etree
 
-from flex_robot_sim.exceptions import DescriptionError, one_line
-from flex_robot_sim.files import read_bytes
+from flex_robot_sim.util.exceptions import DescriptionError, one_line
+from flex_robot_sim.util.files import read_bytes
 
 XmlElement: TypeAlias = etree._Element
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.beams import outline as outlines
-from flex_robot_sim.beams.section import DIRECTIONS
 from flex_robot_sim.description.robot import ElasticBeam, FlexSensor, Link
 from flex_robot_sim.description.slips import is_slip, warn_of_material
 from flex_robot_sim.description.values import only, read_attributes, read_children
 from flex_robot_sim.description.words import FLEXIBILITY
+from flex_robot_sim.elastic import outline as outlines
+from flex_robot_sim.elastic.section import DIRECTIONS
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement

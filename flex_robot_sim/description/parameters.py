@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.description.robot import Inertial, Joint, Link, RobotDescription
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 WIDE = 100.0            # factor to either side within which a number is looked for
 AT_END = 1e-3           # of the length of a beam, from which a child rides on its end

@@ -16,7 +16,7 @@ import numpy as np
 
 from flex_robot_sim.description.parameters import AT_END, place_of
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 _TOKEN = re.compile(
     r'<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!(?!--)[^>]*>'

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from flex_robot_sim.description.tool import ToolChoice, choose_tool
-from flex_robot_sim.serialization import Serializable
-from flex_robot_sim.summary import SummaryRows, counted, listed, summarized
+from flex_robot_sim.util.serialization import Serializable
+from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from flex_robot_sim.beams.clamped import first_bending_frequency, first_wave_frequency
-from flex_robot_sim.beams.section import DIRECTIONS
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.elastic.clamped import first_bending_frequency, first_wave_frequency
+from flex_robot_sim.elastic.section import DIRECTIONS
+from flex_robot_sim.util.exceptions import plain
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.robot import RobotDescription

@@ -14,7 +14,7 @@ from flex_robot_sim.description.words import REQUIRED, Element
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.document import Document, XmlElement
-    from flex_robot_sim.exceptions import DescriptionError
+    from flex_robot_sim.util.exceptions import DescriptionError
 
 LARGEST = 1e30      # a few values above it have no finite product
 SMALLEST = 1e-30    # what is below it is rounding of zero

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flex_robot_sim.description.values import closest
-from flex_robot_sim.exceptions import DescriptionError
-from flex_robot_sim.interpreter import run_text
+from flex_robot_sim.util.exceptions import DescriptionError
+from flex_robot_sim.util.interpreter import run_text
 
 PATIENCE = 30.0     # [s]; the largest robots in use expand within a second
 

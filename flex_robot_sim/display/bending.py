@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.beams import SETBACK_POINTS
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.sections import drawn_sections
 from flex_robot_sim.display.turns import quaternions
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.elastic import SETBACK_POINTS
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 LEAST_STRAIN = 1e-12        # that a colour may stand for: smaller ones mean nothing, and overflow
 LIMIT = 0.1         # tip deflection over length at which a link has its full colour; that of a

@@ -27,7 +27,7 @@ from flex_robot_sim.display.turns import roll_pitch_yaw
 from flex_robot_sim.display.visuals import read_visuals
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 MARK = 'display description of flex_robot_sim'
 _NOTE = (f'<!-- {MARK}: joints called ..._flex_... carry the deflections that\n'

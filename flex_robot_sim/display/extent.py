@@ -9,8 +9,8 @@ import numpy as np
 from flex_robot_sim.display.posture import Posture
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.description.robot import RobotDescription
+    from flex_robot_sim.model.arm_model import ArmModel
 
 LEAST = 1e-3            # of a description whose frames lie on top of each other             [m]
 

@@ -10,7 +10,7 @@ from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class DisplayJoints:

@@ -10,7 +10,7 @@ import numpy as np
 from flex_robot_sim.display.extent import middle, reach
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 # in parts of the reach; seen in rviz with arms of 0.4 to 16 m
 DISTANCE = 1.7          # of the camera from what it looks at

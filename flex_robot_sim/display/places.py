@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.description.robot import ElasticBeam
+    from flex_robot_sim.model.arm_model import ArmModel
 
 # Turns about z, x and y, in this order: the one that may not come near a quarter turn is the
 # middle one, so that is torsion. Bending in either plane may go as far round as it likes.

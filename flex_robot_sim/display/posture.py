@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from flex_robot_sim.core.arguments import checked
-from flex_robot_sim.core.dynamics import set_bodies
-from flex_robot_sim.core.kinematics import set_base_poses
-from flex_robot_sim.core.model import ArmModel, Frame, make_workspace
+from flex_robot_sim.dynamics.forward_dynamics import set_bodies
+from flex_robot_sim.dynamics.kinematics import set_base_poses
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arm_model import ArmModel, Frame, make_workspace
 
 
 class Posture:

@@ -10,7 +10,7 @@ from flex_robot_sim.description.document import Document
 from flex_robot_sim.display.visuals import read_visuals, section_of
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 SLENDER = 1 / 40        # of the length: the thickness of a beam of which nothing else is known [-]
 

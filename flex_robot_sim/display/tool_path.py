@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 
 class ToolPath:

@@ -10,7 +10,7 @@ Environments of Gymnasium for flexible arms; to import this registers them.
 import sys
 
 from flex_robot_sim.environments.tasks import TASKS
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 try:
     import gymnasium

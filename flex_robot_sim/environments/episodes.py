@@ -19,11 +19,7 @@ from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.limits import effort_limits
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.core.arguments import array_or_nan, is_known
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.start_pose import nearest_within_limits
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.environments.laws import Laws
@@ -38,8 +34,12 @@ from flex_robot_sim.environments.tasks import (
     reference,
     what_a_bench_sees,
 )
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.settings import Settings, SimulationSettings, setting
+from flex_robot_sim.model.arguments import array_or_nan, is_known
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.start_pose import nearest_within_limits
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 LARGEST = 1e6               # that an agent sees: spaces of Gymnasium want an end
 ROUNDING = 1e-9            # of seconds that are a few whole steps, over them

@@ -12,11 +12,11 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from flex_robot_sim.core.arguments import array_or_nan, whole
 from flex_robot_sim.environments.episodes import LARGEST, Episodes, settings_of
 from flex_robot_sim.environments.tasks import Observation, Reward, Task
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.serialization import Serializable
+from flex_robot_sim.model.arguments import array_or_nan, whole
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.serialization import Serializable
 
 
 class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):

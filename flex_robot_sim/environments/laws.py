@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import (
     expect_possible,
     near,
@@ -15,8 +13,10 @@ from flex_robot_sim.description.parameters import (
     with_parameters,
 )
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.sweeps.forms import Form, form_of
+from flex_robot_sim.util.exceptions import UsageError
 
 PAYLOAD = 'payload'
 

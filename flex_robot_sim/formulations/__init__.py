@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.settings import FORMULATIONS
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import FORMULATIONS
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Formulation(Protocol):

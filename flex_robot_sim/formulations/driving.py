@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.core.adaptive import advance_adaptively
-from flex_robot_sim.core.dynamics import implicit_dynamics, inverse_dynamics
-from flex_robot_sim.core.forces import add_powers, stored_in_springs
-from flex_robot_sim.core.integrators import (
+from flex_robot_sim.dynamics.adaptive import advance_adaptively
+from flex_robot_sim.dynamics.forces import add_powers, stored_in_springs
+from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
+from flex_robot_sim.dynamics.integrators import (
     ACCURACY,
     EASY,
     EVALUATIONS,
@@ -36,13 +36,13 @@ from flex_robot_sim.core.integrators import (
     STILL,
     TOLERANCE,
 )
-from flex_robot_sim.core.joint_laws import smoothed_friction
-from flex_robot_sim.core.loads import LoadArrays, set_loads
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import ArmArrays, Workspace, make_workspace
-from flex_robot_sim.core.stability import spring_matrices
-from flex_robot_sim.core.validity import Watch, note_validity
+from flex_robot_sim.dynamics.joint_laws import smoothed_friction
+from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.dynamics.validity import Watch, note_validity
 from flex_robot_sim.formulations import Formulation
+from flex_robot_sim.model.arm_model import ArmArrays, Workspace, make_workspace
 
 LARGEST = 1e60              # sum of coordinates and rates whose products are still numbers
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.compiled import compiled
 from flex_robot_sim.formulations.dual_products import (
     add_cross,
     add_dual_cross,
@@ -29,6 +28,7 @@ from flex_robot_sim.formulations.dual_products import (
     move_screw,
     take_to_frame,
 )
+from flex_robot_sim.jit.compiled import compiled
 
 
 class Sampled(NamedTuple):

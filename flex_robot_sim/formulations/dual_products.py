@@ -4,7 +4,7 @@ Products of dual vectors and screws in compiled loops, on rows instead of matric
 Rows are those of dual_compiled.py; equation numbers are those of dual_numbers.py.
 """
 
-from flex_robot_sim.core.compiled import compiled
+from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled

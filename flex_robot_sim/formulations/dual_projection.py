@@ -28,7 +28,7 @@ from flex_robot_sim.formulations.dual_lines import (
 from flex_robot_sim.formulations.dual_numbers import cross, dual_vector, hat
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Projection(NamedTuple):

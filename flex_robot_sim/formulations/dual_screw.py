@@ -33,7 +33,7 @@ from flex_robot_sim.formulations.dual_numbers import dual_hat
 from flex_robot_sim.formulations.dual_projection import Points, Projections, place_by_order
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'every arm; what is of second order in its elastic states is left out'
 

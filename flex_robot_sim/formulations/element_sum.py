@@ -25,7 +25,7 @@ from flex_robot_sim.formulations.sections import carried_sections, carrying, dis
 from flex_robot_sim.formulations.turning import cross, rotation, skew
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and fixed prismatic joints'
 ELEMENTS = 64               # per beam, unless told otherwise

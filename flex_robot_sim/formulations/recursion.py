@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.dynamics import inverse_dynamics
-from flex_robot_sim.core.energy import set_energies
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.model.arm_model import make_workspace
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'every arm'
 

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations.frames import (
     adjoint,
     exponential,
@@ -34,9 +33,10 @@ from flex_robot_sim.formulations.frames import (
     shift,
     turn,
 )
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 FORMS = ('body', 'spatial', 'hybrid', 'mixed')
 

@@ -1,7 +1,7 @@
 """
 Cross-sections of the beams of an arm, sampled once: where they are and how the modes move them.
 
-This is description data for the formulations: shapes of `beams/` at chosen places, no dynamics.
+This is description data for the formulations: shapes of `elastic/` at chosen places, no dynamics.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.beams import SETBACK_POINTS
+from flex_robot_sim.elastic import SETBACK_POINTS
 from flex_robot_sim.formulations.turning import turn
 
 if TYPE_CHECKING:
-    from flex_robot_sim.beams import Beam
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.elastic import Beam
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Sections(NamedTuple):

@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.beams.discretise import make_beam
-from flex_robot_sim.beams.quadrature import gauss_stations
-from flex_robot_sim.beams.section import Section
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.elastic.discretise import make_beam
+from flex_robot_sim.elastic.quadrature import gauss_stations
+from flex_robot_sim.elastic.section import Section
+from flex_robot_sim.util.exceptions import SettingError
 
 SHORTEST = 1e-3         # free length over the whole: a shorter one has no shapes
 

@@ -28,7 +28,7 @@ from flex_robot_sim.formulations.sections import carried_sections, displaced, sa
 from flex_robot_sim.formulations.turning import rotation, skew, turn
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, rigid and flexible joints'
 PAPER_OPTIONS = {'exact_turns': False}

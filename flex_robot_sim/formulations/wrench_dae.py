@@ -35,7 +35,7 @@ from flex_robot_sim.formulations.sections import (
 from flex_robot_sim.formulations.turning import cross, rotation, skew
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 COVERS = 'trees of rigid and flexible links, revolute and prismatic joints'
 PAPER_OPTIONS = {'sections_turn': False}

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.formulations.turning import turn
 from flex_robot_sim.formulations.wrench_dae import Solution, WrenchDae
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 EXPLICIT = ('forward_euler', 'midpoint')
 FASTEST = 1e6               # twist of a link that is still a motion       [rad/s, m/s]

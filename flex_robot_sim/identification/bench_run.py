@@ -16,14 +16,14 @@ import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 BENCH = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
 """As in config/rig.yaml, for whose reasons see docs/rig_bridge.md."""

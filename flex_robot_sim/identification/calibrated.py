@@ -24,8 +24,8 @@ from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import sensor_names
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
     from flex_robot_sim.identification.identify import Identification
+    from flex_robot_sim.model.arm_model import ArmModel
 
 NEAR = 5.0              # deviations that a number may be from where it was measured
 APART = 3.0             # deviations from which forces and ringing contradict each other

@@ -18,13 +18,13 @@ from scipy.signal import butter, sosfilt
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.held_payload import UNKNOWN, Payload, held_payload
 from flex_robot_sim.identification.ringing_at_rest import ringing_at_rest, ringing_model
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 PERIODS = 10.0          # of the slowest mode, that are looked at after a stop
 FEWEST = 5.0            # of them that are enough where the next motion begins earlier

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import open_atomic
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, shares_of_limits
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
 
 MOST_POINTS = 1000      # of a message that still fits on a command line
 PIECES = 240            # of a profile: the board has room for 256

@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
@@ -31,7 +29,9 @@ from flex_robot_sim.identification.prediction import (
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
 from flex_robot_sim.identification.unknowns import Unknown
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.summary import summarized
 
 STEP = 1e-4             # of the differences, in z
 ROBUST = 3.0            # deviations from which a residual counts less

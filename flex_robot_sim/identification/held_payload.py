@@ -15,7 +15,7 @@ import numpy as np
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.model.arm_model import ArmModel
 
 PROBE = 0.1             # payload that shows what more of it does, over the mass of the arm
 LEAST = 0.01            # deviation of an effort, over the largest that gravity asks for

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from flex_robot_sim.control.ringing import Resonance
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.analysis.ringing import Resonance
 from flex_robot_sim.identification import answers
 from flex_robot_sim.identification.calibrated import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
@@ -27,7 +26,8 @@ from flex_robot_sim.identification.start import (
 )
 from flex_robot_sim.identification.told import squares, told_by_slopes, told_from_before
 from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.summary import summarized
 
 HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
 ACCEPTED = 0.9          # share of the variance that a good model explains there

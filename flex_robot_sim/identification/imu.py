@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.signal import savgol_filter
 
-from flex_robot_sim.core.compiled import compiled
-from flex_robot_sim.core.kinematics import set_base_poses, set_motion
-from flex_robot_sim.core.model import ArmModel, make_workspace
-from flex_robot_sim.core.screws import set_composed, set_in_child
 from flex_robot_sim.description.parameters import near
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.spatial.screws import set_composed, set_in_child
+from flex_robot_sim.util.exceptions import UsageError
 
 KINDS = 'gyro', 'acceleration'
 UNITS = {'gyro': 'rad/s', 'acceleration': 'm/s2'}

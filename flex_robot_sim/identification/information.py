@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.identification.courses import Course, course, lines, moving, multisine
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.log_file import Log
@@ -21,7 +19,9 @@ from flex_robot_sim.identification.prediction import Setup, soft_servo
 from flex_robot_sim.identification.sequences import Measured
 from flex_robot_sim.identification.trial import Trial, known_to, try_out, within_limits
 from flex_robot_sim.identification.unknowns import Unknown, unknowns_of
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.summary import summarized
 
 NOISE = {'position': 1e-4, 'motor': 1e-4, 'tip': 1e-4, 'gauge': 5e-4,   # [rad, m; 1/m]
          'gyro': 2e-3, 'acceleration': 2e-2}                            # [rad/s, m/s2]

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.signal import butter, sosfilt
 
 from flex_robot_sim.description.parameters import near
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.mcap_file import RecordingReader
 from flex_robot_sim.recording.tables import Table, read_tables
 from flex_robot_sim.rig.bench.parts import TURN
@@ -30,7 +29,8 @@ from flex_robot_sim.rig.bridge.experiment_recording import ABOUT
 from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import summarized
 
 MOST_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'

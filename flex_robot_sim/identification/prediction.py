@@ -23,16 +23,16 @@ from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
-from flex_robot_sim.core.loads import make_loads
-from flex_robot_sim.core.model import ArmModel, make_workspace
-from flex_robot_sim.core.tracked import advance_tracked
-from flex_robot_sim.core.validity import make_watch
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
+from flex_robot_sim.dynamics.loads import make_loads
+from flex_robot_sim.dynamics.tracked import advance_tracked
+from flex_robot_sim.dynamics.validity import make_watch
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
-from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.model.arm_model import ArmModel, make_workspace
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.util.settings import SimulationSettings
 
 LONGEST_STEP = 2e-3     # of the simulation, where a fit begins                             [s]
 PULL = 1.0              # frequency of the servo along the measured motion                  [Hz]

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.identification.fit import Fit, Problem, processors
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 MOST_FINER = 3          # modes of bending beyond those described, that are tried
 BETTER = 2e-3           # share of the squares that more or fewer shapes must save

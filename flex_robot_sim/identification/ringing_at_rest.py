@@ -31,11 +31,11 @@ from scipy.signal import lfilter
 from flex_robot_sim.analysis.about import state_at
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.tangent import driven, tangent
-from flex_robot_sim.core.loads import make_loads
-from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.dynamics.loads import make_loads
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 WIDEST = 0.4            # by which frequencies may be off those of the model, over them
 SCAN = np.geomspace(0.7, 1.35, 17)      # of the frequencies, at which the fit may begin

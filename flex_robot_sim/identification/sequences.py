@@ -15,9 +15,7 @@ from scipy.ndimage import convolve1d
 from scipy.signal import savgol_filter
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.imu import (
     FEW_VALUES,
     LEAST_WEIGHT,
@@ -27,7 +25,9 @@ from flex_robot_sim.identification.imu import (
     strange_links,
 )
 from flex_robot_sim.identification.log_file import Column, Log
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import summarized
 
 GAP = 5.0               # periods without a sample, from which a log is cut
 SHORTEST = 1.0          # sequence that is used                                             [s]

@@ -17,13 +17,13 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import welch
 
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.control.ringing import Resonance, resonances
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.analysis.ringing import Resonance, resonances
 from flex_robot_sim.identification.fit import Problem, processors, solve
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.refinement import best_order
 from flex_robot_sim.identification.sequences import Sequence, lively_imus
 from flex_robot_sim.identification.unknowns import is_gauge
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 FACTORS = np.geomspace(0.3, 3.3, 11)        # of all stiffnesses together
 OWN_FACTORS = np.array([0.7, 0.85, 1.0, 1.18, 1.4])     # of each

@@ -16,21 +16,21 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.control.limits import effort_limits, rate_limits
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import near
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import Course
 from flex_robot_sim.identification.imu import called_imu, imu_channel, imu_channels
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
 from flex_robot_sim.identification.sequences import Measured, Sequence, sharpened
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import effort_limits, rate_limits
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import summarized
 
 TWICE_AS_LONG = 1 / 8   # share by which a mean over two periods becomes that over one: 4/24 - 1/24
 MARGIN = 0.9            # of every limit, that is used
-BENT = 0.1              # of the length of a segment, that its tip may move; see core/validity.py
+BENT = 0.1              # of the length of a segment, that its tip may move: dynamics/validity.py
 LOOKS = 400             # at the deflection
 ROUNDS = 12             # of making a course smaller
 SMALLER = 0.9           # than what a first guess says

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import (
     chosen,
     parameters_of,
 )
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.imu import UNITS, imu_channel
 from flex_robot_sim.identification.sequences import Measured, lively_imus
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import UsageError
 
 GROUPS = ('stiffness', 'damping', 'friction', 'mass', 'sensors')
 DELAY_SCALE = 1e-3      # [s]

@@ -11,7 +11,7 @@ def main() -> None:
     end_quietly()
     keep_to_one_thread()
     name, *words = sys.argv[1:] or ['']
-    executables = import_module('flex_robot_sim.system').EXECUTABLES
+    executables = import_module('flex_robot_sim.system.processes').EXECUTABLES
     if name not in executables:
         known = ', '.join(executables)
         what = f'no node "{name}". Known' if name else 'name a node'

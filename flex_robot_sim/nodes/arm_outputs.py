@@ -7,9 +7,9 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion_about
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.conversions import NOT_LED, JointStateBuffer, PoseBuffer
 from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.recording.topic_words import topic_words

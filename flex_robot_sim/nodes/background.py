@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 LONG = 2.0              # time after which somebody who waits is told how far it is       [s]
 

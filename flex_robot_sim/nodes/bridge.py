@@ -6,10 +6,9 @@ import sys
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.compiled import must_compile, why_compiling
 from flex_robot_sim.description import read_urdf
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.nodes.bridge_diagnostics import BridgeDiagnostics
 from flex_robot_sim.nodes.bridge_outputs import BridgeOutputs
 from flex_robot_sim.nodes.bridge_services import BridgeServices
@@ -35,6 +34,7 @@ from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.host.link import LinkSettings
+from flex_robot_sim.util.exceptions import plain
 
 EMULATOR = 'emulator'
 

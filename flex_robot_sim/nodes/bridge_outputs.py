@@ -15,11 +15,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.turns import quaternion, quaternion_about
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import (
@@ -39,6 +38,7 @@ from flex_robot_sim.rig.calibration.calibration import Calibration
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import State
+from flex_robot_sim.util.exceptions import SettingError
 
 UNKNOWN = 1e6               # variance of what no sensor tells [m2, rad2]
 

@@ -4,7 +4,6 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
 from flex_robot_sim.nodes.reach import callers_of
 from flex_robot_sim.nodes.reporting import answer
@@ -13,6 +12,7 @@ from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.nodes.trajectory_messages import read_effort_profile
 from flex_robot_sim.rig.bridge.bridge import RigBridge
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 
 class BridgeServices:

@@ -9,7 +9,7 @@ from flex_robot_sim.rig.bridge.twin import TwinSettings
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
 from flex_robot_sim.rig.host.link import LinkSettings
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.settings import Settings, setting
 
 
 @dataclass(frozen=True)

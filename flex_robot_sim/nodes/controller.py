@@ -13,13 +13,11 @@ from std_srvs.srv import Trigger
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.drive_servo import pass_to_drives
-from flex_robot_sim.control.feedback_settings import FeedbackSettings
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.servo import ALWAYS, Sampling, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.shaping_settings import ShapingSettings
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, ShaperDesigns
 from flex_robot_sim.nodes.controller_diagnostics import ControllerDiagnostics
 from flex_robot_sim.nodes.conversions import (
@@ -40,7 +38,9 @@ from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.beat import Beat
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 WATCH_PERIOD = 0.02     # between two looks at whether states still arrive                  [s]
 TARGET_RATE = 50.0      # of ~/target                                                      [Hz]

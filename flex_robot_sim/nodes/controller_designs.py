@@ -7,21 +7,21 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.control.feedback_design import (
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.servo import Sampling
+from flex_robot_sim.feedback.feedback_design import (
     Feedback,
     design_feedback,
     refuse_feedback,
     timing_of,
 )
-from flex_robot_sim.control.feedback_settings import FeedbackSettings
-from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.online_shaper import OnlineShaper
-from flex_robot_sim.control.servo import Sampling
-from flex_robot_sim.control.shaper_design import design_shaper, refuse_shaper
-from flex_robot_sim.control.shaping_settings import ShapingSettings
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.reporting import LOOK, log
+from flex_robot_sim.shaping.online_shaper import OnlineShaper
+from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
+from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 
 NONE = 'none'
 Ask = Callable[[Callable[[], Any]], Any]    # how the controller is asked to do something

@@ -20,8 +20,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
-from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.exceptions import CommandError, plain
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.util.exceptions import CommandError, plain
 
 SECOND = 1_000_000_000     # [ns]
 NOT_LED = 'not_led'        # frame of the state of an arm that commands do not move

@@ -17,9 +17,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.demo.record import RunRecord
-from flex_robot_sim.exceptions import CommandError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of, vector_of
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.run import make_executor, spin_once
@@ -27,6 +26,7 @@ from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.realtime.loop import FAILED
 from flex_robot_sim.recording.topic_words import topic_words
+from flex_robot_sim.util.exceptions import CommandError
 
 ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
 LONGEST_ESTIMATE = 2.0  # of simulated time beyond the newest diagnostics                    [s]

@@ -16,12 +16,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.tool_path import ToolPath
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.bridge_settings import BridgeOutputSettings
 from flex_robot_sim.nodes.conversions import JointStateBuffer, set_stamp, set_vector
 from flex_robot_sim.nodes.settings import OutputSettings

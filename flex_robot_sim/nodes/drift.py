@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.exceptions import plain
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
@@ -16,9 +15,10 @@ from flex_robot_sim.nodes.onlooker import Onlooker
 from flex_robot_sim.nodes.reporting import Reporter, log
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import DRIFT_SETTINGS
+from flex_robot_sim.util.exceptions import plain
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 SILENCE = 2.0           # without samples, after which nothing is known                     [s]
 PER_PERIOD = 20         # looks for joint states in a period of the slowest mode

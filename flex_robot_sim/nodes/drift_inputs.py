@@ -16,12 +16,12 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.onlooker import Stamps
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.state_pairs import NamedValues, StrainReader
 from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 WAITING = 400           # gauges that wait for the joint states of a later time
 Sample = tuple[float, np.ndarray, np.ndarray, np.ndarray]

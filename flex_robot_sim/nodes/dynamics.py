@@ -7,9 +7,8 @@ from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.core.compiled import must_compile, why_compiling
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
+from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
@@ -31,7 +30,8 @@ from flex_robot_sim.nodes.simulation_interfaces import offer_simulation_interfac
 from flex_robot_sim.nodes.topics import COMMAND_TOPICS, COMMANDS
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
-from flex_robot_sim.settings import SimulationSettings
+from flex_robot_sim.util.exceptions import plain
+from flex_robot_sim.util.settings import SimulationSettings
 
 AttachController = Callable[[SimulationLoop, Callable[[frs.Simulation], int]], object]
 

@@ -10,7 +10,6 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from flex_robot_sim.display.turns import quaternion
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.arm_outputs import ArmOutputs, PosePublisher
 from flex_robot_sim.nodes.conversions import SECOND, WrenchBuffer, set_stamp
 from flex_robot_sim.nodes.display_outputs import DisplayOutputs
@@ -18,7 +17,8 @@ from flex_robot_sim.nodes.settings import OutputSettings
 from flex_robot_sim.nodes.topics import CLOCK, STATES
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.recording.topic_words import topic_words
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError
 
 
 class DynamicsOutputs:

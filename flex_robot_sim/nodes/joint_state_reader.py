@@ -15,11 +15,11 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes.conversions import STAMP
 from flex_robot_sim.nodes.message_limits import refuse_long_joint_state
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.util.exceptions import CommandError
 
 PLAIN = b'\0\1'         # data begin so where numbers lie as in the memory of most machines
 ORIGIN = 4              # from where on places count

@@ -1,4 +1,4 @@
-"""From the table of programs (system.py) to actions of ros2 launch; for the files in launch/."""
+"""From the table of programs (system/) to actions of ros2 launch; for the files in launch/."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.network import prepare_network, use_network
-from flex_robot_sim.settings import AnySettings, Settings
-from flex_robot_sim.share import NAME
+from flex_robot_sim.system.launch_arguments import (
+    HilArguments,
+    ShaperArguments,
+    SimulationArguments,
+)
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import AnySettings, Settings
+from flex_robot_sim.util.share import NAME
 
 if TYPE_CHECKING:
     from launch.action import Action

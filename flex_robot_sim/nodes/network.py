@@ -16,7 +16,7 @@ import os
 import socket
 from collections.abc import Mapping, MutableMapping
 
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 RANGE, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS'
 PROFILES = 'FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE'     # 2.x and 3.x

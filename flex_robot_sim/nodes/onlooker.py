@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from rclpy.clock import ROSClock
 from rclpy.node import Node
 
-from flex_robot_sim.core.compiled import must_compile, why_compiling
+from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.robot import when_arm_is_known
@@ -22,8 +22,8 @@ from flex_robot_sim.nodes.settings import RobotSettings
 if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
-    from flex_robot_sim.core.model import ArmModel
-    from flex_robot_sim.settings import Settings
+    from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.util.settings import Settings
 
 SWITCH_INTERVAL = 5e-3      # how long one thread may keep the others waiting, as in Python   [s]
 

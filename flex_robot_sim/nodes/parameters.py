@@ -25,9 +25,9 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.nodes.settings import KNOWN_PARAMETERS
-from flex_robot_sim.settings import Settings
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+from flex_robot_sim.util.settings import Settings
 
 LARGEST_INTEGER = 2**31 - 1
 LISTS = {float: Parameter.Type.DOUBLE_ARRAY, str: Parameter.Type.STRING_ARRAY}

@@ -20,7 +20,6 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.nodes.message_types import definition_of, type_of
 from flex_robot_sim.nodes.parameter_notes import ParameterNotes
 from flex_robot_sim.nodes.parameters import Parameters
@@ -30,6 +29,7 @@ from flex_robot_sim.recording.cdr import may_leave_room, trimmed
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.tally import Tally, as_text, status_line, summary
+from flex_robot_sim.util.exceptions import UsageError
 
 LOOK = 0.2                  # between two looks at what is there                              [s]
 SHARED = '/clock', '/diagnostics', '/tf', '/tf_static'     # of all namespaces

@@ -10,8 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from flex_robot_sim.exceptions import FlexRobotSimError, plain
 from flex_robot_sim.nodes.conversions import diagnostic_status
+from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 
 LOOK = 0.1                  # period of the look for news                                     [s]
 REPEAT = 10.0               # between two equal lines in the log                              [s]

@@ -8,15 +8,15 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description import read_text
 from flex_robot_sim.description.tool import note_of_equal_arms
 from flex_robot_sim.display.description import is_display_description
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
-from flex_robot_sim.xacro_arguments import xacro_arguments
+from flex_robot_sim.util.exceptions import plain
+from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
 ASK_AGAIN = 0.5         # for a description of which nobody was told                        [s]
 

@@ -15,12 +15,12 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, bearable
 from flex_robot_sim.nodes.network import asks_for_network
 from flex_robot_sim.nodes.reach import open_addresses
 from flex_robot_sim.nodes.security import is_security_enabled
 from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.realtime.priority import raise_ordinary_threads
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
 
 # how long one thread may keep the others waiting for Python; its default of 5 ms is five periods
 SWITCH_INTERVAL = 1e-4

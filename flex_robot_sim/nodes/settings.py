@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, fields
 
-from flex_robot_sim.control.feedback_settings import FeedbackSettings
-from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.shaping_settings import AUTO, NODE_SHAPERS, ShapingSettings
-from flex_robot_sim.core.assembly import COUPLINGS, GRAVITY
+from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.identification.drift_settings import DriftSettings
+from flex_robot_sim.model.assembly import COUPLINGS, GRAVITY
+from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
-from flex_robot_sim.settings import Settings, SimulationSettings, setting
+from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS, ShapingSettings
+from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,6 @@ import time
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from flex_robot_sim.control.set_point_stream import SetPointStream
-from flex_robot_sim.control.shaper_file import read_parts
-from flex_robot_sim.control.shaper_parts import parts_by_arm, parts_by_modes
-from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, plain
 from flex_robot_sim.nodes.background import LONG, Background
 from flex_robot_sim.nodes.follow_trajectory import offer_follow_joint_trajectory
 from flex_robot_sim.nodes.parameters import Parameters
@@ -27,6 +22,11 @@ from flex_robot_sim.nodes.shaper_stream import ShaperStream
 from flex_robot_sim.nodes.topics import COMMANDS
 from flex_robot_sim.nodes.trajectory_messages import read_trajectory, read_trajectory_header
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.shaping.set_point_stream import SetPointStream
+from flex_robot_sim.shaping.shaper_file import read_parts
+from flex_robot_sim.shaping.shaper_parts import parts_by_arm, parts_by_modes
+from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, plain
 
 DESIGN = 'shaper', 'frequencies', 'damping_ratios', 'payload'   # what asks for another shaper
 

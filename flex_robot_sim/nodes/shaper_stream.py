@@ -8,12 +8,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.control.set_point_stream import SetPointStream
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError, SettingError
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of
 from flex_robot_sim.nodes.message_limits import subscribe_short
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.shaping.set_point_stream import SetPointStream
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError, SettingError
 
 KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
          'joint_trajectory': JointTrajectory}

@@ -14,8 +14,8 @@ from typing import Any
 
 from rclpy.node import Node
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.realtime.loop import FAILED, RUNNING, SimulationLoop
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 AT_ONCE = 100       # steps between two looks of the simulation at other requests
 FEATURES = ('SIMULATION_RESET', 'SIMULATION_RESET_STATE', 'SIMULATION_STATE_GETTING',

@@ -10,7 +10,7 @@ import signal
 import sys
 from importlib import import_module
 
-from flex_robot_sim.garbage import collected_seldom
+from flex_robot_sim.util.garbage import collected_seldom
 
 
 def end_quietly() -> None:

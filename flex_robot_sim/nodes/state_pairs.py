@@ -6,9 +6,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import CommandError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.conversions import NOT_LED, stamp_of
+from flex_robot_sim.util.exceptions import CommandError
 
 
 class StatePairs:

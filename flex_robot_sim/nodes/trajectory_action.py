@@ -10,9 +10,6 @@ import sys
 
 from rclpy.node import Node
 
-from flex_robot_sim.control.impulses import NONE
-from flex_robot_sim.control.trajectory_shaper import TrajectoryShaper
-from flex_robot_sim.exceptions import SettingError, plain
 from flex_robot_sim.nodes.follow_trajectory import (
     follow_joint_trajectory_type,
     offer_follow_joint_trajectory,
@@ -27,6 +24,9 @@ from flex_robot_sim.nodes.settings import (
     TrajectoryActionSettings,
 )
 from flex_robot_sim.nodes.trajectory_relay import TrajectoryRelay
+from flex_robot_sim.shaping.impulses import NONE
+from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
+from flex_robot_sim.util.exceptions import SettingError, plain
 
 ACTION = 'controller/follow_joint_trajectory'
 

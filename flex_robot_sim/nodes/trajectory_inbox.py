@@ -18,7 +18,6 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.nodes.reporting import refuse
 from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS
@@ -30,6 +29,7 @@ from flex_robot_sim.nodes.trajectory_messages import (
 )
 from flex_robot_sim.realtime.priority import use_planning_priority
 from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
 STATUS_PERIOD = 0.01    # of the look for new states of trajectories                         [s]
 

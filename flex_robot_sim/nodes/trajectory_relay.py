@@ -20,12 +20,10 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.control.limits import refuse_beyond_stops
-from flex_robot_sim.control.reference import ACCEPTED, REFUSED, REPLACED
-from flex_robot_sim.control.trajectory import Interpolation, Trajectory, joint_rows
-from flex_robot_sim.control.trajectory_shaper import STOP, ShapedTrajectory, TrajectoryShaper
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.limits import refuse_beyond_stops
+from flex_robot_sim.motion.reference import ACCEPTED, REFUSED, REPLACED
+from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
 from flex_robot_sim.nodes.conversions import SECOND, stamp_of, trajectory_of
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.joint_table import JointTable
@@ -35,6 +33,8 @@ from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
 from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status, refuse_many_points
 from flex_robot_sim.recording.trajectory_cdr import write_trajectory
+from flex_robot_sim.shaping.trajectory_shaper import STOP, ShapedTrajectory, TrajectoryShaper
+from flex_robot_sim.util.exceptions import CommandError, SettingError
 
 MIN_LEAD_S = 0.02           # from the request to the first point that may differ
 DELIVERY_S = 0.005          # from publishing until the controller has planned a trajectory

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.exceptions import plain
 from flex_robot_sim.nodes.onlooker import Onlooker
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
 from flex_robot_sim.nodes.view_prediction import Prediction
 from flex_robot_sim.nodes.view_remote import ViewRemote
+from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.viewer.missing import refuse_without_view
 from flex_robot_sim.viewer.observed import Observed
 from flex_robot_sim.viewer.opening import open_browser
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 FEW, SPARED = 2, 3      # browsers that get every picture; of more, none gets every third one

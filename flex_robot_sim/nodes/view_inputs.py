@@ -18,12 +18,12 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import CommandError, FlexRobotSimError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.conversions import LEVELS, vector_of
 from flex_robot_sim.nodes.onlooker import Stamps
 from flex_robot_sim.nodes.state_pairs import NamedValues, StatePairs
 from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
+from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 from flex_robot_sim.viewer.observed import Observed, Status
 
 FORGOTTEN = 3.5         # after which what a program said of itself once a second is over    [s]

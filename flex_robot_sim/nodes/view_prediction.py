@@ -12,11 +12,11 @@ from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.background import Background
 from flex_robot_sim.nodes.view_remote import GAINS
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.observed import Observed
 from flex_robot_sim.viewer.robot_view import RobotView
 

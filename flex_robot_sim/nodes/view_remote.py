@@ -17,11 +17,11 @@ from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from flex_robot_sim.control.feedback_settings import VIBRATION_FEEDBACKS
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.shaping_settings import CONTROLLER_SHAPERS
+from flex_robot_sim.feedback.feedback_settings import VIBRATION_FEEDBACKS
 from flex_robot_sim.nodes.conversions import set_vector
 from flex_robot_sim.nodes.topics import COMMANDS
+from flex_robot_sim.shaping.shaping_settings import CONTROLLER_SHAPERS
 from flex_robot_sim.viewer.remote import (
     DISARM,
     FEEDBACK,

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flex_robot_sim.exceptions import CommandError
+from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
     import numpy as np

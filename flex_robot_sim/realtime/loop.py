@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.realtime.answered_steps import AnsweredSteps
 from flex_robot_sim.realtime.bell import Bell
 from flex_robot_sim.realtime.commands import CommandInbox
@@ -27,10 +26,11 @@ from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.realtime.settings import payload_of
 from flex_robot_sim.realtime.timing import Echo, Samples
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 if TYPE_CHECKING:
     from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
-    from flex_robot_sim.simulation import Simulation
+    from flex_robot_sim.simulation.simulation import Simulation
 
 IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
 MISSED = 5e-3           # lateness that counts as a missed deadline [s]

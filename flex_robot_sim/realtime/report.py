@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.validity import make_watch
+from flex_robot_sim.dynamics.validity import make_watch
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
-    from flex_robot_sim.settings import SimulationSettings
+    from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.util.settings import SimulationSettings
 
 WATCH_RATE = 100.0      # how often deflections are looked at                               [Hz]
 MILLI = 1e3

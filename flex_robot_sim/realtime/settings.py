@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from flex_robot_sim.core.loads import MAX_PUSH_DURATION
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 PACINGS = ('real_time', 'fast', 'lockstep')
 

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 MAX_CHUNK_MB = 'FLEX_ROBOT_SIM_MAX_CHUNK_MB'
 DEFAULT_MB = 64             # of one chunk or record, in addition to the size of the file

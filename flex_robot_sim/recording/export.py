@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import open_atomic
 from flex_robot_sim.recording.tables import Table
-from flex_robot_sim.table_files import refuse_without_parquet, write_csv, write_parquet
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
+from flex_robot_sim.util.table_files import refuse_without_parquet, write_csv, write_parquet
 
 MAX_LETTERS = 2**24     # of a column of texts in a file of NumPy, which has four bytes for each
 FORMATS = 'csv', 'numpy', 'parquet'

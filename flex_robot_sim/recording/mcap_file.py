@@ -15,9 +15,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from flex_robot_sim import __version__
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import draft_of, why_unwritable
 from flex_robot_sim.recording.chunks import DEFAULT_MB, MAX_CHUNK_MB, Limits, TooLarge, unpacked
 from flex_robot_sim.recording.mcap_records import (
     MESSAGE_HEAD,
@@ -29,6 +26,9 @@ from flex_robot_sim.recording.mcap_records import (
     records,
     records_in,
 )
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import draft_of, why_unwritable
+from flex_robot_sim.version import __version__
 
 ENCODING, SCHEMA, PROFILE = 'cdr', 'ros2msg', 'ros2'
 CHUNK = 2**18               # of messages, before they are packed                         [bytes]

@@ -26,8 +26,8 @@ from flex_robot_sim.recording.messages import (
 from flex_robot_sim.recording.topic_words import topic_words
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
-    from flex_robot_sim.simulation import Simulation
+    from flex_robot_sim.model.arm_model import ArmModel
+    from flex_robot_sim.simulation.simulation import Simulation
 
 AROUND = 'means around each state'      # of a recording, that `efforts` are, in its metadata
 

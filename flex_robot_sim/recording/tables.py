@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.cdr import MessageError, decode
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, Recorded, Topic
+from flex_robot_sim.util.exceptions import UsageError
 
 MOST_COLUMNS = 1000
 MAX_EMPTY_CELLS = 1_000_000     # of a table, over the bytes of its messages

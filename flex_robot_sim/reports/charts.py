@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.plots import Chart, Curve
 from flex_robot_sim.reports.numbers import error_of
 from flex_robot_sim.reports.ringing import Ringing
 from flex_robot_sim.reports.series import Series, thinned
+from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import Chart, Curve
 from flex_robot_sim.reports.charts import Plot
 from flex_robot_sim.reports.numbers import MILLI, error_of, written
 from flex_robot_sim.reports.ringing import swing_after
 from flex_robot_sim.reports.series import largest, plain, rms, thinned
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.plots import Chart, Curve
+from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.energy import set_energies
-from flex_robot_sim.core.model import make_workspace
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.recording.simulated import AROUND
 from flex_robot_sim.reports.series import Series
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
 MOST = 4000                 # instants at which energies are computed

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import UsageError, plain
-from flex_robot_sim.files import open_atomic
-from flex_robot_sim.plots import chart_svg
 from flex_robot_sim.reports.charts import Plot
+from flex_robot_sim.util.exceptions import UsageError, plain
+from flex_robot_sim.util.files import open_atomic
+from flex_robot_sim.util.plots import chart_svg
 
 FOLDER = Path(__file__).parent
 STAGE = """<section id="stage" class="card"><canvas></canvas><div id="controls">

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flex_robot_sim.analysis.payload import with_payload
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.description import read_text
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.recording.cdr import MessageError, decode
 from flex_robot_sim.recording.definitions import DefinitionError, MessageType, message_type
 from flex_robot_sim.recording.mcap_file import ENCODING, SCHEMA, RecordingReader, Topic
 from flex_robot_sim.recording.tally import Tally
 from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.reports.series import SECOND, Growing, Series
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 JOINTS, TEXT, POSE = 'sensor_msgs/JointState', 'std_msgs/String', 'geometry_msgs/PoseStamped'
 DIAGNOSTICS = 'diagnostic_msgs/DiagnosticArray'

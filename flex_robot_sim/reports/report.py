@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import why_unwritable
-from flex_robot_sim.plots import write_charts_of_both_kinds
 from flex_robot_sim.reports.charts import Plot, plots_of
 from flex_robot_sim.reports.energies import energies
 from flex_robot_sim.reports.motion import motion_of
@@ -16,7 +13,10 @@ from flex_robot_sim.reports.numbers import numbers_of, tables_of
 from flex_robot_sim.reports.page import page
 from flex_robot_sim.reports.recorded_run import read_run
 from flex_robot_sim.reports.ringing import ringing_of
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import why_unwritable
+from flex_robot_sim.util.plots import write_charts_of_both_kinds
+from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun

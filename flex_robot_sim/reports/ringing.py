@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes
+from flex_robot_sim.analysis.ringing import Resonance, resonances
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.ringing import Resonance, resonances
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.reports.series import Series
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reports.recorded_run import RecordedRun
 
 STANDS = 1e-4               # share of the way of a target within which it stands

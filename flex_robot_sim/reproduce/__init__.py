@@ -22,10 +22,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import write_charts_of_both_kinds
 from flex_robot_sim.reproduce.options import PAPER, Options, check_values
 from flex_robot_sim.reproduce.report import summary
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.plots import write_charts_of_both_kinds
 
 EXPERIMENTS = {
     'dual_screw': 'four joints, two elastic links, linearised or not (dual screws, section 6)',

@@ -9,10 +9,10 @@ import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.formulations import make, stiffened
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.reproduce.canadarm2_figures import falling, joints, twists
 from flex_robot_sim.reproduce.comparison import (
     LINE,
@@ -36,8 +36,8 @@ from flex_robot_sim.reproduce.motion import (
 )
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
-from flex_robot_sim.share import shipped_robots
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.share import shipped_robots
 
 ROBOT, VARIED = 'canadarm2', ('stiffness', 'rotor_inertia')
 VARIANT = ('EA as printed, shapes of a clamped-free beam, and ends of links that turn by '

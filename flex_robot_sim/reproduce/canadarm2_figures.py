@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.plots import Chart, Curve
 from flex_robot_sim.reproduce.report import Pictures
+from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
     from flex_robot_sim.reproduce.canadarm2 import Drop

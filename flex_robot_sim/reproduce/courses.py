@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations import FORMULATIONS, make
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Force, Progress, Run, agreement, within
+from flex_robot_sim.util.exceptions import SettingError
 
 JUDGES = tuple(name for name in FORMULATIONS if name != 'recursion')
 LINEARISED = ('dual_screw',)            # of what bends; part from the others by design

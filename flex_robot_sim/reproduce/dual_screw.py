@@ -15,11 +15,10 @@ from functools import partial
 import numpy as np
 
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SimulationError
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew
 from flex_robot_sim.formulations.dual_screw import Variant as Ours
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
     LINE,
     LINE_WIDTH,
@@ -47,8 +46,9 @@ from flex_robot_sim.reproduce.motion import (
 )
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Effect, Number, Reproduction
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SimulationError
+from flex_robot_sim.util.settings import SimulationSettings
 
 ROBOT, VARIED, COMPARES_MODELS = 'dual_screw_arm', (), True
 VARIANT = 'equation (112) word by word: ends of links turn by (27), sections by (104)'

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations.dual_projection import Projections
 from flex_robot_sim.formulations.dual_screw import DualScrew, Variant
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Number
 

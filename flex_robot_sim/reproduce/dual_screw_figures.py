@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import pose
-from flex_robot_sim.plots import WIDE, Chart, Curve
 from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Pictures
+from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 FIRST, SECOND = 0.5, 3.0                    # when the targets change               [s]
 CLOSE = 0.3                 # of the ringing after a change, drawn apart            [s]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.formulations import element_sum
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import Comparison, number
 from flex_robot_sim.reproduce.element_sums import Example, Shown, at_tip, bang_bang, of, reproduced
 from flex_robot_sim.reproduce.motion import Progress, Run

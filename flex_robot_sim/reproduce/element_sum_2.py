@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.formulations import element_sum
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.reproduce.comparison import Comparison, number
 from flex_robot_sim.reproduce.element_sums import Example, Shown, at_tip, bang_bang, of, reproduced
 from flex_robot_sim.reproduce.motion import Progress, Run

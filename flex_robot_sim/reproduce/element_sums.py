@@ -11,9 +11,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.formulations import Formulation, element_sum, make
-from flex_robot_sim.plots import WIDE, Chart, Curve
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.comparison import (
     Comparison,
     claim,
@@ -35,6 +34,7 @@ from flex_robot_sim.reproduce.motion import (
 )
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
+from flex_robot_sim.util.plots import WIDE, Chart, Curve
 
 STEP = 4e-4                 # stable for rk4 up to 7000 rad/s               [s]
 COARSE, FINE = 4, 32        # rigid elements in every finite element

@@ -11,8 +11,8 @@ import numpy as np
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.equations import gravity_forces
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.formulations import wrench_dae
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.courses import Course, courses, largest
 from flex_robot_sim.reproduce.ella_comparisons import comparisons, stretch_frequency
 from flex_robot_sim.reproduce.ella_figures import JOINTS, Seen, all_pictures
@@ -28,8 +28,8 @@ from flex_robot_sim.reproduce.motion import (
 )
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Effect, Number, Pictures, Reproduction
-from flex_robot_sim.share import shipped_robots
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.share import shipped_robots
 
 ROBOT, VARIED = 'ella', ()
 VARIANT = ('PD alone (83), ends of links that only shift (23), one clamped-free shape in each '

@@ -20,7 +20,7 @@ from flex_robot_sim.reproduce.comparison import (
 from flex_robot_sim.reproduce.ella_figures import JOINTS, Seen, spectrum_of
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.reproduce.ella_schemes import Schemes
     from flex_robot_sim.reproduce.motion import Run
 

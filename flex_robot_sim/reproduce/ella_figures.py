@@ -7,12 +7,12 @@ from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.formulations.sections import displaced, sample
-from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Effort, Run
 from flex_robot_sim.reproduce.report import Pictures
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.plots import Chart, Curve
 
 STATIONS = (0.25, 0.5, 0.75, 1.0)       # of the fields, over the length
 LINKS, JOINTS, AXES = ('link_1', 'link_2'), ('theta_y1', 'theta_z1', 'theta_z2'), 'xyz'

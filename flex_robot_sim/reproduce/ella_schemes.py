@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.formulations import wrench_dae
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
-from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.reproduce.motion import Progress, apart, forces_of, integrate, simulate
 from flex_robot_sim.reproduce.report import Number
+from flex_robot_sim.util.exceptions import SimulationError
+from flex_robot_sim.util.plots import Chart, Curve
 
 if TYPE_CHECKING:
     from flex_robot_sim.reproduce.ella import Controller

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.formulations import FORMULATIONS, Formulation, make
 from flex_robot_sim.formulations.driving import Drive
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
+from flex_robot_sim.util.settings import SimulationSettings
 
 LARGEST = 1e9               # of a coordinate that is still a motion
 

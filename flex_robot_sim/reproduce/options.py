@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmModel
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import (
     expect_possible,
@@ -15,7 +13,9 @@ from flex_robot_sim.description.parameters import (
     with_parameters,
 )
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import UsageError
 
 PAPER = 'paper'
 

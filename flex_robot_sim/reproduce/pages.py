@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import open_atomic
 from flex_robot_sim.reproduce.report import effect_text, ours_text, paper_text
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
 
 PAGES = {'dual_screw': 'dual_screw.md', 'element_sum_1': 'element_sum.md',
          'element_sum_2': 'element_sum.md', 'rig': 'element_sum.md', 'ella': 'wrench_dae.md',

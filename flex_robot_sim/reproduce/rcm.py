@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.core.mass import mass_matrix
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.formulations.screw_kinematics import (
     FORMS,
     Body,
@@ -27,12 +27,12 @@ from flex_robot_sim.formulations.screw_kinematics import (
     system_jacobian,
     twists,
 )
-from flex_robot_sim.plots import Chart, Curve
 from flex_robot_sim.reproduce.comparison import Comparison, claim, not_comparable
 from flex_robot_sim.reproduce.courses import courses, largest
 from flex_robot_sim.reproduce.motion import Progress, forces_of, simulate, within
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Number, Pictures, Reproduction
+from flex_robot_sim.util.plots import Chart, Curve
 
 SECONDS, SAMPLES = 8.0, 401
 ARM = np.array([0.3, 0.6, -1.2])        # pose of joints 1 to 3                     [rad]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.plots import Chart
 from flex_robot_sim.reproduce.comparison import DIFFERS, Comparison, as_dict
 from flex_robot_sim.reproduce.courses import LINEARISED, Course
+from flex_robot_sim.util.plots import Chart
 
 LINEAR = 0.05           # difference that linearised equations of motion usually keep
 BEYOND_LINEAR = 'its equations are linear in the elastic coordinates'

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import SimulationError
-from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.comparison import (
     Comparison,
     claim,
@@ -37,7 +35,9 @@ from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.profile import SHORTEST, chunks, profile_crc, segment
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import SimulationError
+from flex_robot_sim.util.plots import Chart, Curve
+from flex_robot_sim.util.share import shipped_robots
 
 # what the bench has of friction and stiffness, over what the model believes
 FRICTION, STIFFNESS = 1.15, 1.06

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import parameters_of
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.reproduce.comparison import Comparison
 from flex_robot_sim.reproduce.options import Options, is_varied
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)      # of the number
 HALVINGS = 3

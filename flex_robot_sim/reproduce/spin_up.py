@@ -18,11 +18,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from flex_robot_sim.beams import Beam
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.core.model import ArmModel
+from flex_robot_sim.elastic import Beam
 from flex_robot_sim.formulations import stiffened
-from flex_robot_sim.plots import Chart, Curve
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.comparison import (
     LINE,
     LINE_WIDTH,
@@ -36,7 +35,8 @@ from flex_robot_sim.reproduce.courses import Course, courses, largest, merged
 from flex_robot_sim.reproduce.motion import Progress, Variant, forces_of, simulate, within
 from flex_robot_sim.reproduce.options import Options
 from flex_robot_sim.reproduce.report import Effect, Number, Pictures, Reproduction
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.plots import Chart, Curve
+from flex_robot_sim.util.share import shipped_robots
 
 Models = dict[str, tuple[np.ndarray, np.ndarray]]   # {model: (times, lags of the tip [m])}
 T, SECONDS, STEP = 15.0, 25.0, 5e-3     # of the law; shown; of the integration         [s]

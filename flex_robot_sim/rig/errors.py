@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 
 class RigError(FlexRobotSimError):

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, bearable
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
 
 
 class Case(NamedTuple):

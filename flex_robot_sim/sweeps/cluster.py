@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import NamedTuple
 
-from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 REQUIREMENT = 'distributed>=2022.2'     # as in setup.py
 REACH = 10.0                # how long a scheduler may take to answer                       [s]
@@ -101,7 +101,7 @@ def _watched(client, address):
 
 def _refuse_strangers(client, address):
     """Raise UsageError where a worker has no flex_robot_sim, or another one."""
-    from flex_robot_sim import __version__
+    from flex_robot_sim.version import __version__
 
     for worker, version in client.run(_version, on_error='return').items():
         if version != __version__:
@@ -113,6 +113,6 @@ def _refuse_strangers(client, address):
 def _version():
     """Version of this package where this runs; what is imported with it is ready then."""
     os.environ.setdefault('NUMBA_NUM_THREADS', '1')
-    from flex_robot_sim import __version__
+    from flex_robot_sim.version import __version__
 
     return __version__

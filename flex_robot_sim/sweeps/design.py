@@ -12,8 +12,8 @@ from math import prod
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.forms import Form
+from flex_robot_sim.util.exceptions import UsageError
 
 METHODS = ('grid', 'latin', 'random')
 MOST_RUNS = 10_000_000

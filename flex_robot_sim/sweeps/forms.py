@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 DRAWN = ('uniform', 'log', 'normal')
 MOST_EVEN = 1_000_000

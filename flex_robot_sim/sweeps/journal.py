@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.files import open_atomic
 from flex_robot_sim.sweeps.case import Done
-from flex_robot_sim.table_files import has_parquet, write_csv, write_parquet
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
+from flex_robot_sim.util.table_files import has_parquet, write_csv, write_parquet
 
 WHAT, RUNS, TABLE = 'sweep.json', 'runs.jsonl', 'table'
 SEALED = re.compile(rb'\{"crc32": "([0-9a-f]{8})", (.*\n)', re.DOTALL)

@@ -20,17 +20,17 @@ from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.impulses import KINDS, NONE, Shaper
 from flex_robot_sim.control.led_move import sample_period
-from flex_robot_sim.control.motion import Motion, minimum_jerk, rest
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.control.shaper_design import table_of_pose
-from flex_robot_sim.control.shaping import shaped_motion
-from flex_robot_sim.control.trajectory_shaper import shaper_of_modes
-from flex_robot_sim.core.model import ArmModel
-from flex_robot_sim.core.start_pose import start_position
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.settings import Settings, SimulationSettings, setting
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.model.start_pose import start_position
+from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.shaping.impulses import KINDS, NONE, Shaper
+from flex_robot_sim.shaping.shaped_samples import shaped_motion
+from flex_robot_sim.shaping.shaper_design import table_of_pose
+from flex_robot_sim.shaping.trajectory_shaper import shaper_of_modes
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
 JOINT_WORDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
 RUN_WORDS = ('within', 'payload', 'servo')

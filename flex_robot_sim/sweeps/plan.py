@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from flex_robot_sim import __version__
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.model import ArmArrays, ArmModel
-from flex_robot_sim.core.start_pose import start_note
 from flex_robot_sim.description.parameters import (
     expect_possible,
     near,
@@ -21,8 +17,9 @@ from flex_robot_sim.description.parameters import (
     with_parameters,
 )
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.start_pose import start_note
 from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
@@ -35,6 +32,9 @@ from flex_robot_sim.sweeps.manoeuvre import (
     run_manoeuvres,
     words_of,
 )
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, UsageError, bearable
+from flex_robot_sim.util.summary import summarized
+from flex_robot_sim.version import __version__
 
 Words = Mapping[str, 'str | float | Sequence[float]']
 # key and arm of the latest sweep as described: one list, replaced at once, as threads come here

@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.core.arguments import array_or_nan, whole
-from flex_robot_sim.core.assembly import GRAVITY
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.robot import RobotDescription
-from flex_robot_sim.exceptions import SweepError, UsageError
+from flex_robot_sim.model.arguments import array_or_nan, whole
+from flex_robot_sim.model.assembly import GRAVITY
 from flex_robot_sim.sweeps.case import Done, Run
 from flex_robot_sim.sweeps.journal import Journal
 from flex_robot_sim.sweeps.manoeuvre import Manoeuvre
 from flex_robot_sim.sweeps.plan import Plan, Words, make_plan, run_part
+from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 PART = 1.0                  # how long a part of the runs shall take                        [s]
 LARGEST_PART = 1024         # runs

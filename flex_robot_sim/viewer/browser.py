@@ -22,7 +22,7 @@ import numpy as np
 import viser
 import viser._messages as viser_messages
 
-from flex_robot_sim.exceptions import FlexRobotSimError, plain
+from flex_robot_sim.util.exceptions import FlexRobotSimError, plain
 from flex_robot_sim.viewer.control import Control
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.geometry import CYLINDER, UNIT_BOX

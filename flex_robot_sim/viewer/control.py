@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.util.exceptions import plain
 
 
 class Control:

@@ -2,7 +2,7 @@
 
 import html
 
-from flex_robot_sim.exceptions import plain
+from flex_robot_sim.util.exceptions import plain
 
 
 def as_html(text: str) -> str:

@@ -10,7 +10,7 @@ from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.demo.swing import BENDING
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 FASTEST = 6.0           # rate with which a drive approaches its target                     [1/s]
 

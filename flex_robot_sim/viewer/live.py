@@ -8,12 +8,12 @@ import numpy as np
 
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.demo.swing import ANGLE, DISTANCE, ROOM
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 REST = 5.0              # of a swing at either end, in times 1 / rate of the drives, and
 RINGING = 4.0           # at least this long                                                [s]

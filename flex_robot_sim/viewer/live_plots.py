@@ -13,7 +13,7 @@ from flex_robot_sim.viewer.plot_lines import Line
 from flex_robot_sim.viewer.spectrum import spectrum, with_comb
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 POINTS = 240            # across a plot, at most

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from flex_robot_sim.description import TEXT_SOURCE
-from flex_robot_sim.exceptions import SettingError, bearable
+from flex_robot_sim.util.exceptions import SettingError, bearable
 
 
 class Mesh(NamedTuple):

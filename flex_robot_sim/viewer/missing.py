@@ -3,7 +3,7 @@
 import sys
 from importlib.util import find_spec
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 REQUIREMENT = 'viser>=1.1.1,<1.2'       # as in setup.py
 

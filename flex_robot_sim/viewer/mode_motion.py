@@ -10,7 +10,7 @@ from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.display.posture import Posture
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 LARGE = 0.07            # how far the point that moves most goes, in reaches of the arm
 LEVER = 0.15            # of turning, in reaches

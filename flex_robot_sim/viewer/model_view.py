@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.start_pose import start_note, start_position
-from flex_robot_sim.exceptions import FlexRobotSimError
+from flex_robot_sim.model.start_pose import start_note, start_position
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.live import Live
 from flex_robot_sim.viewer.mode_motion import ModeMotion
 from flex_robot_sim.viewer.stage import Stage, table
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 MOST = 0.1              # time that is made up for in one picture                           [s]

@@ -11,7 +11,7 @@ from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.tangent import difference
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 STEP = 1e-3             # of differences
 AXES = 'yz'             # of a beam, across it

@@ -2,7 +2,7 @@
 
 import socket
 
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 HOST, FIRST_PORT, PORTS = '127.0.0.1', 8180, 50
 

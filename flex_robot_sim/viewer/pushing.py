@@ -12,7 +12,7 @@ from flex_robot_sim.display.layout import round_length
 from flex_robot_sim.display.posture import Posture
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 MOVED = 0.05            # how far the largest push bends the arm, in reaches
 STEP = 1e-5             # of the differences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.core.loads import MAX_PUSH_DURATION
+from flex_robot_sim.dynamics.loads import MAX_PUSH_DURATION
 from flex_robot_sim.viewer.joints import JointSliders
 from flex_robot_sim.viewer.pushing import PUSHES, largest_payload, largest_push
 from flex_robot_sim.viewer.remote import (
@@ -25,7 +25,7 @@ from flex_robot_sim.viewer.remote import (
 )
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Control, Page
     from flex_robot_sim.viewer.observed import Observed
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from flex_robot_sim.viewer.model_view import ModelView
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 RATE = 30.0             # of the picture                                                    [Hz]

@@ -14,7 +14,7 @@ from flex_robot_sim.viewer.remote_panel import RemotePanel
 from flex_robot_sim.viewer.stage import Stage, table
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
     from flex_robot_sim.viewer.observed import Observed
     from flex_robot_sim.viewer.remote import Remote

@@ -11,11 +11,11 @@ from flex_robot_sim.description.urdf import turned_by
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.places import places
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.geometry import box, cylinder, sphere
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 GREY = (0.62, 0.64, 0.67)
 

@@ -17,7 +17,7 @@ from flex_robot_sim.viewer.picture import GHOST, ArmPicture, Enlarger
 from flex_robot_sim.viewer.solids import solids
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.viewer.browser import Page
 
 DISTANCE = 2.0              # of the camera, in reaches

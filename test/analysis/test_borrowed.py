@@ -7,7 +7,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis import borrowed
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
 
 ROBOTS = ('two_link', 'dual_screw_arm', 'canadarm2')
 

@@ -5,9 +5,9 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.carried_state import refuse_other_structure, state_map
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import SettingError
 
 
 def changed(arm, **values):

@@ -8,7 +8,7 @@ from compare import CASES, GRAVITY, judged
 from random_arms import random_state
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 cases = pytest.mark.parametrize('case', CASES)
 

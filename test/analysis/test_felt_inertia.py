@@ -6,9 +6,9 @@ from arms import joint, link, robot
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.felt_inertia import felt_inertia, poses_within, rigid_inertia
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.carried_inertia import moments_beyond
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.carried_inertia import moments_beyond
+from flex_robot_sim.util.share import shipped_robots
 
 
 @pytest.mark.parametrize('name', shipped_robots())

@@ -8,8 +8,8 @@ from beam_arms import EI, LENGTH, beam_arm, with_elements, with_modes
 from flex_robot_sim import Simulation, curvatures, load, read_description
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.loads import Push
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.model.assembly import build_arm
 
 SPANS = [(0.0, 0.2), (0.1, 0.45), (0.3, LENGTH)]
 SENSORS = ''.join(f'<flex_sensor name="{plane}_{i}" from="{a}" to="{b}" plane="{plane}"/>'

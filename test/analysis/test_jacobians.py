@@ -10,10 +10,10 @@ from reference import along
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.twists import REPRESENTATIONS
-from flex_robot_sim.core.loads import Push
-from flex_robot_sim.core.stability import spring_matrices
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.dynamics.stability import spring_matrices
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError
 
 cases = pytest.mark.parametrize('case', CASES)
 couplings = pytest.mark.parametrize('coupling', COUPLINGS)

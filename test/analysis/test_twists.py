@@ -12,7 +12,7 @@ from flex_robot_sim.analysis.twists import (
     convert_twist,
     convert_wrench,
 )
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 PAIRS = list(product(REPRESENTATIONS, repeat=2))
 pairs = pytest.mark.parametrize('source, target', PAIRS)

@@ -11,8 +11,8 @@ from ctrl_c import interrupted
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch import members
-from flex_robot_sim.core.model import with_stiffness
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.arm_model import with_stiffness
+from flex_robot_sim.util.exceptions import SettingError
 
 H = frs.SimulationSettings().time_step
 in_machine_code = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='takes minutes in Python')

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import (
     parameters_of,
     place_of,
     with_parameters,
 )
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.share import shipped_robots
 
 COUNT = 5
 GEAR = {'gear_stiffness': 'stiffness', 'gear_damping': 'damping', 'rotor': 'rotor_inertia'}

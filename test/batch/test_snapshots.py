@@ -9,8 +9,8 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.batch.members import FORGOTTEN, SERVO
-from flex_robot_sim.core.model import with_stiffness
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.arm_model import with_stiffness
+from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it

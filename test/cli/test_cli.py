@@ -16,8 +16,8 @@ from project_files import ROOT
 import flex_robot_sim
 from flex_robot_sim import cli
 from flex_robot_sim.cli import main
-from flex_robot_sim.interpreter import run_text
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.interpreter import run_text
+from flex_robot_sim.util.share import shipped_robots
 
 
 def flexsim(*words):

@@ -14,10 +14,10 @@ import numba
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.compile_ahead import progress
-from flex_robot_sim.core.compiled import parts_of
-from flex_robot_sim.core.integrators import advance
-from flex_robot_sim.interpreter import run_text
+from flex_robot_sim.dynamics.compile_ahead import progress
+from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.jit.compiled import parts_of
+from flex_robot_sim.util.interpreter import run_text
 
 
 def test_all_functions_of_a_step_are_there_after_one():
@@ -115,7 +115,7 @@ def test_simulate_gives_its_numbers_whatever_bit_flips_in_the_cache(tmp_path, mu
 def test_who_compiles_at_every_start_is_told_why(tmp_path, mode, reason):
     tmp_path.chmod(mode)        # others might put code there, so none is kept and none is loaded
     done = subprocess.run(
-        [sys.executable, '-c', 'from flex_robot_sim.core.compiled import must_compile as must, '
+        [sys.executable, '-c', 'from flex_robot_sim.jit.compiled import must_compile as must, '
          'why_compiling as why; print(must(), why())'], check=True, capture_output=True, text=True,
         env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
     assert done.stdout == f'True {reason.format(tmp_path)}\n'

@@ -10,7 +10,7 @@ import pytest
 
 import flex_robot_sim.cli as cli
 from flex_robot_sim.cli import rig
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 pytest.importorskip('argcomplete')
 

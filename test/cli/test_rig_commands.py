@@ -9,10 +9,10 @@ import pytest
 from rig_peer import Peer
 
 from flex_robot_sim.cli import main, rig_setup
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.pty_port import PtyPort
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import share_folder
 
 RULE = share_folder() / 'config' / rig_setup.RULE
 PORTS = [('/dev/serial/by-id/usb-x', '/dev/null', 'USB adapter')]

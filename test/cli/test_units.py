@@ -9,7 +9,7 @@ from project_files import ROOT
 from flex_robot_sim import DescriptionError, SettingError, load, read_description
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.holding import Holding
-from flex_robot_sim.control.limits import refuse_beyond_stops
+from flex_robot_sim.motion.limits import refuse_beyond_stops
 
 SLIDE = """<robot name="cart"><link name="rail"/><joint name="slide" type="{kind}">
 <parent link="rail"/><child link="cart"/><axis xyz="1 0 0"/><limit {limit} effort="1"/></joint>

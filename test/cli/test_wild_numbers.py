@@ -15,13 +15,13 @@ from flex_robot_sim.cli import demo as cli_demo
 from flex_robot_sim.cli import reproduce as cli_reproduce
 from flex_robot_sim.cli import rig_emulate
 from flex_robot_sim.cli.rig_setup import as_text
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import check_figure_path
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board import rig_of
 from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
 from flex_robot_sim.rig.bridge.bridge import foreign_scales
 from flex_robot_sim.rig.wire.parameters import Parameter
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.plots import check_figure_path
 
 SEED = 20261122
 PAGE = ROOT / 'docs' / 'description.md'

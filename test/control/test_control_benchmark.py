@@ -5,7 +5,7 @@ import json
 import pytest
 
 from flex_robot_sim import cli
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 pytestmark = pytest.mark.skipif(not (share_folder() / 'benchmarks').is_dir(),
                                 reason='the benchmarks are part of the source tree only')

@@ -9,9 +9,9 @@ from scipy.interpolate import BPoly
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.profile_settings import ProfileSettings
-from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.motion.profile_settings import ProfileSettings
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.util.exceptions import SettingError
 
 
 @pytest.fixture(scope='module')

@@ -9,12 +9,12 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.felt_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.pose_model import pose_model
 from flex_robot_sim.control.servo import Sampling, ServoFit
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.trajectory import Trajectory
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_description
+from flex_robot_sim.feedback.pose_model import pose_model
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.motion.trajectory import Trajectory
 
 SETTINGS = ControllerSettings(integral_action=0.2)
 

@@ -15,7 +15,7 @@ from numpy.linalg import norm
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import ALWAYS, Sampling, ServoFit, fitting_servo
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
 
 PERIOD = 2e-3
 SAMPLED = Sampling(PERIOD)

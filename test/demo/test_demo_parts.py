@@ -14,8 +14,6 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.profile_settings import ProfileSettings
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
 from flex_robot_sim.demo.as_built import BUILT, as_built
@@ -26,8 +24,10 @@ from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.summary import comparison_of, lines_of, status_line, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.motion.profile_settings import ProfileSettings
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import shipped_robots
 
 SWINGING = ('rcm', 'rig', 'single_link', 'spin_up_8m', 'two_link')
 

@@ -11,7 +11,7 @@ from project_files import ROOT
 from scipy.spatial.transform import Rotation
 
 from flex_robot_sim import read_description
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 PUBLIC_SKELETONS = {path.stem: path for path in (ROOT / 'test/data/robots').glob('*.urdf')}
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_text
 from flex_robot_sim.description.parameters import chosen, parameters_of, with_parameters
 from flex_robot_sim.description.rewriting import Edit, edits_of, rewritten
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import shipped_robots
 
 SECTION = '<section EIy="17.0" EIz=\'21\' GJ="5"/>'
 TEXT = f"""<robot name="one">

@@ -9,7 +9,7 @@ from public_robots import public_robot
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.description import read_description
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 # the frame that the maker's driver, or the MoveIt configuration of the robot, moves
 TOOLS = {

@@ -19,8 +19,8 @@ from flex_robot_sim.display.description import (
 )
 from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.places import places
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.share import shipped_robots
 
 ROBOTS = {**{name: str(path) for name, path in shipped_robots().items()},
           'every_feature': every_feature(),

@@ -8,14 +8,14 @@ from scipy.spatial.transform import Rotation
 
 from flex_robot_sim import Simulation, load, read_description
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.core.loads import Push
 from flex_robot_sim.display.bending import BendingShape
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.sections import drawn_sections
 from flex_robot_sim.display.tool_path import ToolPath
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.share import shipped_robots
 
 SHAPES = {'modes': '<modes bending_y="3" bending_z="2" torsion="2" stretch="1"/>',
           'segments': '<modes bending_y="2" bending_z="2" torsion="1" segments="3"/>',

@@ -13,7 +13,7 @@ from flex_robot_sim.display.description import display_description, undeformed_t
 from flex_robot_sim.display.extent import reach
 from flex_robot_sim.display.layout import fitted_layout, round_length
 from flex_robot_sim.display.places import places
-from flex_robot_sim.share import share_folder, shipped_robots
+from flex_robot_sim.util.share import share_folder, shipped_robots
 
 # of rviz_default_plugins and rviz_common, from Humble on
 DISPLAYS = {'Grid', 'RobotModel', 'MarkerArray', 'Axes', 'TF'}

@@ -11,7 +11,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 gymnasium = pytest.importorskip('gymnasium', reason='pip install ".[learn]"')
 

@@ -11,12 +11,12 @@ from arms import flexibility, joint, link, robot
 from random_arms import random_robot, random_state
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.formulations import covers, make
 from flex_robot_sim.formulations.driving import Drive
-from flex_robot_sim.settings import FIXED_STEP_SCHEMES, FORMULATIONS, SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.assembly import load
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SimulationError
+from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES, FORMULATIONS, SimulationSettings
 
 STEP = 1e-4
 

@@ -10,13 +10,13 @@ import pytest
 from random_arms import every_feature, random_robot, random_state
 from reference import Reference, along
 
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations import make, stiffened
 from flex_robot_sim.formulations.dual_groups import g1_inverse
 from flex_robot_sim.formulations.dual_numbers import hat
 from flex_robot_sim.formulations.dual_projection import Projections
 from flex_robot_sim.formulations.dual_screw import PAPER, DualScrew, Variant
+from flex_robot_sim.model.assembly import load
+from flex_robot_sim.util.exceptions import SettingError
 
 COUPLINGS = 'zero_order', 'shortening'
 LINEAR = Variant(keeps_energy=False)    # no product of elastic states anywhere

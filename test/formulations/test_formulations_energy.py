@@ -13,11 +13,11 @@ import pytest
 from random_arms import every_feature, random_robot, random_state
 from reference import Reference, along, gradient
 
-from flex_robot_sim.core.assembly import load
 from flex_robot_sim.formulations import element_sum, make
 from flex_robot_sim.formulations.dual_screw import DualScrew, Variant
-from flex_robot_sim.settings import FORMULATIONS, SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.assembly import load
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.settings import FORMULATIONS, SimulationSettings
 
 COUPLINGS = 'zero_order', 'shortening'
 MOST_BEND = 0.02            # of the length, up to which `dual_screw` is asked for its energy

@@ -6,13 +6,13 @@ from random_arms import every_feature, random_robot, random_state
 from reference import along
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.dynamics import implicit_dynamics
-from flex_robot_sim.core.model import make_workspace
-from flex_robot_sim.exceptions import SettingError, SimulationError
+from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.formulations import element_sum, stiffened, wrench_dae
 from flex_robot_sim.formulations.sliding_link import SlidingLink
 from flex_robot_sim.formulations.wrench_motion import WrenchMotion
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 SEEDS = range(4)
 couplings = pytest.mark.parametrize('coupling', ['zero_order', 'shortening'])

@@ -9,8 +9,6 @@ from scipy.spatial.transform import Rotation
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.formulations.frames import (
     adjoint,
     exponential,
@@ -31,7 +29,9 @@ from flex_robot_sim.formulations.screw_kinematics import (
     transfer,
     twists,
 )
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.rcm import remote_centre
+from flex_robot_sim.util.exceptions import SettingError
 
 SEEDS = range(4)
 ROUNDING = 1e-12        # of a dozen products of frames of about a metre

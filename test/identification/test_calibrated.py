@@ -17,11 +17,10 @@ from stepped_time import stepped_emulator
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.calibrated import known_numbers, near_known, with_stepper
 from flex_robot_sim.identification.log_file import _at_rest
 from flex_robot_sim.identification.unknowns import Unknown
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
@@ -33,6 +32,7 @@ from flex_robot_sim.rig.calibration.file import read_calibration, write_calibrat
 from flex_robot_sim.rig.calibration.fits import fit_friction
 from flex_robot_sim.rig.calibration.readings import write_readings
 from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.util.exceptions import UsageError
 
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 SOFT, COULOMB = 0.94, 11.0

@@ -12,9 +12,7 @@ from scipy.integrate import solve_ivp
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.identification.held_payload import held_payload
@@ -23,11 +21,13 @@ from flex_robot_sim.identification.ringing_at_rest import (
     ringing_at_rest,
     ringing_model,
 )
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.util.exceptions import SettingError
 
 BAND = 25.0             # of the noise of samples at 50 Hz                                  [Hz]
 TIME = np.arange(0.0, 4.0, 0.02)

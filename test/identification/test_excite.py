@@ -18,7 +18,6 @@ from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.courses import course, lines, moving, multisine
 from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
 from flex_robot_sim.identification.information import (
@@ -30,6 +29,7 @@ from flex_robot_sim.identification.information import (
 )
 from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+from flex_robot_sim.util.exceptions import UsageError
 
 FREE = ['arm.stiffness', 'arm.damping', 'delay']
 # as conformance does: what fails while this computer is held up says nothing, and is kept
@@ -131,7 +131,7 @@ def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
 
 def test_a_trajectory_is_taken_by_the_controller(arm, trial):
     from flex_robot_sim.control.joint_controller import JointController
-    from flex_robot_sim.control.trajectory import Trajectory
+    from flex_robot_sim.motion.trajectory import Trajectory
 
     message = yaml.safe_load(trajectory_text(arm.joint_names, trial.course))
     times = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']

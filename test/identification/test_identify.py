@@ -11,16 +11,16 @@ from scipy.optimize import minimize
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.cli import main
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.identification.unknowns import unknowns_of
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import shipped_robots
 
 RATE, SECONDS, LATE = 200.0, 6.0, 3e-3
 STEP = 2.5e-3           # of the fit                                                        [s]

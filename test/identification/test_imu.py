@@ -10,9 +10,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import pose
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.cli import main
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.imu import imu_readings
 from flex_robot_sim.identification.log_file import Column, Log, read_log
@@ -23,11 +21,13 @@ from flex_robot_sim.identification.prediction import (
     seen_of,
 )
 from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.recording.cdr import encode
 from flex_robot_sim.recording.definitions import SEPARATOR, message_type
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import shipped_robots
 
 SIX = tuple(f'{kind}/imu/{axis}' for kind in ('gyro', 'acceleration') for axis in 'xyz')
 GYROS, FORCES = slice(0, 3), slice(3, 6)

@@ -15,13 +15,13 @@ from scipy.signal import cont2discrete
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.courses import course
 from flex_robot_sim.identification.information import information, with_noise
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.trial import known_to, within_limits
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.share import shipped_robots
 
 PERIOD = 4e-3           # of samples                                                        [s]
 NOISE = np.array([1e-4, 5e-4, 5e-4, 2e-3, 2e-2])    # that is assumed [rad, 1/m, rad/s, m/s2]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.recording.simulated import SimulationRecording
+from flex_robot_sim.util.exceptions import UsageError
 
 TIME = np.arange(0, 4, 0.004)
 ARM = frs.load('single_link')

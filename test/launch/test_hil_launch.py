@@ -18,7 +18,7 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import fitting_gains
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 NAME = 'hil.launch.py'
 DRIVEN = ['slide', 'turn']

@@ -10,7 +10,7 @@ from ros_observer import observer, the_observer
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.limits import effort_limits
+from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings
 

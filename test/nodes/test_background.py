@@ -5,8 +5,8 @@ import threading
 import pytest
 from waiting import eventually
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.background import Background
+from flex_robot_sim.util.exceptions import SettingError
 
 
 def outcome(background):

@@ -9,7 +9,7 @@ from node_processes import Process
 CODE = """
 import sys
 from rclpy.node import Node
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import NodeSettings

@@ -13,7 +13,7 @@ from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.rig.board.emulator_process import EmulatorProcess
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 MOVE, REST = 0.12, 2.6      # of a turn: speeding up, and slowing down; then the strip rings    [s]
 EFFORT = 0.03               # [N m]

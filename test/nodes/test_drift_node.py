@@ -5,7 +5,7 @@ from bridge_bench import CALM
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 POSES = '[0.4, 0.4, -0.6, -0.3, 0.1, -0.2]'
 SOFT = 0.85

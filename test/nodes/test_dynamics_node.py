@@ -18,7 +18,7 @@ from visualization_msgs.msg import MarkerArray
 
 import flex_robot_sim as frs
 from flex_robot_sim.nodes.topics import LATCHED
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 JOINTS = ['waist', 'shoulder', 'elbow']
 

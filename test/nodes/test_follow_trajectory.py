@@ -21,9 +21,9 @@ from ros_observer import Observer
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flex_robot_sim.control.reference import REFUSED, TrajectoryEvent
+from flex_robot_sim.motion.reference import REFUSED, TrajectoryEvent
 from flex_robot_sim.nodes.trajectory_messages import trajectory_status
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 NAMES = ('waist', 'shoulder', 'elbow')
 SUCCEEDED, CANCELED, ABORTED = 4, 5, 6

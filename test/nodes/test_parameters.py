@@ -8,11 +8,11 @@ import yaml
 from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter, parameter_value_to_python
 
-from flex_robot_sim.exceptions import SettingError, SimulationError
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, DYNAMICS_SETTINGS
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
+from flex_robot_sim.util.settings import Settings, setting
 
 NODES = {'dynamics': DYNAMICS_SETTINGS, 'controller': CONTROLLER_SETTINGS,
          'bridge': BRIDGE_SETTINGS}

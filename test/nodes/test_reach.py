@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.nodes import reach
 from flex_robot_sim.nodes.bridge_services import BridgeServices
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
 from flex_robot_sim.nodes.settings import MessageSettings
+from flex_robot_sim.util.exceptions import CommandError
 
 # vendor, host, process, participant, entity: as Fast DDS lays an identity out
 HERE, THERE = bytes([1, 15, 7, 7]), bytes([1, 15, 8, 7])

@@ -12,7 +12,7 @@ from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import make_executor
 from flex_robot_sim.nodes.settings import RobotSettings
 from flex_robot_sim.nodes.topics import LATCHED
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 
 class Unheard(Node):

@@ -12,7 +12,7 @@ from std_msgs.msg import String
 
 from flex_robot_sim.nodes.simulation_interfaces import SimulationInterfaces
 from flex_robot_sim.nodes.topics import CLOCK, COMMANDS, LATCHED, NEWEST, SAMPLES, STATES
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 PAGE = ROOT.joinpath('docs', 'ros.md').read_text('utf-8')
 PARAMETERS = {'dynamics': {'publish_clock': 'true', 'wrench_joints': '["elbow"]'},

@@ -14,7 +14,7 @@ from security_policy import read_policy, refused
 from std_srvs.srv import SetBool
 
 from flex_robot_sim.nodes.security import GOVERNANCE, KEYS, missing_security
-from flex_robot_sim.system import EXECUTABLES
+from flex_robot_sim.system.processes import EXECUTABLES
 
 ENCLAVE = '/flex_robot_sim/bridge'
 

@@ -9,7 +9,7 @@ import warm_programs
 from bridge_bench import CALM
 from node_processes import Process
 
-from flex_robot_sim.system import EXECUTABLES
+from flex_robot_sim.system.processes import EXECUTABLES
 
 # what nodes say as soon as they do their work; the controller says nothing
 READY = {'dynamics': 'coordinates', 'simulation': 'coordinates', 'bridge': 'call ~/enable',

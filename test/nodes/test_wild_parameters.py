@@ -10,7 +10,6 @@ import yaml
 from rclpy.exceptions import ParameterException
 from rclpy.parameter import Parameter
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.settings import (
@@ -22,7 +21,8 @@ from flex_robot_sim.nodes.settings import (
     TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
-from flex_robot_sim.settings import read_yaml, settings_from
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import read_yaml, settings_from
 
 SEED = 20261125
 NODES = (DYNAMICS_SETTINGS, CONTROLLER_SETTINGS, SHAPER_SETTINGS, BRIDGE_SETTINGS, VIEW_SETTINGS,

@@ -7,7 +7,7 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.benchmark import APART, PARTS
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 PAGE = """# Page
 

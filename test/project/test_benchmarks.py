@@ -12,9 +12,9 @@ from node_processes import PATIENCE
 from project_files import ROOT
 
 from flex_robot_sim import read_description
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
-from flex_robot_sim.interpreter import run_module
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
+from flex_robot_sim.util.interpreter import run_module
+from flex_robot_sim.util.share import shipped_robots
 
 ENGINES = {'chopped_mujoco': 'mujoco', 'chopped_pinocchio': 'pinocchio', 'beams_exudyn': 'exudyn',
            'bridge_load': 'rclpy', 'demo_start': 'rclpy', 'view_load': 'viser'}

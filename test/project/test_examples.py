@@ -16,7 +16,8 @@ PATIENCE = 300.0            # with what has to be compiled                      
 
 
 ENVIRONMENT = {**os.environ, 'MPLBACKEND': 'Agg'}
-BEGIN = 'import matplotlib.pyplot, scipy.linalg, scipy.optimize, flex_robot_sim.simulation'
+BEGIN = ('import matplotlib.pyplot, scipy.linalg, scipy.optimize, '
+         'flex_robot_sim.simulation.simulation')
 
 
 @pytest.fixture(scope='module')

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from project_files import ROOT
 
-from flex_robot_sim.system import EXECUTABLES
+from flex_robot_sim.system.processes import EXECUTABLES
 
 pytestmark = [pytest.mark.install, pytest.mark.slow]
 

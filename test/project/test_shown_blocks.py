@@ -8,10 +8,10 @@ import pytest
 from project_files import ROOT
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.learning import RepeatedMove
 from flex_robot_sim.formulations import make
-from flex_robot_sim.launch_arguments import ShaperArguments, SimulationArguments
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.planning.learning import RepeatedMove
+from flex_robot_sim.system.launch_arguments import ShaperArguments, SimulationArguments
+from flex_robot_sim.util.share import shipped_robots
 
 POSE = np.array([0.0, 0.5, -0.8])
 RINGING = 13.0, 0.02    # frequency [Hz] and damping ratio of a log that nobody has made

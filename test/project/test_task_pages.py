@@ -16,10 +16,10 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.shaping_settings import ShapingSettings
 from flex_robot_sim.description import read_description
 from flex_robot_sim.description.summary import summarise
-from flex_robot_sim.launch_arguments import HilArguments, SimulationArguments
+from flex_robot_sim.shaping.shaping_settings import ShapingSettings
+from flex_robot_sim.system.launch_arguments import HilArguments, SimulationArguments
 
 PAGES = ('index', 'simulate_my_arm', 'flexible_urdf', 'tune_controller', 'use_rig')
 TEXTS = {page: (ROOT / 'docs' / f'{page}.md').read_text('utf-8') for page in PAGES}

@@ -15,7 +15,7 @@ import pytest
 from project_files import ROOT
 
 import flex_robot_sim
-from flex_robot_sim.core.kept_code import cache_root
+from flex_robot_sim.jit.kept_code import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
 EXEMPT = ('compiled', 'check')      # decorators
@@ -49,7 +49,7 @@ frs.modes(arm, joint='free')
 """
 ARRAY = 'numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]]'
 REVEALED = [
-    'flex_robot_sim.core.model.ArmModel',
+    'flex_robot_sim.model.arm_model.ArmModel',
     'tuple[str, ...]',
     ARRAY,
     'float',

@@ -14,7 +14,7 @@ import warm_programs
 from waiting import eventually
 from warm_programs import ENVIRONMENT, Program
 
-from flex_robot_sim.interpreter import run_module
+from flex_robot_sim.util.interpreter import run_module
 
 pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='elsewhere nothing starts warm')
 HERE = Path(warm_programs.__file__).parent
@@ -128,7 +128,7 @@ def test_it_ends_as_it_would_end(probe, code):
 
 def test_what_it_shares_is_not_taken_apart_at_its_end_the_one_thing_that_differs(probe):
     here = probe("""
-        import os, flex_robot_sim.system as shared
+        import os, flex_robot_sim.system.processes as shared
         class Last:
             __del__ = lambda _: os.write(1, b'taken apart')
         shared.it = Last()

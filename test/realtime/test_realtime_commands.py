@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.realtime.commands import CommandInbox
+from flex_robot_sim.util.exceptions import CommandError
 
 NAMES = ('waist', 'shoulder', 'elbow')
 

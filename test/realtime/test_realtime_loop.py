@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import CommandError, SettingError, SimulationError
 from flex_robot_sim.realtime.beat import Beat
 from flex_robot_sim.realtime.loop import FAILED, IDLE, PAUSED, RUNNING, SimulationLoop
 from flex_robot_sim.realtime.report import LoopReport
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
+from flex_robot_sim.util.exceptions import CommandError, SettingError, SimulationError
 
 LIMITS = [np.inf, np.inf, np.inf]
 HOLD = ['shoulder', 'elbow'], [3.0, 1.0]

@@ -15,12 +15,12 @@ import lz4.frame
 from mcap.writer import CompressionType, Writer
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.cdr import MessageError, decode, encode
 from flex_robot_sim.recording.chunks import MAX_CHUNK_MB
 from flex_robot_sim.recording.definitions import DefinitionError, message_type
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXT, TEXTS, joint_state, text
+from flex_robot_sim.util.exceptions import UsageError
 
 MEGA = 2**20
 READ = ('from flex_robot_sim.recording.mcap_file import RecordingReader\n'

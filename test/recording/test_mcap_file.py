@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip('mcap')
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.recording.mcap_file import RecordingReader, RecordingWriter
 from flex_robot_sim.recording.messages import (
     JOINT_STATE,
@@ -17,6 +16,7 @@ from flex_robot_sim.recording.messages import (
     joint_state,
     text,
 )
+from flex_robot_sim.util.exceptions import UsageError
 
 NAMES = ['shoulder', 'elbow']
 

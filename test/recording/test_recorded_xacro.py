@@ -9,8 +9,8 @@ pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.description import read_description
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.bridge.experiment_log import COLUMNS, FORMAT, read_experiment
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 
 @pytest.fixture

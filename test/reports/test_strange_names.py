@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip('mcap')
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import plain
-from flex_robot_sim.plots import Chart, Curve, Panel, chart_svg, write_charts, write_figure
 from flex_robot_sim.recording.mcap_file import RecordingWriter
 from flex_robot_sim.recording.messages import JOINT_STATE, TEXTS, joint_state
+from flex_robot_sim.util.exceptions import plain
+from flex_robot_sim.util.plots import Chart, Curve, Panel, chart_svg, write_charts, write_figure
 
 FORMULAS = ['$\\frac{a$', '$x_1$', 'a$b', '\\$', '_hidden', '$$', '{}', '%s', '<b>&amp;', '\\n',
             '$\\undefined$']

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.formulations import wrench_dae
-from flex_robot_sim.plots import Chart, Curve, draw_charts
 from flex_robot_sim.reproduce import ella, rcm, rig, spin_up
 from flex_robot_sim.reproduce.comparison import (
     as_dict,
@@ -21,6 +19,8 @@ from flex_robot_sim.reproduce.options import Options, values_of
 from flex_robot_sim.reproduce.pages import table_of
 from flex_robot_sim.reproduce.report import Effect, Reproduction, as_text, summary
 from flex_robot_sim.reproduce.sensitivity import smallest_turn
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.plots import Chart, Curve, draw_charts
 
 
 @pytest.mark.parametrize('row, verdict', [

@@ -7,12 +7,12 @@ import pytest
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.cli.reproduce_together import ORDER, reproduce_together
-from flex_robot_sim.exceptions import UsageError
-from flex_robot_sim.plots import Chart, Curve, draw_charts, write_charts
 from flex_robot_sim.reproduce import EXPERIMENTS, reproduce
 from flex_robot_sim.reproduce.courses import JUDGES
 from flex_robot_sim.reproduce.motion import integrate
 from flex_robot_sim.reproduce.spin_up import kane_text, linear_model, speed
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.plots import Chart, Curve, draw_charts, write_charts
 
 KEYS = {'experiment', 'variant', 'comparisons', 'findings', 'effects', 'figures', 'formulations',
         'largest_disagreement', 'disagreement_of', 'wall_s', 'cpu_s', 'numbers', 'chosen'}
@@ -85,7 +85,7 @@ def test_every_experiment_is_tried():
 
 
 def test_the_linear_model_of_a_beam_that_stands_still_keeps_its_shape():
-    from flex_robot_sim.core.assembly import load
+    from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
     times, lags = linear_model(beam, 0.0, 5.0, True)
@@ -95,7 +95,7 @@ def test_the_linear_model_of_a_beam_that_stands_still_keeps_its_shape():
 @pytest.mark.slow
 @pytest.mark.parametrize('w0, largest', [(0.6, 0.0855), (2.0, 0.2801), (3.0, 0.4111)])
 def test_first_order_has_the_converged_lag(w0, largest):
-    from flex_robot_sim.core.assembly import load
+    from flex_robot_sim.model.assembly import load
 
     beam = next(iter(load('spin_up_8m').beams.values()))
     _, lags = linear_model(beam, w0, 9.0, True)
@@ -112,7 +112,7 @@ def test_the_hub_speeds_up_as_the_paper_says():
 
 
 def test_the_beam_of_kane_has_its_length_and_mass():
-    from flex_robot_sim.core.assembly import load
+    from flex_robot_sim.model.assembly import load
 
     arm = load(kane_text())
     beams = list(arm.beams.values())

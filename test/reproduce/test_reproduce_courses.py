@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.core.assembly import load
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce.courses import Course, apart_by_kind, courses, largest, merged
 from flex_robot_sim.reproduce.motion import Run
 from flex_robot_sim.reproduce.report import Reproduction, as_text, summary

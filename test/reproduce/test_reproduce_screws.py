@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.core.assembly import load
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.reproduce import dual_screw, rcm
 from flex_robot_sim.reproduce.options import Options
 

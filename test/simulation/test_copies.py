@@ -10,7 +10,7 @@ from moving_arms import swinging_arm
 from random_arms import random_robot, random_state
 
 import flex_robot_sim as frs
-from flex_robot_sim.simulation_state import REBUILT, WORK, state_of
+from flex_robot_sim.simulation.simulation_state import REBUILT, WORK, state_of
 
 WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
         'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}

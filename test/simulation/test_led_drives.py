@@ -8,10 +8,10 @@ from arms import beam, flexibility, joint, link, robot
 
 import flex_robot_sim as frs
 from flex_robot_sim import read_description
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import SimulationSettings
 
 INERTIA = 1 / 6 + 2 * 0.25      # of the link of arms.py about the hinge                [kg m2]
 

@@ -9,8 +9,8 @@ from ctrl_c import interrupted
 from moving_arms import swinging_arm
 from scipy.spatial.transform import Rotation
 
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.settings import SimulationSettings
 
 
 @pytest.fixture(name='simulation')

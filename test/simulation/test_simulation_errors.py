@@ -6,10 +6,10 @@ from arms import joint, link, robot
 from moving_arms import BEAM, LEVEL, clamped_arm, swinging_arm
 
 from flex_robot_sim import forward_dynamics, read_description
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import SettingError, SimulationError
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
+from flex_robot_sim.util.settings import SimulationSettings
 
 
 @pytest.fixture(name='simulation')

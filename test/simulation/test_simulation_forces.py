@@ -7,9 +7,9 @@ import pytest
 from moving_arms import BEAM, EI, ROD, WEIGHTLESS, clamped_arm, rigid_arm, swinging_arm
 
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.core.loads import Push
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.settings import SimulationSettings
 
 DAMPED = BEAM + '<modes bending_y="3" bending_z="3" torsion="0"/><damping ratio="0.5"/>'
 

@@ -15,11 +15,11 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
 from flex_robot_sim.cli import main
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.control.trajectory import Trajectory
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.realtime.loop import SimulationLoop
 from flex_robot_sim.realtime.settings import LoopSettings
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.share import shipped_robots
 
 Y = '<axis xyz="0 1 0"/>'
 START = [0.0, 0.8]

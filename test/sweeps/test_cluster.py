@@ -23,8 +23,8 @@ pytest.importorskip('distributed', reason='pip install ".[cluster]"')
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import SweepError, UsageError
 from flex_robot_sim.sweeps.cluster import Cluster, cluster
+from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 OPTIONS = {'vary': {'payload': 'uniform:0,1'}, 'run': own_runs.told, 'method': 'random',
            'count': 150, 'seed': 5}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import form_of
+from flex_robot_sim.util.exceptions import UsageError
 
 
 def runs(words, method, count=None, seed=0):

@@ -17,11 +17,11 @@ import pytest
 from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
-from flex_robot_sim.core.assembly import build_arm
-from flex_robot_sim.exceptions import SettingError, SweepError, UsageError
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.sweeps.identity import words_of_function
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
+from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
 
 
 @pytest.mark.parametrize('run, why', [
@@ -57,7 +57,7 @@ def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
 
 UNGUARDED = """
 import flex_robot_sim as frs
-from flex_robot_sim.core.assembly import build_arm
+from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.sweeps.pools import processes
 def run(case):
     return {}
@@ -72,7 +72,7 @@ def test_a_program_that_its_processes_cannot_import_is_told_what_it_lacks(tmp_pa
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False,
                           timeout=120, cwd=tmp_path)
     assert done.stderr.splitlines()[-1] == (
-        'flex_robot_sim.exceptions.UsageError: no process can begin with the function of the '
+        'flex_robot_sim.util.exceptions.UsageError: no process can begin with the function of the '
         'runs. Define it in a module, or in a program that begins the sweep below `if __name__ == '
         '"__main__":`.')
     assert [*tmp_path.iterdir()] == [program]

@@ -25,8 +25,8 @@ from flex_robot_sim.cli import main
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.exceptions import SweepError, UsageError
 from flex_robot_sim.sweeps.pools import processes
+from flex_robot_sim.util.exceptions import SweepError, UsageError
 
 TO = (0.3,)
 MOVE = frs.Manoeuvre(to=TO, within=0.1, seconds=0.3)
@@ -89,7 +89,7 @@ def test_every_word_of_a_manoeuvre_is_scaled_from_what_is_described(given, descr
 
 
 def _built(description):
-    from flex_robot_sim.core.assembly import build_arm
+    from flex_robot_sim.model.assembly import build_arm
     return build_arm(description)
 
 

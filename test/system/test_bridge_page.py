@@ -10,11 +10,11 @@ from project_files import ROOT
 from test_launch_files import PACKAGES, about, launch_file, of_kind
 from test_ros_page import argument_row, parameter_row, rows
 
-from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.launch_arguments import HilArguments
 from flex_robot_sim.nodes.bridge_settings import BRIDGE_SETTINGS
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, NodeSettings, RobotSettings
-from flex_robot_sim.system import command, hil_system
+from flex_robot_sim.system.launch_arguments import HilArguments
+from flex_robot_sim.system.processes import command, hil_system
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 PAGE = (ROOT / 'docs' / 'rig_bridge.md').read_text('utf-8')
 OWN = [kind for kind in BRIDGE_SETTINGS if kind not in (RobotSettings, NodeSettings)]

@@ -19,8 +19,6 @@ import yaml
 from project_files import ROOT
 
 from flex_robot_sim import read_description
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.network import PEERS, PROFILES, RANGE, loopback_profile
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
@@ -29,7 +27,13 @@ from flex_robot_sim.nodes.settings import (
     TRAJECTORY_ACTION_SETTINGS,
     VIEW_SETTINGS,
 )
-from flex_robot_sim.system import EXECUTABLES
+from flex_robot_sim.system.launch_arguments import (
+    HilArguments,
+    ShaperArguments,
+    SimulationArguments,
+)
+from flex_robot_sim.system.processes import EXECUTABLES
+from flex_robot_sim.util.exceptions import SettingError
 
 LAUNCH_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 HIL, SHAPER, SIMULATION = (ROOT / 'launch' / f'{name}.launch.py'

@@ -6,7 +6,6 @@ from dataclasses import fields
 import pytest
 from project_files import ROOT
 
-from flex_robot_sim.launch_arguments import ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
@@ -14,6 +13,7 @@ from flex_robot_sim.nodes.settings import (
     ShaperSettings,
     ViewSettings,
 )
+from flex_robot_sim.system.launch_arguments import ShaperArguments, SimulationArguments
 
 PAGE = (ROOT / 'docs' / 'ros.md').read_text('utf-8')
 BOTH = [kind for kind in DYNAMICS_SETTINGS if kind in CONTROLLER_SETTINGS]

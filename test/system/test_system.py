@@ -9,9 +9,6 @@ from xml.etree import ElementTree
 import pytest
 from project_files import ROOT
 
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
-from flex_robot_sim.interpreter import run_module
-from flex_robot_sim.launch_arguments import HilArguments, ShaperArguments, SimulationArguments
 from flex_robot_sim.nodes.settings import (
     CONTROLLER_SETTINGS,
     DYNAMICS_SETTINGS,
@@ -19,9 +16,12 @@ from flex_robot_sim.nodes.settings import (
     OutputSettings,
     ViewSettings,
 )
-from flex_robot_sim.settings import read_yaml
-from flex_robot_sim.share import share_folder, shipped_robots
-from flex_robot_sim.system import (
+from flex_robot_sim.system.launch_arguments import (
+    HilArguments,
+    ShaperArguments,
+    SimulationArguments,
+)
+from flex_robot_sim.system.processes import (
     CONTROLLERS,
     EXECUTABLES,
     Program,
@@ -29,6 +29,10 @@ from flex_robot_sim.system import (
     hil_system,
     simulation_system,
 )
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.util.interpreter import run_module
+from flex_robot_sim.util.settings import read_yaml
+from flex_robot_sim.util.share import share_folder, shipped_robots
 
 OF_ROS = {'use_sim_time'}       # every node has it
 

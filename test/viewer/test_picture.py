@@ -13,12 +13,12 @@ from flex_robot_sim import load
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.core.assembly import build_arm
 from flex_robot_sim.description import read_text
 from flex_robot_sim.display.description import display_description
 from flex_robot_sim.display.joints import DisplayJoints
 from flex_robot_sim.display.posture import Posture
-from flex_robot_sim.exceptions import SettingError, UsageError
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 from flex_robot_sim.viewer import missing
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges

@@ -7,7 +7,7 @@ from mesh_reader import needs_meshes
 from public_robots import ROBOTS, public_robot
 
 from flex_robot_sim import load
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.viewer.meshes import read_mesh
 from flex_robot_sim.viewer.solids import solids
 

@@ -12,7 +12,7 @@ from node_processes import Process
 from project_files import ROOT
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 
 @pytest.fixture

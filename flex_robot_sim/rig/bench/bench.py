@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.assembly import load
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.motors import (
     dc_current,
     dc_force,
@@ -27,11 +26,12 @@ from flex_robot_sim.rig.bench.motors import (
     stepper_torque,
 )
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
-from flex_robot_sim.settings import SimulationSettings
-from flex_robot_sim.simulation import Simulation
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import SimulationSettings
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 STEP = 1e-3                 # of the simulation, in which the motors are implicit [s]
 DRAWN = 256                 # readings for which noise is drawn at once

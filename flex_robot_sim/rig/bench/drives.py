@@ -28,12 +28,12 @@ from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.parameters import Parameter
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 LONGEST = 0.02              # time that a set point is taken to last at most                [s]
 

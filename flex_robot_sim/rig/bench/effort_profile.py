@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.profile import CAPACITY, LONGEST, SHORTEST, segment
+from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.drives import Drives

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.parts import BenchParts

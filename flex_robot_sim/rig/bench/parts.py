@@ -9,7 +9,7 @@ measure it on your bench.
 import math
 from dataclasses import dataclass
 
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.settings import Settings, setting
 
 SLIDE, TURN = 0, 1          # order of the two joints, of their encoders and of their motors
 

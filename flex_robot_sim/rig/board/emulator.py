@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
 from flex_robot_sim.rig.board.emulator_faults import MISHAPS, Planned, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.wire.faults import BadWire
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig

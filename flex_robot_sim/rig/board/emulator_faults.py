@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.board.emulated_rig import near_wrap
 from flex_robot_sim.rig.wire.faults import WireFaults
+from flex_robot_sim.util.exceptions import UsageError
 
 JUMP = 1000                 # counts by which an encoder jumps
 LATE_DEFAULT = 0.01         # [s]

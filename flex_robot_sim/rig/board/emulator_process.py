@@ -14,10 +14,10 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from flex_robot_sim.exceptions import FlexRobotSimError
-from flex_robot_sim.interpreter import run_module
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+from flex_robot_sim.util.interpreter import run_module
 
 READY = 'port '             # before the name of the port, on standard output
 LOST = 'lost '              # before the time that it has lost, at the end

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flex_robot_sim.rig.errors import RigError
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 COMPILER = 'arm-none-eabi-gcc'
 TOOLS = {

@@ -17,7 +17,7 @@ import termios
 import tty
 from pathlib import Path
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 PORT_NAME = 'rig'
 LOCK = re.compile(r'(?:emulator )?(\d+)\n')        # and its process; the first ones had no word

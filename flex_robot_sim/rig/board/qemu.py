@@ -21,11 +21,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.realtime.priority import BEFORE_ORDINARY, use_realtime_priority
 from flex_robot_sim.rig.board.firmware import build, missing_tools, symbol_address
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.ticks import WRAP
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.vocabulary import ResetCause

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flex_robot_sim.core.assembly import load
+from flex_robot_sim.model.assembly import load
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS

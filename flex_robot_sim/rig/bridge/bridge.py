@@ -20,8 +20,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from flex_robot_sim.control.limits import effort_limits
-from flex_robot_sim.exceptions import CommandError, SettingError
+from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.timing import Samples
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, board_limits
@@ -45,12 +44,13 @@ from flex_robot_sim.rig.wire.vocabulary import (
     ResetCause,
     State,
 )
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import CommandError, SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]

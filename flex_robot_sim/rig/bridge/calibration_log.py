@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog, read_experiment
+from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.calibration.calibration import Calibration
     from flex_robot_sim.rig.host.session import Reading
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.bench.drives import Drives
 from flex_robot_sim.rig.bench.parts import SLIDE
 from flex_robot_sim.rig.bridge.bridge import RigState
@@ -21,7 +20,8 @@ from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
 from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, JointTracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
-from flex_robot_sim.summary import summarized
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.summary import summarized
 
 STEADY = 0.1                # share of a run at its end over which the steady state is a mean
 LEAST = 1e-9                # range below which a quantity did not move

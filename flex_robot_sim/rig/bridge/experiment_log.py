@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.core.assembly import GRAVITY, build_arm
 from flex_robot_sim.description import read_description, read_text
-from flex_robot_sim.exceptions import FlexRobotSimError, UsageError
-from flex_robot_sim.files import read_bytes
+from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.rig.bridge.batches import Batches
 from flex_robot_sim.rig.bridge.experiment_recording import (
     COLUMNS,
@@ -39,9 +37,11 @@ from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import NO_SESSION, Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import Fault, Input, State
+from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
+from flex_robot_sim.util.files import read_bytes
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 FORMAT = 1
 FLUSH_PERIOD = 0.25                         # [s]

@@ -21,14 +21,14 @@ import numpy as np
 from flex_robot_sim.analysis.carried_state import refuse_other_structure, state_map
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.exceptions import SimulationError
 from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive, refuse_other
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.wire.vocabulary import MOVING
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SimulationError
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.bridge.bridge import RigState
     from flex_robot_sim.rig.calibration.calibration import Calibration
     from flex_robot_sim.rig.estimation.shape_tracker import BentLink

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import describe_faults
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.ticks import elapsed
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, Fault
+from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.parts import BenchParts

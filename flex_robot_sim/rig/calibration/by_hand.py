@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.calibration.fits import (
     UNITS,
     cantilever_curvature,
@@ -15,6 +14,7 @@ from flex_robot_sim.rig.calibration.fits import (
     refuse_wrong_signs,
 )
 from flex_robot_sim.rig.calibration.step import Desk, Step, known
+from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration

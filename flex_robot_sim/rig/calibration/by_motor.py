@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.bench.motors import dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
 from flex_robot_sim.rig.calibration.calibration import SlideFriction
@@ -15,6 +14,7 @@ from flex_robot_sim.rig.calibration.fits import (
     fit_steps,
 )
 from flex_robot_sim.rig.calibration.step import Desk, Step, known
+from flex_robot_sim.util.exceptions import CalibrationError
 
 SWING = 0.35                # of the arm to each side while its steps are counted       [rad]
 TURNS = (0, 1, 0, -1, 0)    # of these swings

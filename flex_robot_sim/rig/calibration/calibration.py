@@ -18,10 +18,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 SMALLEST, LARGEST = 1e-9, 1e12      # what a number of a bench may be, unless it is 0
 

@@ -5,7 +5,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.calibration import (
     Calibration,
@@ -14,7 +13,8 @@ from flex_robot_sim.rig.calibration.calibration import (
     SensorCalibration,
     SlideFriction,
 )
-from flex_robot_sim.settings import read_yaml, settings_from, write_yaml
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import read_yaml, settings_from, write_yaml
 
 HEADINGS = ('slide', 'turn', 'steps_per_radian', 'sensors', 'parts', 'constant_deviations',
             'friction', 'readings')

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration
+from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
     from flex_robot_sim.description.robot import ElasticBeam, FlexSensor

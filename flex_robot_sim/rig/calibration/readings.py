@@ -4,10 +4,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from flex_robot_sim.exceptions import SettingError
-from flex_robot_sim.files import checksum
 from flex_robot_sim.rig.calibration.sequence import COLUMNS
-from flex_robot_sim.settings import read_yaml, write_yaml
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.files import checksum
+from flex_robot_sim.util.settings import read_yaml, write_yaml
 
 
 def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> None:

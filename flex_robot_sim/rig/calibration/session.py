@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.bench.bench import refuse_other
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench, OriginLost
@@ -28,9 +27,10 @@ from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
 from flex_robot_sim.rig.calibration.sequence import steps_of
 from flex_robot_sim.rig.calibration.step import Desk
 from flex_robot_sim.rig.errors import RigError
+from flex_robot_sim.util.exceptions import CalibrationError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.host.link import RigLink
 
 

@@ -16,7 +16,7 @@ from flex_robot_sim.rig.calibration.bench import CalibrationBench
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Desk(NamedTuple):

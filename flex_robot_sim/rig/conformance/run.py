@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.conformance import (
     bench_checks,
     safety_checks,
@@ -17,6 +16,7 @@ from flex_robot_sim.rig.conformance.checks import CHECKS, Check
 from flex_robot_sim.rig.conformance.host import Failed, Host, Metrics
 from flex_robot_sim.rig.wire.protocol import Clear, Disarm, Stream
 from flex_robot_sim.rig.wire.vocabulary import State
+from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.conformance.back_ends import AnyBackEnd

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.mass import mass_matrix
-from flex_robot_sim.eigenproblem import block_diagonal, eigh
-from flex_robot_sim.exceptions import SettingError
+from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.util.eigenproblem import block_diagonal, eigh
+from flex_robot_sim.util.exceptions import SettingError
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 class Shape(NamedTuple):

@@ -22,17 +22,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.linear import linearise
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.estimation.shape_estimator import (
     Shape,
     checked_deviations,
     sensors_of,
     tip_map,
 )
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.bench import refuse_other
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
@@ -22,10 +21,11 @@ from flex_robot_sim.rig.estimation.joint_tracker import Tracker
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator
 from flex_robot_sim.rig.estimation.shape_filter import FilterSettings, ShapeFilter
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
-    from flex_robot_sim.core.model import ArmModel
+    from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.wire.protocol import Telemetry
 
 ESTIMATORS = ('least_squares', 'kalman')

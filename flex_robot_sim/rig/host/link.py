@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.commands import CommandChannel, describe_faults, state_name
 from flex_robot_sim.rig.host.port import Port, PortCounts
@@ -53,7 +52,8 @@ from flex_robot_sim.rig.wire.vocabulary import (
     Joint,
     Mode,
 )
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flex_robot_sim.settings import Settings, setting
+from flex_robot_sim.util.settings import Settings, setting
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import (
     get_type_hints,
 )
 
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 
 Message: TypeAlias = Any        # a NamedTuple that has a LAYOUT, which `laid_out` gave its class
 MessageClass: TypeAlias = Any   # its class

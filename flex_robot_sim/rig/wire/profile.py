@@ -3,10 +3,10 @@
 import zlib
 from collections.abc import Iterable
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.wire.layout import layout_of
 from flex_robot_sim.rig.wire.protocol import ProfileLoad, Segment
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS
+from flex_robot_sim.util.exceptions import UsageError
 
 SIZE = CONSTANTS['SEGMENTS_PER_CHUNK'][0]
 CAPACITY = CONSTANTS['PROFILE_CAPACITY'][0]

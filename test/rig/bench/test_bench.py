@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.motors import (
     dc_current,
@@ -19,7 +18,8 @@ from flex_robot_sim.rig.bench.motors import (
     stepper_torque,
 )
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN, BenchParts
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.share import share_folder
 
 PARTS = BenchParts()
 QUIET = BenchParts(adc_noise=0.0)

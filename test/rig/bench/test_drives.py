@@ -8,7 +8,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import CommandError
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.drives import Drives, DriveSettings, Friction
 from flex_robot_sim.rig.bench.effort_profile import segments_of
@@ -16,6 +15,7 @@ from flex_robot_sim.rig.bench.motors import dc_duty
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.wire.profile import CAPACITY
+from flex_robot_sim.util.exceptions import CommandError
 
 PERIOD = 5e-3               # of set points [s]
 # masses of carriage, hub and strip, and the rotor of 2e-6 kg m2 through 7853.98 rad/m

@@ -9,7 +9,6 @@ from contextlib import suppress
 
 import pytest
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.board.firmware import TOOLS, missing_tools
 from flex_robot_sim.rig.board.qemu import PACKAGES
 from flex_robot_sim.rig.board.qemu_rig import QemuRig
@@ -39,6 +38,7 @@ from flex_robot_sim.rig.wire.protocol import (
     Zero,
 )
 from flex_robot_sim.rig.wire.vocabulary import EventKind, State
+from flex_robot_sim.util.exceptions import UsageError
 
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(NO_QEMU), reason=NO_QEMU)]

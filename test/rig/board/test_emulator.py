@@ -13,7 +13,6 @@ from project_files import ROOT
 from waiting import PATIENCE, eventually
 from warm_programs import Program
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
 from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
@@ -35,6 +34,7 @@ from flex_robot_sim.rig.wire.protocol import (
     Stream,
 )
 from flex_robot_sim.rig.wire.vocabulary import EventKind
+from flex_robot_sim.util.exceptions import UsageError
 
 CALM = LinkSettings(stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)
 FLEXSIM = [sys.executable, '-m', 'flex_robot_sim']

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.board import firmware
 from flex_robot_sim.rig.wire.frames import FrameReader, encode
 from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+from flex_robot_sim.util.share import share_folder
 
 SOURCES = share_folder() / 'firmware'
 NO_HOST = firmware.missing_tools({'make': 'make', 'gcc': 'gcc'})

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from firmware_in_qemu import HELLO, WRAP, needs_qemu
 
-from flex_robot_sim.exceptions import FlexRobotSimError
 from flex_robot_sim.rig.board import qemu
 from flex_robot_sim.rig.board.firmware import build
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
@@ -37,7 +36,8 @@ from flex_robot_sim.rig.wire.protocol import (
     Stream,
     Telemetry,
 )
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.exceptions import FlexRobotSimError
+from flex_robot_sim.util.share import share_folder
 
 pytestmark = needs_qemu
 

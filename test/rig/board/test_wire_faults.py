@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.rig.board.pty_port import PtyPort, default_link
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.port import Port
 from flex_robot_sim.rig.wire.faults import BadWire, WireFaults
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 
 ALL_BYTES = bytes(range(256)) * 3
 
@@ -209,7 +209,7 @@ def test_a_link_to_something_else_is_left_alone(tmp_path):
 # run by a user without rights: opens an emulated port under a name, and says what becomes of it
 AS_NOBODY = """
 import os, sys
-from flex_robot_sim.exceptions import UsageError
+from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.host.port import Port
 from flex_robot_sim.rig.board.pty_port import PtyPort

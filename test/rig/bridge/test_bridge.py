@@ -11,7 +11,6 @@ import pytest
 from waiting import PATIENCE
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import CommandError, SettingError
 from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
@@ -30,6 +29,7 @@ from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.rig.wire.protocol import MAJOR, MINOR, SCHEMA_CRC, Hello
 from flex_robot_sim.rig.wire.vocabulary import Fault, State
+from flex_robot_sim.util.exceptions import CommandError, SettingError
 
 # slower than a lab would have it: bench and host share one interpreter here
 CALM = LinkSettings(telemetry_rate=100, validity=100, hello_timeout=PATIENCE, ack_timeout=0.5)

@@ -10,7 +10,6 @@ from rig_lockstep import Lab
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import (
     COLUMNS,
@@ -21,7 +20,8 @@ from flex_robot_sim.rig.bridge.experiment_log import (
 from flex_robot_sim.rig.bridge.experiment_recording import ExperimentRecording, read_recording
 from flex_robot_sim.rig.calibration.file import write_calibration
 from flex_robot_sim.rig.wire.profile import segment
-from flex_robot_sim.share import shipped_robots
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.share import shipped_robots
 
 
 @pytest.fixture(scope='module')

@@ -8,7 +8,6 @@ from rig_lockstep import Lab
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.exceptions import FlexRobotSimError, SettingError
 from flex_robot_sim.rig.bench.drives import Drives
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import compare
@@ -16,7 +15,8 @@ from flex_robot_sim.rig.bridge.experiment_log import COLUMNS, ExperimentLog, rea
 from flex_robot_sim.rig.calibration.calibration import SensorCalibration
 from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
 from flex_robot_sim.rig.wire.profile import segment
-from flex_robot_sim.settings import read_yaml, write_yaml
+from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError
+from flex_robot_sim.util.settings import read_yaml, write_yaml
 
 SEED = 20261122
 JUNK = ['', '0', '-1', '1', '1e999', '-1e-400', '1e-320', '1e308', '-1e300', '1e12', '1e-9', 'nan',

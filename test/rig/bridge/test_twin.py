@@ -9,7 +9,6 @@ from rig_lockstep import Lab
 from scipy.integrate import solve_ivp
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigState, calibration_of
 from flex_robot_sim.rig.bridge.comparison import Quantity, compare, states_of, summary
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
@@ -19,6 +18,7 @@ from flex_robot_sim.rig.host.session import Reading
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.rig.wire.protocol import Telemetry
 from flex_robot_sim.rig.wire.vocabulary import MOVING, State
+from flex_robot_sim.util.exceptions import SettingError
 
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
 MOVES = [segment(0.3, 0.6, 600.0), segment(0.3, -0.6, -600.0), segment(0.6, 0.0, 0.0)]

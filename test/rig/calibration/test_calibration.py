@@ -9,8 +9,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.core.loads import Push
-from flex_robot_sim.exceptions import CalibrationError, SettingError
+from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.motors import divider_counts, flex_resistance
 from flex_robot_sim.rig.bench.parts import BenchParts
@@ -29,6 +28,7 @@ from flex_robot_sim.rig.calibration.fits import (
     refuse_wrong_signs,
 )
 from flex_robot_sim.rig.calibration.readings import read_readings, write_readings
+from flex_robot_sim.util.exceptions import CalibrationError, SettingError
 
 PARTS = BenchParts()
 PLACES = np.array([0.02, 0.1, 0.2, 0.28])

@@ -30,7 +30,6 @@ from rig_person import (
 from stepped_time import stepped_emulator
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import CalibrationError
 from flex_robot_sim.rig.bench.bench import Bench
 from flex_robot_sim.rig.bench.motors import divider_counts, flex_resistance
 from flex_robot_sim.rig.board import emulated_board
@@ -41,6 +40,7 @@ from flex_robot_sim.rig.calibration.file import read_calibration, write_calibrat
 from flex_robot_sim.rig.calibration.session import CalibrationSession, Quit
 from flex_robot_sim.rig.host.link import RigLink
 from flex_robot_sim.rig.host.session import LinkState
+from flex_robot_sim.util.exceptions import CalibrationError
 
 
 @pytest.fixture(scope='module')

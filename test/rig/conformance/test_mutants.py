@@ -14,7 +14,7 @@ from flex_robot_sim.rig.board.qemu_rig import QemuRig
 from flex_robot_sim.rig.conformance import back_ends
 from flex_robot_sim.rig.conformance.run import CHECKS, run_check
 from flex_robot_sim.rig.wire.protocol import Fault, State
-from flex_robot_sim.share import share_folder
+from flex_robot_sim.util.share import share_folder
 
 Board, Commands = emulated_board.EmulatedBoard, board_commands.Commands
 NO_QEMU = missing_tools({**TOOLS, **PACKAGES})

@@ -11,12 +11,12 @@ from scipy.linalg import expm, solve_discrete_are
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.linear import linearise
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator, tip_map
 from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter, grown_covariance
+from flex_robot_sim.util.exceptions import SettingError
 
 PARTS = BenchParts()
 RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')

@@ -7,7 +7,6 @@ import pytest
 from rig_lockstep import Lab
 
 import flex_robot_sim as frs
-from flex_robot_sim.exceptions import SettingError
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import states_of
@@ -16,6 +15,7 @@ from flex_robot_sim.rig.calibration.calibration import nominal
 from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, Tracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.util.exceptions import SettingError
 
 PERIOD = 2e-3               # of telemetry [s]
 

@@ -6,7 +6,6 @@ import pytest
 from rig_peer import Peer
 from waiting import PATIENCE, eventually
 
-from flex_robot_sim.exceptions import SettingError, UsageError
 from flex_robot_sim.rig.errors import CommandRefused, RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
 from flex_robot_sim.rig.wire.frames import encode
@@ -27,6 +26,7 @@ from flex_robot_sim.rig.wire.protocol import (
     Telemetry,
 )
 from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, Joint, Mode, Result, State
+from flex_robot_sim.util.exceptions import SettingError, UsageError
 
 # a busy machine holds threads back for longer than the link would wait on a quiet one
 CALM = LinkSettings(telemetry_rate=200, stale_after=1.0, ack_timeout=0.5, hello_timeout=PATIENCE)

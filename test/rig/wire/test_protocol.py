@@ -10,7 +10,6 @@ import slow_wire
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flex_robot_sim.exceptions import UsageError
 from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
@@ -19,6 +18,7 @@ from flex_robot_sim.rig.wire.frames import STUFFED, FrameReader, encode, wire_le
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
+from flex_robot_sim.util.exceptions import UsageError
 
 TELEMETRY = Telemetry(12345678, 45000, -573, 33000, 32768, -0.25, -765, 1600.0, State.ARMED,
                       0, Fault(0), 513, -0.417)

@@ -1,1 +1,0 @@
-"""The numerical core: an arm as flat arrays, and its compiled equations of motion."""

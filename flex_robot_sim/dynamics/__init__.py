@@ -1,0 +1,1 @@
+"""Equations of motion, compiled: kinematics, forces, recursion, integrators, energy."""

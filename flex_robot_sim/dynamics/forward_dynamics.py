@@ -1,0 +1,292 @@
+"""
+Dynamics of a tree of rigid and elastic bodies in O(number of bodies).
+
+Every body i has a frame (at its root, x along the beam if it is elastic), the twist V of that
+frame and n elastic coordinates e. With the accelerations dV and dde, the body by itself obeys
+
+    [I   B] [dV ]   [F0]   [wrench from its neighbours   ]
+    [B^T E] [dde] + [b ] = [force on elastic coordinates ]                                    (T20)
+
+A child rides on a station of the body, which moves against the root with the twist K de. Brought
+to the root of its parent, the inertia Y and bias wrench y of the child add
+
+    I += Y,  B += Y K,  E += K^T Y K,  F0 += y,  b += K^T y                                   (T21)
+
+Eliminating dde and then the acceleration of the joint gives what the parent feels. This is the
+articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms, 2008, table 7.1) with a
+block of modes beside every joint. Equation numbers are those of docs/theory.md.
+"""
+
+from numpy import sqrt  # math.sqrt raises, uncompiled, where this is nan
+
+from flex_robot_sim.dynamics.beam_inertia import USUAL, add_beam, add_beam_force
+from flex_robot_sim.dynamics.forces import set_forces
+from flex_robot_sim.dynamics.kinematics import set_motion
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.spatial.screws import (
+    add_inertia_to_parent,
+    add_product,
+    add_scaled,
+    add_to_parent,
+    add_turning_wrench,
+    dot,
+    set_in_child,
+    set_product,
+)
+
+
+@compiled
+def forward_dynamics(arm, q, qd, effort, work, qdd):
+    """
+    Accelerations of all coordinates.
+
+    :param arm: ArmModel with n coordinates.
+    :param q: coordinates, (n,) [rad, m]: joints, motors, elastic; qd are their rates.
+    :param effort: of the motors, by joint, (joints,) [N m, N].
+    :param work: Workspace of the arm; work.load holds what else pulls at the bodies.
+    :param qdd: receives the accelerations, (n,) [rad/s2, m/s2].
+    """
+    implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
+
+
+@compiled
+def implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd):
+    """
+    Accelerations over a step h that is implicit in every spring and damper (T40).
+
+    :param h: step [s]; 0 makes it `forward_dynamics`.
+    :param guess: accelerations with which q and qd at mid-step were made, (n,).
+    """
+    set_bodies(arm, q, qd, work)
+    set_forces(arm, q, qd, effort, h, guess, work)
+    eliminate(arm, work)
+    set_accelerations(arm, work, qdd)
+
+
+@compiled
+def inverse_dynamics(arm, q, qd, qdd, work, force):
+    """
+    Forces on all coordinates that make them accelerate with qdd; springs are not counted.
+
+    Leaves in work.F the wrench (6,) that every body gets from the one before it, in its own frame.
+
+    :param force: receives the generalised forces, (n,) [N m, N].
+    """
+    set_motion(arm, q, qd, work)
+    for i in range(arm.parent.size):
+        set_carried_acceleration(arm, i, work, qdd)
+        j, F, dV = arm.joint[i], work.F[i], work.dV[i]
+        if j >= 0:
+            add_scaled(qdd[j], arm.screw[i], dV)
+        # what the body itself needs                                                        (T20)
+        set_product(arm.inertia[i], dV, F)
+        add_turning_wrench(arm.inertia[i], work.V[i], F)
+        add_scaled(-1.0, work.load[i], F)
+        if arm.modes[i] > 0:
+            add_beam_force(arm, i, q, qd, qdd, work, force)
+
+    # tip to base: each wrench works on its joint, and loads the body before
+    for i in range(arm.parent.size - 1, -1, -1):
+        j, parent, station, F = arm.joint[i], arm.parent[i], arm.station[i], work.F[i]
+        if j >= 0:
+            force[j] = dot(F, arm.screw[i])
+            m = arm.motor[j]
+            if m < 0:
+                force[j] += arm.rotor[j] * qdd[j]
+            else:
+                force[m] = arm.rotor[j] * qdd[m]
+        if parent >= 0:
+            y = work.y
+            y[:] = 0.0
+            add_to_parent(work.R[i], work.origin[i], F, y)
+            add_scaled(1.0, y, work.F[parent])
+            if station >= 0:
+                for k in range(arm.modes[parent]):
+                    for r in range(6):
+                        force[arm.first[parent] + k] += work.K[station, r, k] * y[r]
+
+
+@compiled
+def set_bodies(arm, q, qd, work):
+    """Motion of all bodies; inertia and bias of each by itself, without its neighbours (T20)."""
+    set_motion(arm, q, qd, work)
+    for i in range(arm.parent.size):
+        F0 = work.F0[i]
+        for r in range(6):
+            F0[r] = -work.load[i, r]
+        for r in range(6):
+            for s in range(6):
+                work.I[i, r, s] = arm.inertia[i, r, s]
+        add_turning_wrench(arm.inertia[i], work.V[i], F0)
+        if arm.modes[i] > 0:
+            add_beam(arm, i, q, qd, work)
+
+
+@compiled
+def eliminate(arm, work):
+    """
+    Tip to base: eliminate modes and joint of every body, and add what is left to its parent.
+
+    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place, but
+    its diagonal inverted, as divisions take long; Z = L^-1 B^T, z = L^-1 (force - b), IA = I A,
+    the inertia d about the joint, and its force tau.
+    """
+    for i in range(arm.parent.size - 1, -1, -1):
+        parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
+        I, F0, c = work.I[i], work.F0[i], work.c[i]
+        if n == USUAL[5]:
+            eliminate_modes(arm, i, USUAL[5], work)
+        elif n > 0:
+            eliminate_modes(arm, i, n, work)
+        add_product(I, c, F0)                               # the acceleration that needs no force
+        if j >= 0:
+            A, IA = arm.screw[i], work.IA[i]
+            set_product(I, A, IA)
+            d = dot(A, IA)
+            work.own[j] = d + work.coupling[j]
+            d += work.added[j]
+            tau = work.force[j] - dot(A, F0)
+            m = arm.motor[j]
+            if m >= 0 and work.given[j] != 0.0:
+                tau += work.coupling[j] * work.given_rate[j]
+            elif m >= 0 and work.coupling[j] > 0.0:         # the motor moves in the same step
+                share = work.coupling[j] / work.added[m]
+                d -= share * work.coupling[j]
+                tau += share * work.force[m]
+            work.d[i], work.tau[i] = d, tau
+            if m < 0 and work.given[j] != 0.0:
+                add_scaled(work.given_rate[j], IA, F0)
+            elif parent >= 0:
+                inverse = 1.0 / d
+                for r in range(6):
+                    share = inverse * IA[r]
+                    for s in range(6):
+                        I[r, s] -= share * IA[s]
+                add_scaled(inverse * tau, IA, F0)
+        if parent >= 0:
+            if station < 0:
+                add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
+                add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
+            elif arm.modes[parent] == USUAL[5]:
+                add_to_station(arm, i, parent, station, USUAL[5], work)
+            else:
+                add_to_station(arm, i, parent, station, arm.modes[parent], work)
+
+
+@compiled(inline=True)
+def eliminate_modes(arm, i, n, work):
+    """Cholesky factor of E with what the implicit scheme adds; I and F0 without the modes."""
+    I, F0, B, E, Z, z = work.I[i], work.F0[i], work.B[i], work.E[i], work.Z[i], work.z[i]
+    first = arm.first[i]
+    for k in range(n):
+        for m in range(k + 1):
+            total = E[k, m] + work.implicit[i, k, m]
+            for l in range(m):
+                total -= E[k, l] * E[m, l]
+            E[k, m] = 1.0 / sqrt(total) if k == m else total * E[m, m]
+        for r in range(6):
+            total = B[r, k]
+            for l in range(k):
+                total -= E[k, l] * Z[l, r]
+            Z[k, r] = total * E[k, k]
+        total = work.force[first + k] - work.b[i, k]
+        for l in range(k):
+            total -= E[k, l] * z[l]
+        z[k] = total * E[k, k]
+    for k in range(n):
+        for r in range(6):
+            F0[r] += Z[k, r] * z[k]
+            for s in range(6):
+                I[r, s] -= Z[k, r] * Z[k, s]
+
+
+@compiled(inline=True)
+def add_to_station(arm, i, parent, station, n, work):
+    """Add what body i leaves to the elastic body that carries it, which has n modes (T21)."""
+    Y, y, YK, K = work.Y, work.y, work.YK, work.K[station]
+    Y[:] = 0.0
+    y[:] = 0.0
+    add_inertia_to_parent(work.R[i], work.origin[i], work.I[i], Y)
+    add_to_parent(work.R[i], work.origin[i], work.F0[i], y)
+    I, B, E, F0, b = (work.I[parent], work.B[parent], work.E[parent], work.F0[parent],
+                      work.b[parent])
+    for r in range(6):
+        F0[r] += y[r]
+        for s in range(6):
+            I[r, s] += Y[r, s]
+        for k in range(n):
+            total = 0.0
+            for s in range(6):
+                total += Y[r, s] * K[s, k]
+            YK[r, k] = total
+            B[r, k] += total
+    for k in range(n):
+        for r in range(6):
+            b[k] += K[r, k] * y[r]
+        for m in range(k + 1):
+            total = 0.0
+            for r in range(6):
+                total += K[r, k] * YK[r, m]
+            E[k, m] += total
+
+
+@compiled
+def set_accelerations(arm, work, qdd):
+    """Base to tip: accelerations of joints, motors and modes from what `eliminate` left."""
+    for i in range(arm.parent.size):
+        j, n, dV = arm.joint[i], arm.modes[i], work.dV[i]
+        set_carried_acceleration(arm, i, work, qdd)
+        if j >= 0:
+            # c is part of dV by now, and part of F0 when tau was made
+            total = work.tau[i]
+            for r in range(6):
+                total -= work.IA[i, r] * (dV[r] - work.c[i, r])
+            m = arm.motor[j]
+            qdd[j] = total / work.d[i]
+            if m < 0 and work.given[j] != 0.0:
+                qdd[j] = work.given_rate[j]
+                work.given_effort[j] = work.d[i] * qdd[j] - total
+            add_scaled(qdd[j], arm.screw[i], dV)
+            if m >= 0 and work.given[j] != 0.0:
+                qdd[m] = work.given_rate[j]
+                work.given_effort[j] = (work.added[m] * qdd[m] - work.force[m]
+                                        - work.coupling[j] * qdd[j])
+            elif m >= 0:
+                qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added[m]
+        first = arm.first[i]
+        for k in range(n - 1, -1, -1):
+            total = work.z[i, k]
+            for r in range(6):
+                total -= work.Z[i, k, r] * dV[r]
+            for m in range(k + 1, n):
+                total -= work.E[i, m, k] * qdd[first + m]
+            qdd[first + k] = total * work.E[i, k, k]
+
+
+@compiled
+def set_by_carrier(arm, i, R, p, K, work, qdd):
+    """
+    Put what body i has from its parent, which may bend, into dV[i].
+
+    :param R: pose (R, p) of the body in its parent; K: Jacobians of all stations.
+    """
+    parent, station, dV = arm.parent[i], arm.station[i], work.dV[i]
+    if station < 0:
+        set_in_child(R, p, work.dV[parent], dV)
+    else:
+        carrier, first = work.carrier, arm.first[parent]
+        for r in range(6):
+            carrier[r] = work.dV[parent, r]
+            for k in range(arm.modes[parent]):
+                carrier[r] += K[station, r, k] * qdd[first + k]
+        set_in_child(R, p, carrier, dV)
+
+
+@compiled
+def set_carried_acceleration(arm, i, work, qdd):
+    """Acceleration of body i without that of its own joint; gravity is a base that rises."""
+    if arm.parent[i] < 0:
+        set_in_child(work.R[i], work.origin[i], arm.rising, work.dV[i])
+    else:
+        set_by_carrier(arm, i, work.R[i], work.origin[i], work.K, work, qdd)
+    add_scaled(1.0, work.c[i], work.dV[i])

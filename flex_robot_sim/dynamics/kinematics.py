@@ -1,0 +1,280 @@
+"""
+Motion of all bodies and stations of an arm, base to tip.
+
+Each body has a frame; that of an elastic body is fixed to its root, with x along the beam. A child
+of an elastic body rides on a station: the frame of the cross-section at x, which sits at
+
+    r = (x + u + s, v, w),    s = -1/2 e^T H(x) e,    R = exp(phi, -w', v')                  (T10)
+
+with the deflections u, v, w, the turn phi and the shortening s at x, all functions of the elastic
+coordinates e. In a segment of a beam the setback -1/6 int (v', w') (v'^2 + w'^2) joins v and w.
+Seen in the frame of the root, the station has the twist K de/dt (T11), and its acceleration has
+the part beta that is left when nothing accelerates (T12).
+"""
+
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.spatial.exponential import set_rotation, set_turn
+from flex_robot_sim.spatial.screws import (
+    add_bracket,
+    add_scaled,
+    set_composed,
+    set_copy,
+    set_in_child,
+    set_pose,
+    set_product,
+)
+
+
+@compiled
+def set_motion(arm, q, qd, work):
+    """
+    Pose in the parent, twist V, and velocity-dependent acceleration c, of every body.
+
+    :param arm: ArmModel with n coordinates.
+    :param q: coordinates, (n,) [rad, m]; qd are their rates.
+    :param work: Workspace; receives R, origin, V, c of the bodies and K, beta of the stations.
+    """
+    for i in range(arm.parent.size):
+        parent, station, j = arm.parent[i], arm.station[i], arm.joint[i]
+        R, p, V, c = work.R[i], work.origin[i], work.V[i], work.c[i]
+
+        # pose in the parent: along the screw of the joint, from where the child is at home
+        if station >= 0:
+            set_station(arm, station, parent, q, qd, work)
+        set_pose_in_parent(arm, i, q, work)
+
+        # twist: that of the station, and the motion of the joint                     (8.51), (T13)
+        c[:] = 0.0
+        if parent < 0:
+            V[:] = 0.0
+        elif station >= 0:
+            carrier = work.carrier
+            for r in range(6):
+                carrier[r] = work.V[parent, r] + work.Ve[station, r]
+            set_in_child(R, p, carrier, V)
+            set_in_child(R, p, work.beta[station], c)
+        else:
+            set_in_child(R, p, work.V[parent], V)
+        if j >= 0:
+            add_scaled(qd[j], arm.screw[i], V)
+            add_bracket(qd[j], V, arm.screw[i], c)
+
+
+@compiled
+def set_pose_in_parent(arm, i, q, work):
+    """Pose of body i in the frame of its parent, which may bend: its station is known."""
+    s, j, R, p = arm.station[i], arm.joint[i], work.R[i], work.origin[i]
+    if s < 0:
+        set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j] if j >= 0 else 0.0, R, p)
+    elif j < 0:
+        set_composed(work.station_R[s], work.station_p[s], arm.home_R[i], arm.home_p[i], R, p)
+    else:
+        set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j], work.child_R, work.child_p)
+        set_composed(work.station_R[s], work.station_p[s], work.child_R, work.child_p, R, p)
+
+
+@compiled
+def set_station(arm, s, i, q, qd, work):
+    """Pose, relative twist Ve = K de/dt, Jacobian K and bias beta of station s on body i."""
+    first, ny, nz, nt, nu = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                             arm.count[i, 3])
+    y_end, z_end, t_end, n = ny, ny + nz, ny + nz + nt, ny + nz + nt + nu
+    shape, slope, H = arm.station_shape[s], arm.station_slope[s], arm.station_H[s]
+    reach = arm.reach[i]
+    is_banded = reach + 1 < max(ny, nz)
+    theta, dtheta, r, dr = work.theta, work.dtheta, work.station_p[s], work.dr
+    theta[:] = 0.0
+    dtheta[:] = 0.0
+    dr[:] = 0.0
+    r[0], r[1], r[2] = arm.station_x[s], 0.0, 0.0
+
+    # deflection and turn of the section
+    for k in range(ny):
+        e, de = q[first + k], qd[first + k]
+        r[1] += shape[k] * e
+        dr[1] += shape[k] * de
+        theta[2] += slope[k] * e
+        dtheta[2] += slope[k] * de
+    for k in range(y_end, z_end):
+        e, de = q[first + k], qd[first + k]
+        r[2] += shape[k] * e
+        dr[2] += shape[k] * de
+        theta[1] -= slope[k] * e
+        dtheta[1] -= slope[k] * de
+    for k in range(z_end, t_end):
+        theta[0] += shape[k] * q[first + k]
+        dtheta[0] += shape[k] * qd[first + k]
+    for k in range(t_end, n):
+        r[0] += shape[k] * q[first + k]
+        dr[0] += shape[k] * qd[first + k]
+
+    # shortening of the axis, its gradient h, and its second rate
+    h, second = work.h, 0.0
+    for k in range(z_end):
+        h[k] = 0.0
+    for first_row, end in ((0, y_end), (y_end, z_end)):
+        for k in range(first_row, end):
+            low, high = first_row, end
+            if is_banded:
+                low, high = max(low, k - reach), min(high, k + reach + 1)
+            dh = 0.0
+            for m in range(low, high):
+                h[k] += H[k, m - low] * q[first + m]
+                dh += H[k, m - low] * qd[first + m]
+            r[0] -= 0.5 * q[first + k] * h[k]
+            dr[0] -= qd[first + k] * h[k]
+            second -= qd[first + k] * dh
+
+    # setback of segments, its gradient, and its second rate
+    setback, side, across, up = arm.station_setback[s], work.side, 0.0, 0.0
+    if setback.shape[0] > 0:
+        across, up = add_setback(setback, q, qd, first, y_end, z_end, r, dr, side)
+
+    # Jacobian: angular part G Theta, linear part r x angular + gradient of r                 (T11)
+    G, K, alpha = work.G, work.K[s], work.alpha
+    set_turn(theta, dtheta, work.station_R[s], G, alpha)
+    for k in range(n):
+        if k < y_end:
+            axis, turn = 2, slope[k]
+        elif k < z_end:
+            axis, turn = 1, -slope[k]
+        elif k < t_end:
+            axis, turn = 0, shape[k]
+        else:
+            axis, turn = 0, 0.0
+        x, y, w = G[0, axis] * turn, G[1, axis] * turn, G[2, axis] * turn
+        K[0, k], K[1, k], K[2, k] = x, y, w
+        K[3, k] = r[1] * w - r[2] * y
+        K[4, k] = r[2] * x - r[0] * w
+        K[5, k] = r[0] * y - r[1] * x
+        if k < z_end:
+            K[3, k] -= h[k]
+            K[4 if k < y_end else 5, k] += shape[k]
+            if setback.shape[0] > 0:
+                K[4, k] -= side[0, k]
+                K[5, k] -= side[1, k]
+        elif k >= t_end:
+            K[3, k] += shape[k]
+
+    # relative twist, and what its rate has without accelerations                             (T12)
+    Ve, beta, turning = work.Ve[s], work.beta[s], work.turning
+    set_product(G, dtheta, turning)
+    for a in range(3):
+        Ve[a] = turning[a]
+    Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
+    Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
+    Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]
+    for a in range(3):
+        beta[a] = alpha[a]
+    beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * alpha[2] - r[2] * alpha[1] + second
+    beta[4] = dr[2] * Ve[0] - dr[0] * Ve[2] + r[2] * alpha[0] - r[0] * alpha[2] + across
+    beta[5] = dr[0] * Ve[1] - dr[1] * Ve[0] + r[0] * alpha[1] - r[1] * alpha[0] + up
+    add_bracket(1.0, work.V[i], Ve, beta)
+
+
+@compiled
+def add_setback(rows, q, qd, first, y_end, z_end, r, dr, side):
+    """
+    Take the setback of a segment from the place r and its rate dr; return its second rates.
+
+    :param rows: of `station_setback`, (k, n); z coordinates from `first` on bend along y, those
+        up to t along z.
+    :param side: (2, n), receives the gradients along y and z.
+    """
+    across, up = 0.0, 0.0
+    for k in range(z_end):
+        side[0, k] = side[1, k] = 0.0
+    for g in range(rows.shape[0]):
+        a, da, b, db = 0.0, 0.0, 0.0, 0.0
+        for k in range(y_end):
+            a += rows[g, k] * q[first + k]
+            da += rows[g, k] * qd[first + k]
+        for k in range(y_end, z_end):
+            b += rows[g, k] * q[first + k]
+            db += rows[g, k] * qd[first + k]
+        yy, yz, zz = 3.0 * a * a + b * b, 2.0 * a * b, a * a + 3.0 * b * b
+        r[1] -= a * (a * a + b * b)
+        r[2] -= b * (a * a + b * b)
+        dr[1] -= yy * da + yz * db
+        dr[2] -= yz * da + zz * db
+        across -= 6.0 * a * da * da + 4.0 * b * da * db + 2.0 * a * db * db
+        up -= 6.0 * b * db * db + 4.0 * a * da * db + 2.0 * b * da * da
+        for k in range(y_end):
+            side[0, k] += yy * rows[g, k]
+            side[1, k] += yz * rows[g, k]
+        for k in range(y_end, z_end):
+            side[0, k] += yz * rows[g, k]
+            side[1, k] += zz * rows[g, k]
+    return across, up
+
+
+@compiled
+def set_poses(arm, q, bodies, work):
+    """
+    Pose of the first bodies in their parents and in the base frame, from the coordinates alone.
+
+    :param bodies: how many.
+    :param work: Workspace; receives R, origin, base_R and base_p of these bodies.
+    """
+    for i in range(bodies):
+        if arm.station[i] >= 0:
+            set_station_pose(arm, arm.station[i], arm.parent[i], q, work)
+        set_pose_in_parent(arm, i, q, work)
+        set_base_pose(arm, i, work)
+
+
+@compiled
+def set_station_pose(arm, s, i, q, work):
+    """Pose of station s on body i in the frame of the root (T10); see `set_station`."""
+    first, ny, nz, nt, n = (arm.first[i], arm.count[i, 0], arm.count[i, 1], arm.count[i, 2],
+                            arm.modes[i])
+    y_end, z_end, t_end = ny, ny + nz, ny + nz + nt
+    shape, slope, H = arm.station_shape[s], arm.station_slope[s], arm.station_H[s]
+    theta, r, reach = work.theta, work.station_p[s], arm.reach[i]
+    theta[:] = 0.0
+    r[0], r[1], r[2] = arm.station_x[s], 0.0, 0.0
+    for k in range(z_end):
+        e = q[first + k]
+        if k < y_end:
+            r[1] += shape[k] * e
+            theta[2] += slope[k] * e
+        else:
+            r[2] += shape[k] * e
+            theta[1] -= slope[k] * e
+        low, high = (0, y_end) if k < y_end else (y_end, z_end)
+        low, high = max(low, k - reach), min(high, k + reach + 1)
+        for m in range(low, high):
+            r[0] -= 0.5 * e * H[k, m - low] * q[first + m]
+    rows = arm.station_setback[s]
+    for g in range(rows.shape[0]):
+        a, b = 0.0, 0.0
+        for k in range(y_end):
+            a += rows[g, k] * q[first + k]
+        for k in range(y_end, z_end):
+            b += rows[g, k] * q[first + k]
+        r[1] -= a * (a * a + b * b)
+        r[2] -= b * (a * a + b * b)
+    for k in range(z_end, t_end):
+        theta[0] += shape[k] * q[first + k]
+    for k in range(t_end, n):
+        r[0] += shape[k] * q[first + k]
+    set_rotation(theta, work.station_R[s])
+
+
+@compiled
+def set_base_poses(arm, work):
+    """Pose of every body in the base frame, from the poses in the parents that are in work."""
+    for i in range(arm.parent.size):
+        set_base_pose(arm, i, work)
+
+
+@compiled
+def set_base_pose(arm, i, work):
+    """Pose of body i in the base frame, from that in its parent, whose own is known."""
+    parent, R, p = arm.parent[i], work.base_R[i], work.base_p[i]
+    if parent < 0:
+        for r in range(3):
+            set_copy(work.R[i, r], R[r])
+        set_copy(work.origin[i], p)
+    else:
+        set_composed(work.base_R[parent], work.base_p[parent], work.R[i], work.origin[i], R, p)

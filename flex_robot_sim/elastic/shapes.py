@@ -1,0 +1,231 @@
+"""
+Assumed shapes of a beam in one direction, clamped at x = 0.
+
+Bending strains with the second derivative of the shape, torsion and stretch with the first; this
+is `strain_order`. Coordinates are the largest displacement of their shape [m; torsion: rad], and
+every shape starts into the positive direction.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import perm
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.elastic.eigenmodes import bending_modes, bending_roots, rod_modes, rod_roots
+from flex_robot_sim.elastic.quadrature import gauss_stations
+from flex_robot_sim.util.eigenproblem import eigh
+
+Matrix: TypeAlias = Any     # np.ndarray, or sparse where it is large and most of it is zero
+
+ROUNDING = 1e-12        # of a place on the beam, over its length
+KEPT = 16               # bases of polynomials and free modes, which beams of a length share
+KEPT_PLACES = 32        # of each, at which its values are kept
+MOST_VALUES = 4096      # of a basis at some stations, that are kept
+
+
+class Direction(NamedTuple):
+    """One way in which a beam gives, and what resists and moves there."""
+
+    name: str               # 'bending_y', 'bending_z', 'torsion' or 'stretch'
+    strain_order: int       # 2 for bending, 1 for torsion and stretch
+    stiffness: float        # EIz, EIy, GJ or EA                                [N m2; stretch: N]
+    inertia: float          # rho A, or rho Ip for torsion                      [kg/m; kg m]
+    rotary: float           # rho Iz or rho Iy for bending, else 0              [kg m]
+    load: np.ndarray        # (strain_order, strain_order) inertia of what hangs at the end, for
+    #                         the displacement and slope there                  [kg, kg m, kg m2]
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Shapes of one direction: `basis(x, order) @ mix` is the derivative of that order."""
+
+    basis: Callable[[ArrayLike, int], Matrix]   # stations (k,) and order -> (k, m), smooth
+    #                         between the breaks
+    mix: Matrix             # (m, n)
+    breaks: np.ndarray      # ends of the smooth pieces                         [m]
+    stations: int           # Gauss stations that a piece needs
+    reach: int = 10**6      # shapes whose numbers differ by more share no piece
+
+    @property
+    def count(self) -> int:
+        """Number of shapes."""
+        return self.mix.shape[1]
+
+    def at(self, x: ArrayLike, order: int = 0) -> Matrix:
+        """Return the derivative of the shapes at stations x (k,) [m], (k, n)."""
+        return self.basis(x, order) @ self.mix
+
+    def slopes(self, x: ArrayLike) -> Matrix:
+        """First derivative at stations x (k,), as rows (k, 1, n)."""
+        return self.at(x, 1)[:, None]
+
+
+def assumed_shapes(direction: Direction, length: float, count: int, boundary: str) -> Shapes:
+    """
+    Return `count` shapes of a whole beam.
+
+    :param boundary: 'static': the shapes under loads at the end (x^2, x^3; x) first, then natural
+        modes of the free end, combined into the modes of the beam with its load; 'free', 'mass',
+        'inertia': natural modes with a free end, or that carry the mass, or mass and inertia.
+    """
+    breaks = np.array([0.0, length])
+    if boundary == 'static':
+        basis, highest = _static_basis(direction.strain_order, length, count)
+        size = basis(breaks, 0).shape[1]
+        shapes = Shapes(basis, np.eye(size), breaks, _stations(direction, highest))
+        return natural_shapes(shapes, direction, count)
+    basis, highest = _natural_basis(direction, length, count, boundary)
+    shapes = Shapes(basis, np.eye(count), breaks, _stations(direction, highest))
+    return _normalised(shapes, direction)
+
+
+def natural_shapes(shapes: Shapes, direction: Direction, count: int) -> Shapes:
+    """Return the `count` lowest natural modes, with the load, that `shapes` can form."""
+    # inertia against stiffness: stiffness is never singular, and low modes come out best
+    stiffness, inertia = matrices(shapes, direction)
+    if _is_sparse(stiffness):
+        from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+        # a fixed start, so that the same description makes the same arm
+        start = np.linspace(1.0, 2.0, shapes.count)
+        solve = LinearOperator(stiffness.shape, splu(stiffness.tocsc()).solve)
+        squares, vectors = eigsh(inertia, count, stiffness, which='LA', Minv=solve, v0=start)
+        vectors = vectors[:, np.argsort(squares)]
+    else:
+        _, vectors = eigh(inertia, stiffness)
+    mixed = Shapes(shapes.basis, shapes.mix @ vectors[:, :-count - 1:-1], shapes.breaks,
+                   shapes.stations)
+    return _normalised(mixed, direction)
+
+
+def matrices(shapes: Shapes, direction: Direction) -> tuple[Matrix, Matrix]:
+    """Return stiffness and inertia matrices (n, n), with what hangs at the end."""
+    x, weights = gauss_stations(shapes.breaks, shapes.stations)
+    end = [shapes.at(shapes.breaks[-1:], order) for order in range(direction.strain_order)]
+    if _is_sparse(end[0]):
+        from scipy.sparse import vstack  # a tenth of a start, and rarely needed
+
+        end = vstack(end, 'csr')
+    else:
+        end = np.concatenate(end)
+    shape, slope, strain = (_squares(shapes.at(x, order), weights)
+                            for order in (0, 1, direction.strain_order))
+    return (direction.stiffness * strain,
+            direction.inertia * shape + direction.rotary * slope + end.T @ direction.load @ end)
+
+
+def _is_sparse(matrix):
+    return not isinstance(matrix, np.ndarray)
+
+
+def _squares(rows, weights):
+    """Sum of weighted products (n, n) of rows (k, n), which may be sparse."""
+    if _is_sparse(rows):
+        return rows.T @ rows.multiply(weights[:, None]).tocsr()
+    return rows.T @ (weights[:, None] * rows)
+
+
+@lru_cache(maxsize=KEPT)
+def _static_basis(strain_order, length, count):
+    """Polynomials, then natural modes of the free end; and the highest lambda of these."""
+    powers = (2, 3) if strain_order == 2 else (1,)
+    modes, highest = _free_modes(strain_order, max(count - len(powers), 0))
+    basis = partial(_powers_and_modes, powers, modes, length)
+    return _CachedBasis(basis, len(powers) + max(count - len(powers), 0)), highest
+
+
+def _powers_and_modes(powers, modes, length, x, order):
+    xi = np.asarray(x) / length
+    columns = [_power(xi, power, order)[:, None] for power in powers]
+    return np.hstack([*columns, modes(xi, order)]) / length**order
+
+
+class _CachedBasis:
+    """
+    A basis of `count` shapes with a cache of its values at recent stations.
+
+    It is independent of stiffness and mass: a fit changes these, and evaluates the same stations.
+    """
+
+    def __init__(self, basis, count):
+        self._basis, self._count = basis, count
+        self._cached = lru_cache(maxsize=KEPT_PLACES)(self._read_only_values)
+
+    def __call__(self, x, order):
+        x = np.asarray(x, float)
+        few = x.size * self._count <= MOST_VALUES
+        return self._cached(x.tobytes(), order) if few else self._basis(x, order)
+
+    def __reduce__(self):
+        return type(self), (self._basis, self._count)       # copies have a cache of their own
+
+    def _read_only_values(self, places, order):
+        values = self._basis(np.frombuffer(places), order)
+        values.flags.writeable = False
+        return values
+
+
+def _natural_basis(direction, length, count, boundary):
+    """Return the natural modes with what `boundary` says of the load, and their highest lambda."""
+    load = direction.load.copy()
+    if boundary != 'inertia':       # a point mass has no inertia against slope, nor in torsion
+        load[1:] = load[:, 1:] = 0.0
+        if boundary == 'free' or direction.name == 'torsion':
+            load[:] = 0.0
+    # no less than a speck of the load, where the beam itself has no inertia
+    load /= max(direction.inertia * length, 1e-9 * load[0, 0]) or 1.0
+    if direction.strain_order == 1:
+        roots = rod_roots(count, max(float(load[0, 0]), 0.0))
+        modes = partial(rod_modes, roots)
+    else:
+        mass, first, inertia = load[0, 0], load[0, 1] / length, load[1, 1] / length**2
+        # a point at the end has its inertia, and the distance of its mass, from rounding alone
+        if abs(first) < ROUNDING * mass:
+            first = 0.0
+        least = first**2 / mass if mass > 0.0 else 0.0
+        inertia = max(inertia, least) if inertia > ROUNDING * mass else least
+        roots, factors = bending_roots(count, float(mass), float(first), float(inertia))
+        modes = partial(bending_modes, roots, factors)
+    return partial(_scaled_modes, modes, length), roots[-1]
+
+
+def _scaled_modes(modes, length, x, order):
+    return modes(np.asarray(x) / length, order) / length**order
+
+
+def _free_modes(strain_order, count):
+    if strain_order == 1:
+        roots = rod_roots(count)
+        return partial(rod_modes, roots), roots.max(initial=0.0)
+    roots, factors = bending_roots(count)
+    return partial(bending_modes, roots, factors), roots.max(initial=0.0)
+
+
+def _power(xi, power, order):
+    """Differentiate xi^power."""
+    return float(perm(power, order)) * xi**max(power - order, 0)
+
+
+def _stations(direction, highest):
+    """
+    Return the Gauss stations that keep inertia integrals good to 1e-12, tried up to ten shapes.
+
+    In bending these hold the square of the shortening, of degree 10 for x^2 and x^3.
+
+    :param highest: largest lambda of a natural mode among the shapes; 0: polynomials only.
+    """
+    if direction.strain_order == 2:
+        return 10 + int(np.ceil(1.25 * highest)) if highest > 0.0 else 6
+    return 7 + int(np.ceil(0.8 * highest)) if highest > 0.0 else 2
+
+
+def _normalised(shapes, direction):
+    x, _ = gauss_stations(shapes.breaks, shapes.stations)
+    values = shapes.at(np.append(x, shapes.breaks[-1]))
+    root = shapes.at(shapes.breaks[:1], direction.strain_order)[0]
+    scale = np.where(root < 0.0, -1.0, 1.0) / abs(values).max(axis=0)
+    return Shapes(shapes.basis, shapes.mix * scale, shapes.breaks, shapes.stations)

@@ -1,0 +1,1 @@
+"""Feedback that damps flexible links: LQG, strain feedback, design over poses."""

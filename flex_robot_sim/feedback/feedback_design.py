@@ -1,0 +1,167 @@
+"""
+The feedback law of an arm as a joint controller holds it, over its poses; takes seconds.
+
+Flex sensors are heard of less often than joints: between two messages the newest one stands, so
+what a law sees of them is older than what it sees of the joints. By how much on the mean, strain
+feedback is designed for; LQG takes its samples as often as they come.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.mode_table import excited_modes, joints_that_matter, range_of
+from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.feedback.lqg import Lqg
+from flex_robot_sim.feedback.lqg_design import design_lqg
+from flex_robot_sim.feedback.modal_damping import (
+    OSCILLATING,
+    DampingDesign,
+    closed_rates,
+    design_damping,
+    refuse_without_sensors,
+)
+from flex_robot_sim.feedback.pose_model import Loop, pose_model
+from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError
+
+PERIOD = 2e-3           # of states where nothing else is said, and the shortest of LQG      [s]
+PLACES = 3              # of a joint that changes the modes
+GROWTH = 1e-2           # by rounding and the like                                         [1/s]
+
+
+class Timing(NamedTuple):
+    """When a joint controller sees an arm."""
+
+    period: float               # between two joint states                                   [s]
+    delay: float                # from a state to the effort that answers it                 [s]
+    strain_period: float        # between two messages of flex sensors; 0: each state has them
+
+
+class Feedback(NamedTuple):
+    """A law, and what a joint controller needs to know of it."""
+
+    law: StrainFeedback | Lqg
+    period: float               # between two samples of it                                  [s]
+    needs_strain: bool
+    is_paired: bool             # whether its samples are those of strain
+    patience: float             # age of strain that is too old                              [s]
+    complaint: str
+
+
+def timing_of(settings: FeedbackSettings, state_period: float, is_late: bool) -> Timing:
+    """Return the Timing of FeedbackSettings, for states that come every `state_period` [s]."""
+    period = state_period or PERIOD
+    late = period if is_late else 0.0
+    return Timing(period, late + settings.loop_delay, settings.strain_period if is_late else 0.0)
+
+
+def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
+    """Raise SettingError where FeedbackSettings cannot be for an arm."""
+    if settings.vibration_feedback in ('strain', 'ppf'):
+        refuse_without_sensors(arm, settings.vibration_feedback)
+
+
+def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike],
+                    position: ArrayLike, timing: Timing, limits: ArrayLike,
+                    feedback: str = 'motor',
+                    progress: Callable[[int, int], object] | None = None) -> Feedback:
+    """
+    Return the Feedback of a kind; SettingError if there is none that does the arm good.
+
+    :param gains: (stiffness, damping) of the servo, (joints,) each.
+    :param position: of the joints, where those stand that do not change the modes [rad, m].
+    :param limits: of the efforts, (joints,) [N m, N]; feedback: side that encoders see.
+    :param progress: function of the poses that were looked at, and of all of them.
+    """
+    position = np.asarray(position, float)
+    axes = _grid(arm, position, gains)
+    if kind == 'lqg':
+        return _lqg(arm, axes, timing, limits, feedback)
+    refuse_without_sensors(arm, kind)
+    late = round(0.5 * (timing.period + timing.strain_period) / timing.period
+                 ) if timing.strain_period else 0
+    loop = Loop(timing.period, timing.delay)
+    table: dict[tuple[int, ...], DampingDesign] = {}
+    middle = tuple(axis.size // 2 for axis in axes)
+    corners = sorted(itertools.product(*(range(axis.size) for axis in axes)),
+                     key=lambda corner: np.abs(np.subtract(corner, middle)).sum())
+    for corner in corners:
+        like = min(table, key=lambda other: np.abs(np.subtract(other, corner)).sum(),
+                   default=None)
+        pose = [axis[k] for axis, k in zip(axes, corner)]
+        table[corner] = design_damping(arm, pose, *gains, kind, loop, feedback=feedback,
+                                       late=late, like=None if like is None else table[like])
+        if progress is not None:
+            progress(len(table), len(corners))
+    _refuse_if_worse(arm, kind, axes, table, gains, feedback)
+    complaint = max(table.values(), key=lambda design: -design.ratio).complaint
+    law = StrainFeedback(arm, DampingTable(axes, table, complaint), limits)
+    return Feedback(law, timing.period, True, False, _patience(timing), complaint)
+
+
+def _lqg(arm, axes, timing, limits, feedback):
+    has_strain = bool(flex_sensors(arm).names)
+    longest = max(PERIOD, timing.strain_period if has_strain else 0.0)
+    period = timing.period * max(1, round(longest / timing.period))
+    # strain arrives when its state was answered, and is taken into account with the next one
+    is_paired = has_strain and timing.strain_period > 0.0
+    late = timing.period if is_paired else 0.0
+    design = design_lqg(arm, axes, Loop(period, timing.delay + late), feedback=feedback)
+    return Feedback(Lqg(arm, design, limits), period, has_strain, is_paired, _patience(timing), '')
+
+
+def _patience(timing):
+    return max(0.1, 10 * timing.strain_period)
+
+
+def _grid(arm, position, gains):
+    """Positions of a grid of poses, one array per joint: three of those that change the modes."""
+    count = excited_modes(arm, position, gains).frequencies.size
+    if count == 0:
+        raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
+                           'feedback')
+    lower, upper = range_of(arm)
+    joints = joints_that_matter(arm, position, lower, upper, 1)
+    return tuple(np.linspace(lower[j], upper[j], PLACES) if j in joints else np.array([place])
+                 for j, place in enumerate(position))
+
+
+def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
+    """Raise SettingError if something grows, at the poses of the table or between them."""
+    name = arm.description.name
+    for corner, design in table.items():
+        if _growth(design.after) > GROWTH or design.ratio < _first_ratio(design.before):
+            pose = ' '.join(f'{axis[k]:.3g}' for axis, k in zip(axes, corner))
+            raise SettingError(f'no {kind} feedback does {name} good at {pose} with these gains '
+                               'and this delay: take other gains, or a shorter strain_period')
+    cells = itertools.product(*(range(max(axis.size - 1, 1)) for axis in axes))
+    for cell in cells:
+        sides = [(k, k + 1) if axis.size > 1 else (0,) for k, axis in zip(cell, axes)]
+        around = [table[corner] for corner in itertools.product(*sides)]
+        pose = [np.mean([axis[k] for k in side]) for axis, side in zip(axes, sides)]
+        channels = [replace(channel, push=channel.push / len(around)) for design in around
+                    for channel in design.channels]
+        rates = closed_rates(pose_model(arm, pose, feedback), around[0].loop, *gains, channels,
+                             around[0].late)
+        if _growth(rates) > GROWTH:
+            raise SettingError(f'no {kind} feedback holds {name} all over its range: take other '
+                               'gains, a shorter strain_period, or lqg')
+
+
+def _growth(rates):
+    return float(rates.real.max())
+
+
+def _first_ratio(rates):
+    """Damping ratio of the slowest motion that swings, 0 without one."""
+    ratios = -rates.real / np.maximum(np.abs(rates), 1e-300)
+    return float(next((ratio for ratio in ratios if ratio < OSCILLATING), 0.0))

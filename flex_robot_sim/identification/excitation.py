@@ -1,0 +1,96 @@
+"""
+Efforts of the motors over time, from a few words or a table.
+
+    1.5                     constant
+    step:2@0.5              2 from 0.5 s on
+    bang:2@0.5,1.5,2.5      2 from 0.5 s, -2 from 1.5 s, nothing from 2.5 s on
+    sine:2@1.5              2 sin(2 pi 1.5 t)
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.files import read_bytes
+
+_NUMBER = r'[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?'
+_FORM = re.compile(rf'(?:(step|bang|sine):)?({_NUMBER})(?:@({_NUMBER}(?:,{_NUMBER})*))?')
+LARGEST = 1e12      # time [s] or frequency [Hz]
+_TIMES = {None: 0, 'step': 1, 'bang': 3, 'sine': 1}
+
+
+def effort_function(words: str) -> Callable[[float], float]:
+    """Return the function of time [s] that `words` describe [N m, N]."""
+    match = _FORM.fullmatch(words.strip())
+    form, size, times = match.groups() if match else ('', '', '')
+    times = [float(time) for time in (times or '').split(',') if time]
+    if (not match or len(times) != _TIMES[form] or times != sorted(times)
+            or not abs(float(size)) < float('inf') or not all(abs(t) < LARGEST for t in times)):
+        raise SettingError(f'effort "{words}" is none of 1.5, step:SIZE@START, '
+                           'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
+    size = float(size)
+    if form == 'sine':
+        return lambda t: size * math.sin(2 * math.pi * times[0] * t)
+    if form == 'step':
+        return lambda t: size if t >= times[0] else 0.0
+    if form == 'bang':
+        start, turn, end = times
+        return lambda t: size if start <= t < turn else -size if turn <= t < end else 0.0
+    return lambda t: size
+
+
+def effort_of_words(assignments: Iterable[str],
+                    joint_names: Sequence[str]) -> Callable[[float], np.ndarray]:
+    """
+    Return the function from time [s] to all efforts (joints,).
+
+    :param assignments: 'JOINT=WORDS', joints that are not named get none.
+    """
+    functions = {}
+    for assignment in assignments:
+        joint, _, words = assignment.partition('=')
+        if joint not in joint_names:
+            raise SettingError(f'no joint "{joint}". Known: {", ".join(joint_names)}')
+        if joint in functions:
+            raise SettingError(f'joint "{joint}" gets two efforts. Give one')
+        functions[joint] = effort_function(words)
+    chosen = [functions.get(name, lambda t: 0.0) for name in joint_names]
+    return lambda t: np.array([function(t) for function in chosen])
+
+
+def effort_of_table(path: str | Path, joint_names: Sequence[str]) -> Callable[[float], np.ndarray]:
+    """
+    Return the function from time [s] to all efforts, linear between the rows of a CSV file.
+
+    :param path: its first row names `time` and joints; before the first and after the last row
+        there is no effort.
+    """
+    try:
+        text = io.StringIO(read_bytes(path).decode('utf-8-sig'), newline='')
+        header, *rows = [row for row in csv.reader(text) if row] or [[]]
+        table = np.array([[float(cell) for cell in row] for row in rows], float)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f'{path}: {getattr(error, "strerror", None) or "not UTF-8"}') from error
+    except (csv.Error, ValueError) as error:
+        raise SettingError(f'{path}: every row needs a number for time and for every joint that '
+                           'the first row names') from error
+    known = {'time', *joint_names}
+    if (table.shape != (max(len(rows), 1), len(header)) or not np.isfinite(table).all()
+            or 'time' not in header or len(set(header) & known) < len(header)
+            or np.any(np.diff(table[:, header.index('time')]) <= 0)):
+        raise SettingError(f'{path}: needs the columns time (rising) and joints among '
+                           f'{", ".join(joint_names)}, each once, all finite')
+    times = table[:, header.index('time')]
+    columns = [header.index(name) if name in header else None for name in joint_names]
+
+    def effort(t):
+        return np.array([0.0 if column is None else
+                         np.interp(t, times, table[:, column], left=0.0, right=0.0)
+                         for column in columns])
+    return effort

@@ -1,0 +1,276 @@
+"""
+Tables of arrays as one word: how an arm and its workspace get into compiled code.
+
+To Numba, a NamedTuple of a hundred arrays is a value of seven hundred words: every call copies
+them, and every function that is given one takes seconds to compile. A class decorated with
+`by_address` reads as before, `work.R[i]`, but compiled code gets the address of a list with the
+place and the shape of each array, and loads what it uses. A list never changes, and LLVM is told
+so, so that loads move out of loops.
+
+The Python object owns arrays and list, and lives as long as a call that was given it.
+
+A table of many arms has the same fields with a row for each arm. Its `TableRows` are the lists of
+all of them, so that `rows[k]` is what an arm by itself would be.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from functools import cache, cached_property, lru_cache
+from itertools import accumulate, chain
+from math import prod
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
+from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import as_dtype, from_dtype
+
+from flex_robot_sim.util.serialization import STAMP, make_table
+from flex_robot_sim.util.summary import listed
+
+Table = TypeVar('Table', bound=type)
+
+# arrays whose last lengths the compiler may count on, so that it can unroll loops over them
+Vectors3 = Annotated[np.ndarray, 3]
+Vectors6 = Annotated[np.ndarray, 6]
+Matrices3 = Annotated[np.ndarray, 3, 3]
+Matrices6 = Annotated[np.ndarray, 6, 6]
+
+
+def by_address(fields: Table) -> Table:
+    """Let compiled code take instances of a NamedTuple of arrays by address; a decorator."""
+    name = fields.__name__
+    return type(name, (_ByAddress, fields), {'__doc__': fields.__doc__,     # type: ignore
+                                             '__module__': fields.__module__,
+                                             '__qualname__': fields.__qualname__})
+
+
+@cache
+def _lengths_of(fields):
+    """Last lengths of the arrays of each field that are always the same."""
+    return {name: getattr(kind, '__metadata__', ())
+            for name, kind in get_type_hints(fields, include_extras=True).items()}
+
+
+class _ByAddress:
+    """What `by_address` adds to a NamedTuple."""
+
+    def __reduce__(self):
+        # without the list: addresses hold in this process and for these arrays only
+        return make_table, (STAMP, type(self), *self)
+
+    def __copy__(self):
+        return type(self)(*(array.copy() for array in self))
+
+    def __repr__(self):
+        shapes = (f'{name} {array.shape}' for name, array in zip(self._fields, self))
+        return f'<{type(self).__name__}: {listed(shapes)}>'
+
+    def _replace(self, **others):
+        table = super()._replace(**others)
+        if '_list' in vars(self) and all(getattr(self, name).ndim == array.ndim
+                                         for name, array in others.items()):
+            table._list = self._list.copy()     # to ask each array for its place takes long
+            for name in others:
+                words, start = _words(table, name), self._numba_type_.word(name)
+                table._list[start:start + len(words)] = words
+        return table
+
+    @cached_property
+    def _list(self):
+        return np.array([word for name in self._fields for word in _words(self, name)],
+                        dtype=np.intp)
+
+    @cached_property
+    def _address(self):
+        return self._list.ctypes.data
+
+    @cached_property
+    def _numba_type_(self):
+        return _handle(type(self), tuple((array.dtype.char, array.ndim) for array in self))
+
+
+def _words(table, name):
+    """Place and shape of the array in a field."""
+    array, lengths = getattr(table, name), _lengths_of(type(table))[name]
+    assert array.flags.carray, name     # in one piece, and may be written
+    assert not lengths or array.shape[-len(lengths):] == lengths, name
+    return array.ctypes.data, *array.shape
+
+
+def zeros(fields: Any, shapes: tuple[tuple[int, ...], ...]) -> Any:
+    """
+    Return a table of zeros, all in one piece of memory.
+
+    That takes a fifth of the time of one array after the other, each of which is asked for its
+    place; and whoever wants to know something of an arm makes such a table.
+
+    :param fields: class of the table; shapes: of its arrays, in order.
+    """
+    size, parts, places, addresses, handle = _in_one_piece(fields, shapes)
+    memory = np.zeros(size)
+    table = fields(*[memory[part].reshape(shape) for part, shape in zip(parts, shapes)])
+    table._list, table._numba_type_ = places.copy(), handle
+    table._list[addresses] += memory.ctypes.data
+    return table
+
+
+@lru_cache(maxsize=64)
+def _in_one_piece(fields, shapes):
+    """Size; slice of each array; list with places from the start, and where these stand; type."""
+    sizes = [prod(shape) for shape in shapes]
+    starts = [0, *accumulate(size + size % 2 for size in sizes)]    # as malloc does, in 16 bytes
+    parts = [slice(start, start + size) for start, size in zip(starts, sizes)]
+    words = [(start * np.dtype(float).itemsize, *shape) for start, shape in zip(starts, shapes)]
+    handle = _handle(fields, tuple(('d', len(shape)) for shape in shapes))
+    addresses = [handle.word(name) for name in fields._fields]
+    return starts[-1], parts, np.array([*chain(*words)], np.intp), addresses, handle
+
+
+class TableRows:
+    """Rows of a table, each as such a NamedTuple; an array of one row is for all."""
+
+    def __init__(self, table: Any) -> None:
+        count = max(map(len, table))
+        self._table = table
+        self._lists = np.stack([word for array in table for word in (
+            array.ctypes.data + np.arange(count) * (array.strides[0] if len(array) > 1 else 0),
+            *(np.full(count, length) for length in array.shape[1:]))], axis=1).astype(np.intp)
+        self._address = self._lists.ctypes.data
+
+    def __getitem__(self, k: int) -> Any:
+        return type(self._table)(*(array[min(k, len(array) - 1)] for array in self._table))
+
+    def __len__(self) -> int:
+        return len(self._lists)
+
+    @cached_property
+    def _numba_type_(self):
+        return HandleRows(self[0]._numba_type_, len(self) > 1)
+
+
+class Handle(types.Type):
+    """Numba's type of such a NamedTuple: the class, and dtype and dimensions of each field."""
+
+    def __init__(self, table: Any, kinds: tuple[tuple[str, int], ...]) -> None:
+        self.table, self.kinds = table, kinds
+        self._words = [0, *accumulate(1 + dimensions for _, dimensions in kinds)]
+        words = ''.join(f'{char}{dimensions}' for char, dimensions in kinds)
+        super().__init__(name=f'Handle({table.__module__}.{table.__name__}, {words})')
+
+    def array(self, field: str) -> Any:
+        """Numba's type of the array in a field; None if there is no such field."""
+        if field not in self.table._fields:
+            return None
+        char, dimensions = self.kinds[self.table._fields.index(field)]
+        return types.Array(from_dtype(np.dtype(char)), dimensions, 'C')
+
+    def word(self, field: str | None) -> int:
+        """Place of a field in the list: its address, and its shape behind it; None: the end."""
+        return self._words[self.table._fields.index(field) if field else -1]
+
+
+class HandleRows(types.Type):
+    """Numba's type of TableRows: of what, and whether there is more than one."""
+
+    def __init__(self, row: Handle, differ: bool) -> None:
+        self.row, self.differ = row, differ
+        super().__init__(name=f'Rows({row}, {differ})')
+
+
+_handle = cache(Handle)         # most tables are of a few kinds
+
+for kind in (Handle, HandleRows):
+    register_model(kind)(models.OpaqueModel)
+
+
+@typeof_impl.register(_ByAddress)
+@typeof_impl.register(TableRows)
+def _type_of(value, _):
+    return value._numba_type_
+
+
+# the one string that Python finds at once where it looks for attributes, known to the linker
+_NAME, _SYMBOL = sys.intern('_address'), f'{__name__}._NAME'
+binding.add_symbol(_SYMBOL, id(_NAME))
+
+
+@unbox(Handle)
+@unbox(HandleRows)
+def _unboxed(_, table, c):
+    number = c.pyapi.object_getattr(table, c.pyapi.get_c_object(_SYMBOL))
+    address = cgutils.alloca_once_value(c.builder, ir.Constant(cgutils.voidptr_t, None))
+    with c.builder.if_then(cgutils.is_not_null(c.builder, number), likely=True):
+        c.builder.store(c.pyapi.long_as_voidptr(number), address)
+        c.pyapi.decref(number)
+    return NativeValue(c.builder.load(address), is_error=c.pyapi.c_api_error())
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    key = Handle
+
+    def generic_resolve(self, handle, field):
+        return handle.array(field)
+
+
+@lower_getattr_generic(Handle)
+def _load(context, builder, handle, address, field):
+    kind, first = handle.array(field), handle.word(field)
+    array = make_array(kind)(context, builder)
+    intp = context.get_value_type(types.intp)
+
+    def word(place, type_):
+        start = builder.gep(builder.bitcast(address, intp.as_pointer()),
+                            [ir.Constant(intp, place)])
+        load = builder.load(builder.bitcast(start, type_.as_pointer()))
+        load.set_metadata('invariant.load', builder.module.add_metadata([]))
+        return load
+
+    data = word(first, array.data.type)
+    shape = [word(first + 1 + k, intp) for k in range(kind.ndim)]
+    for k, length in enumerate(reversed(_lengths_of(handle.table)[field])):
+        shape[-1 - k] = ir.Constant(intp, length)
+    size = as_dtype(kind.dtype).itemsize
+    strides = [ir.Constant(intp, size)]
+    for length in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(array, data=data, shape=cgutils.pack_array(builder, shape, intp),
+                   strides=cgutils.pack_array(builder, strides, intp),
+                   itemsize=ir.Constant(intp, size), meminfo=None)
+    return array._getvalue()
+
+
+@lower_builtin(operator.getitem, HandleRows, types.Integer)
+def _row(context, builder, signature, arguments):
+    rows, (address, k) = signature.args[0], arguments
+    words = rows.row.word(None) if rows.differ else 0
+    k = context.cast(builder, k, signature.args[1], types.intp)
+    size = ir.Constant(k.type, words * k.type.width // 8)
+    return builder.gep(address, [builder.mul(k, size)])
+
+
+@infer_global(operator.getitem)
+class _RowType(AbstractTemplate):
+    key = operator.getitem
+
+    def generic(self, arguments, _):
+        rows, k = arguments
+        if isinstance(rows, HandleRows) and isinstance(k, types.Integer):
+            return signature(rows.row, rows, types.intp)
+        return None

@@ -1,0 +1,1 @@
+"""The arm as flat arrays: assembly, composite inertia, damping, start pose."""

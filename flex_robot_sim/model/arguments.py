@@ -1,0 +1,75 @@
+"""What callers give to functions that take an arm: the wrong kind of thing is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.util.exceptions import SettingError, bearable
+from flex_robot_sim.util.settings import SimulationSettings
+
+
+def expect_arm(arm: object) -> None:
+    """Refuse what is no ArmModel, above all the name of a robot."""
+    if not isinstance(arm, ArmModel):
+        raise SettingError(f'{bearable(repr(arm), 60)} is no arm: load one by '
+                           'flex_robot_sim.load(robot)')
+
+
+def settings_or_default(settings: SimulationSettings | None) -> SimulationSettings:
+    """Return the settings of a caller, or those that hold where there are none."""
+    if settings is None:
+        return SimulationSettings()
+    if not isinstance(settings, SimulationSettings):
+        raise SettingError(f'settings = {bearable(repr(settings), 60)} must be '
+                           'SimulationSettings(time_step=...)')
+    return settings
+
+
+def whole(name: str, value: object) -> int:
+    """Return a whole number above 0."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise SettingError(f'{name} = {value!r} must be a whole number > 0')
+    return int(value)
+
+
+def truth(name: str, value: object) -> bool:
+    """Return whether something is so."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise SettingError(f'{name} = {bearable(repr(value), 60)} must be True or False')
+    return bool(value)
+
+
+def array_or_nan(values: ArrayLike) -> np.ndarray:
+    """Return a new array of numbers, which the caller checks; what holds none is a single NaN."""
+    try:
+        return np.array(values, float)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+
+
+def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
+    """Array of one finite number per name."""
+    array = array_or_nan(values)
+    # of a few numbers, a plain loop is done before numpy has begun
+    if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
+        raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
+                           f'{", ".join(names)}')
+    return array
+
+
+def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
+    """Array of one finite number >= 0 per name, from one for all or as many."""
+    array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)
+    if array.min(initial=0.0) < 0:
+        raise SettingError(f'{name} must be >= 0')
+    return array
+
+
+def is_known(name: object, names: Container[str]) -> bool:
+    """Whether a name is one of some; a list of names is none."""
+    return isinstance(name, str) and name in names

@@ -1,0 +1,279 @@
+"""
+The arm as the dynamics sees it: flat arrays, one row per body, base to tip.
+
+Rigid links that are fixed together are one body; an elastic link is one body per segment. Whatever
+hangs on an elastic body is a body of its own, because it rides on a station that moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.jit.handle import (
+    Matrices3,
+    Matrices6,
+    Vectors3,
+    Vectors6,
+    by_address,
+    zeros,
+)
+from flex_robot_sim.util.serialization import Serializable
+from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, summarized
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.robot import RobotDescription
+    from flex_robot_sim.elastic.beam import Beam
+
+
+@by_address
+class ArmArrays(NamedTuple):
+    """What the compiled functions read. Bodies: i, joints: j, stations: s, points: g."""
+
+    parent: np.ndarray          # (i,)       row of the parent body, -1 for the fixed base
+    station: np.ndarray         # (i,)       station that carries body i, -1 on a rigid parent
+    joint: np.ndarray           # (i,)       joint that moves body i, -1 if it is fixed
+    home_R: Matrices3           # (i, 3, 3)  rotation of body i in its parent or station at zero
+    home_p: Vectors3            # (i, 3)     its origin there                               [m]
+    screw: Vectors6             # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
+    inertia: Matrices6          # (i, 6, 6)  of what is rigid in body i, about its frame    [SI]
+    modes: np.ndarray           # (i,)       number of elastic coordinates, 0: rigid
+    first: np.ndarray           # (i,)       the first of them among all coordinates
+    # (i, 4)  of bending_y, bending_z, torsion, stretch, in order; tuples have a `count`, too
+    count: np.ndarray           # type: ignore[assignment]
+    reach: np.ndarray           # (i,)       row k of H starts at column k - reach of its direction
+    stiffness: np.ndarray       # (i, n, n)  of the elastic coordinates                     [SI]
+    damping: np.ndarray         # (i, n, n)  likewise, as far as it stays inside a body     [SI]
+    shared: np.ndarray          # (e, r)     S of the rest, S S^T on all e of them (T5)     [SI]
+    shared_T: np.ndarray        # (r, e)     the same by columns
+    modal_mass: np.ndarray      # (i, n, n)  part of E (T22) that is constant               [SI]
+    rotary: np.ndarray          # (i, 3, n)  rotary inertia of the sections by coordinate   [SI]
+    point_start: np.ndarray     # (i + 1,)   mass points of body i: [start[i], start[i + 1])
+    point_mass: np.ndarray      # (g,)       [kg]
+    point_x: np.ndarray         # (g,)       along the beam                                 [m]
+    point_shape: np.ndarray     # (g, n)     displacement by coordinate
+    point_H: np.ndarray         # (g, n, b)  shortening, s = -1/2 e^T H e (T10), see `reach`
+    station_x: np.ndarray       # (s,)       along the beam                                 [m]
+    station_shape: np.ndarray   # (s, n)     displacement, or turn in torsion, by coordinate
+    station_slope: np.ndarray   # (s, n)     v' and w' by coordinate
+    station_H: np.ndarray       # (s, n, b)  shortening up to the station
+    station_setback: np.ndarray  # (s, k, n)  rows whose cubes set it back sideways (T10)
+    motor: np.ndarray           # (j,)       coordinate of the motor side, -1: rigid drive
+    rotor: np.ndarray           # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
+    gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
+    gear_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
+    viscous: np.ndarray         # (j,)       friction in the drive                      [N m s/rad]
+    coulomb: np.ndarray         # (j,)       dry friction of a drive that turns            [N m, N]
+    stiction: np.ndarray        # (j,)       what a drive that stands has beyond it        [N m, N]
+    stribeck: np.ndarray        # (j,)       rate in which the one becomes the other        [rad/s]
+    coulomb_rate: np.ndarray    # (j,)       in which explicit schemes smooth it            [rad/s]
+    spring: np.ndarray          # (j,)       across the joint, beside the motor  [N m/rad, N/m]
+    spring_rest: np.ndarray     # (j,)       where it pulls nowhere                        [rad, m]
+    lower: np.ndarray           # (j,)       stops                                         [rad, m]
+    upper: np.ndarray           # (j,)       likewise                                      [rad, m]
+    stop_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
+    stop_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
+    stop_depth: np.ndarray      # (j,)       where the damping is in full force            [rad, m]
+    felt: np.ndarray            # (n,)       inertia of each coordinate: its scale      [kg m2, kg]
+    rising: Vectors6            # (6,)       acceleration of the base that stands for gravity
+
+
+@by_address
+class Workspace(NamedTuple):
+    """Scratch of one thread; shapes as in ArmArrays."""
+
+    R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
+    origin: Vectors3            # (i, 3)
+    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, where asked for
+    base_p: Vectors3            # (i, 3)
+    V: Vectors6                 # (i, 6)     twist
+    c: Vectors6                 # (i, 6)     acceleration left when no coordinate accelerates
+    dV: Vectors6                # (i, 6)     rate of the twist
+    I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
+    F0: Vectors6                # (i, 6)     bias wrench
+    B: np.ndarray               # (i, 6, n)  coupling with the modes
+    E: np.ndarray               # (i, n, n)  inertia of the modes, its rows up to the diagonal
+    b: np.ndarray               # (i, n)     bias force on the modes
+    Z: Vectors6                 # (i, n, 6)
+    z: np.ndarray               # (i, n)
+    IA: Vectors6                # (i, 6)     what `eliminate` leaves, likewise Z, z and d
+    d: np.ndarray               # (i,)
+    tau: np.ndarray             # (i,)       about the joint
+    solved_R: Matrices3         # (i, 3, 3)  R, origin and K with which Z, IA and d were made
+    solved_p: Vectors3          # (i, 3)
+    solved_K: np.ndarray        # (s, 6, n)
+    F: Vectors6                 # (i, 6)     wrench from the parent
+    load: Vectors6              # (i, 6)     wrench from outside, in the frame of body i
+    implicit: np.ndarray        # (i, n, n)
+    station_R: Matrices3        # (s, 3, 3)  pose of the station in the frame of its body
+    station_p: Vectors3         # (s, 3)
+    K: np.ndarray               # (s, 6, n)  Jacobian (T11)
+    Ve: Vectors6                # (s, 6)     twist against the root
+    beta: Vectors6              # (s, 6)     bias acceleration (T12)
+    force: np.ndarray           # (n,)       on every coordinate
+    added: np.ndarray           # (n,)       to the inertia of joints and motors
+    coupling: np.ndarray        # (j,)       implicit, between joint and motor
+    own: np.ndarray             # (n,)       inertia of joints and motors, neighbours standing
+    law: np.ndarray             # (n,)       force of all laws along a joint, as last solved
+    law_force: np.ndarray       # (n,)       the line that stands for them: at rate zero
+    law_slope: np.ndarray       # (n,)       likewise: by rate
+    cornered: np.ndarray        # (n,)       whether one of them is off its first straight piece
+    ease: np.ndarray            # (1,)       share of `own` with which laws are settled
+    last: np.ndarray            # (n,)       acceleration of the step before the last one
+    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and how
+                                #            much of that is to be taken away [J]; its iterations
+    energy: Vectors3            # (3,)       kinetic, in springs, of height                 [J]
+    shared: np.ndarray          # (r,)       rates of the dampers that are shared by bodies
+    together: np.ndarray        # (4, n)     for solving with them
+    applied: np.ndarray         # (j,)       by the motors, servo included                 [N m, N]
+    effort_limit: np.ndarray    # (j,)       of the motors                                 [N m, N]
+    rate_limit: np.ndarray      # (j,)       from which they no longer push          [rad/s, m/s]
+    target: np.ndarray          # (j,)       of the servo                                  [rad, m]
+    target_rate: np.ndarray     # (j,)       likewise                                [rad/s, m/s]
+    given: np.ndarray           # (j,)       whether the motion of the drive is prescribed
+    given_rate: np.ndarray      # (j,)       acceleration of such a drive          [rad/s2, m/s2]
+    given_effort: np.ndarray    # (j,)       what this motion takes, beside `effort`       [N m, N]
+    servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
+    servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
+    child_R: Matrices3          # (3, 3) and so on: inside one function
+    child_p: Vectors3
+    carrier: Vectors6
+    theta: Vectors3
+    dtheta: Vectors3
+    dr: Vectors3
+    turning: Vectors3
+    alpha: Vectors3
+    G: Matrices3
+    h: np.ndarray
+    side: np.ndarray
+    Y: Matrices6
+    y: Vectors6
+    YK: np.ndarray
+
+
+class Frame(NamedTuple):
+    """Where a link is: fixed to a body (-1: the base)."""
+
+    body: int
+    R: np.ndarray               # (3, 3)  rotation in the frame of the body
+    p: np.ndarray               # (3,)    origin there                                      [m]
+
+
+@summarized
+@dataclass(frozen=True, eq=False)
+class ArmModel(Serializable):
+    """An arm ready to be simulated."""
+
+    arrays: ArmArrays
+    joint_names: tuple[str, ...]        # of the joints that move, base to tip
+    motor_names: tuple[str, ...]        # of those whose drive gives, base to tip
+    coordinate_names: tuple[str, ...]   # of all coordinates: joints, motors, elastic
+    frames: dict[str, Frame]            # of every link
+    segments: dict[str, list[int]]      # flexible link -> rows of its bodies
+    tips: dict[str, tuple[int, int]]    # flexible link -> (body, station) of its far end
+    carried_bodies: dict[str, tuple[int, Frame]]    # joint -> body that it moves or holds, Frame
+    #                                                 of its link there
+    description: RobotDescription
+    coupling: str = 'shortening'
+    beams: dict[int, Beam] = field(default_factory=dict)    # by body
+
+    @property
+    def tool(self) -> str:
+        """Name of the link that is the tool."""
+        return self.description.tool.link
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinate_names)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each joint: 'rad' if it turns, 'm' if it slides; its velocity is per second."""
+        return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
+                     for name in self.joint_names)
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of the effort of each joint: 'N m' if it turns, 'N' if it slides."""
+        return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
+
+    def _summary(self) -> tuple[str, SummaryRows]:
+        arrays, flexible = self.arrays, []
+        for link, bodies in self.segments.items():
+            parts = f'{len(bodies)} segments, ' if len(bodies) > 1 else ''
+            flexible.append(f'{link} ({parts}{counted(arrays.modes[bodies].sum(), "coordinate")})')
+        mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
+        rows = [('joints', self.joint_names), ('flexible joints', self.motor_names),
+                ('flexible links', flexible), ('links', self.frames)]
+        heading = (f'ArmModel of "{self.description.name}": '
+                   f'{counted(len(self.joint_names), "joint")}, '
+                   f'{counted(self.size, "coordinate")}')
+        return heading, [
+            *((label, listed(words)) for label, words in rows if words),
+            ('mass', f'{mass:.4g} kg without the base'),
+            ('gravity', f'{numbers(-arrays.rising[3:] + 0.0)} m/s2'), ('coupling', self.coupling),
+            ('source', self.description.source)]
+
+
+def make_workspace(arm: ArmArrays) -> Workspace:
+    """Return a Workspace for ArmArrays `arm`."""
+    work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
+                                    arm.motor.size, arm.felt.size, arm.shared.shape[1]))
+    work.effort_limit[:] = work.rate_limit[:] = np.inf
+    return work
+
+
+@lru_cache(maxsize=64)
+def _shapes(i, n, s, j, total, shared):
+    """Shapes of a Workspace; n modes in a body of i, and `shared` dampers between bodies."""
+    shapes = {
+        'shared': (shared,), 'together': (4, total),
+        'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
+        'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
+        'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
+        'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),
+        'solved_p': (i, 3), 'solved_K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
+        'force': (total,), 'added': (total,), 'coupling': (j,), 'own': (total,),
+        'law': (total,), 'law_force': (total,), 'law_slope': (total,), 'cornered': (total,),
+        'ease': (1,), 'last': (total,), 'step': (4,), 'energy': (3,),
+        'applied': (j,), 'effort_limit': (j,),
+        'rate_limit': (j,), 'given': (j,), 'given_rate': (j,), 'given_effort': (j,),
+        'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
+        'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
+        'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
+        'G': (3, 3), 'h': (n,), 'side': (2, n),
+        'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
+    return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
+
+
+def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str) -> dict[str, Any]:
+    """
+    Row of every station array of ArmArrays, for the section at x [m] of a Beam.
+
+    :param size: (n, b, k), to which the row is padded.
+    """
+    shape, slope, H = np.zeros(size[0]), np.zeros(size[0]), np.zeros(size[:2])
+    setback = np.zeros((size[2], size[0]))
+    n, turn = beam.size, beam.turn(x)
+    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]     # each coordinate moves one axis only
+    slope[:n] = turn[2] - turn[1]
+    if coupling == 'shortening':
+        band = beam.shortening_band([x])[0]
+        H[:n, :band.shape[1]] = band
+        if beam.is_segment:
+            setback[:, :n] = beam.setback(x)
+    return {'station_x': float(x), 'station_shape': shape, 'station_slope': slope, 'station_H': H,
+            'station_setback': setback}
+
+
+def with_stiffness(arm: ArmModel, factor: float) -> ArmModel:
+    """Return an ArmModel whose links and gears have `factor` times their stiffness."""
+    if factor == 1.0:
+        return arm
+    return replace(arm, arrays=arm.arrays._replace(
+        stiffness=factor * arm.arrays.stiffness,
+        gear_stiffness=factor * arm.arrays.gear_stiffness))

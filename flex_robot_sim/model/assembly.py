@@ -1,0 +1,326 @@
+"""From a description to an ArmModel: which links are one body, what rides where, and the beams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.description import read_description
+from flex_robot_sim.description.elastic_link import MOST_COORDINATES
+from flex_robot_sim.elastic import SETBACK_POINTS, Load, Section, cut_beam
+from flex_robot_sim.elastic.discretise import KEPT
+from flex_robot_sim.elastic.section import DIRECTIONS
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
+from flex_robot_sim.model.carried_inertia import joint_pose, largest_inertias, moments_beyond
+from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
+from flex_robot_sim.model.mass_points import MOST_POINTS, MassPoints, fewest
+from flex_robot_sim.spatial.screws import set_body_inertia
+from flex_robot_sim.util.exceptions import SettingError
+
+if TYPE_CHECKING:
+    from flex_robot_sim.description.robot import RobotDescription
+
+COUPLINGS = ('shortening', 'zero_order')
+STOP_FREQUENCY = 40.0       # of what a joint carries, against its stop                 [Hz]
+STOP_DEPTH = 1e-3           # in which the damping of a stop sets in                    [rad, m]
+COULOMB_RATE = 1e-2         # below which Coulomb friction is smoothed              [rad/s, m/s]
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = GRAVITY,
+         xacro_arguments: Mapping[str, str] | None = None, tool: str = '') -> ArmModel:
+    """
+    Return the ArmModel of a robot.
+
+    :param source: path of a URDF or xacro file, its text, or the name of a shipped robot.
+    :param coupling: 'shortening', or 'zero_order' to leave it out.
+    :param gravity: in the base frame, (3,) [m/s2].
+    :param xacro_arguments: {name: value} for a xacro file.
+    :param tool: link that is the tool; '': found by name and place, as `flexsim check` shows.
+    """
+    return build_arm(read_description(source, xacro_arguments, tool), coupling, gravity)
+
+
+def build_arm(description: RobotDescription, coupling: str = 'shortening',
+              gravity: ArrayLike = GRAVITY) -> ArmModel:
+    """
+    Return the ArmModel of a RobotDescription.
+
+    :param coupling: 'shortening', or 'zero_order' to leave it out.
+    :param gravity: in the base frame, (3,) [m/s2].
+    """
+    total = sum(link.beam.segments * link.beam.freedom for link in description.links
+                if link.beam is not None)
+    if total > MOST_COORDINATES:
+        raise SettingError(f'{description.source} has {total} elastic coordinates, and at most '
+                           f'{MOST_COORDINATES} can be simulated: take fewer segments, modes or '
+                           'elements')
+    if coupling not in COUPLINGS:
+        raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
+    gravity = array_or_nan(gravity)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise SettingError('gravity must be three finite numbers [m/s2]')
+    return _Assembly(description, coupling, gravity).arm()
+
+
+class _Assembly:
+    """The rows of ArmArrays while they are written."""
+
+    def __init__(self, description, coupling, gravity):
+        self.description, self.coupling, self.gravity = description, coupling, gravity
+        self.beyond, self.moved = moments_beyond(description)
+        self.joints = [joint for joint in description.joints if joint.moves]
+        self.row = {name: [] for name in ('parent', 'station', 'joint', 'home_R', 'home_p',
+                                          'screw', 'inertia', 'beam')}
+        self.stations = []          # (body, x)
+        self.damping = {}           # body -> ratio, time constant
+        self.frames, self.segments, self.tips, self.carried = {}, {}, {}, {}
+        carriers = dict(zip(description.links[1:], description.joints))
+        for link in description.links:
+            self._add_link(link, carriers.get(link))
+
+    def _add_link(self, link, joint):
+        if joint is None:
+            place, R, p, index, screw = (-1, -1), np.eye(3), np.zeros(3), -1, np.zeros(6)
+        else:
+            place, R, p = self._seat(joint)
+            index = self.joints.index(joint) if joint.moves else -1
+            screw = _screw(joint)
+            if joint.held_at is not None:
+                turn, way = joint_pose(joint, joint.held_at)
+                R, p = R @ turn, p + R @ way
+        body, station = place
+        if link.beam is None and index < 0 and station < 0:
+            self._fix(link, Frame(body, R, p))
+            return
+        turn = np.eye(3) if link.beam is None else link.beam.axes
+        screw = np.concatenate([turn.T @ screw[:3], turn.T @ screw[3:]])
+        body = self._add_body(body, station, index, R @ turn, p, screw)
+        if link.beam is not None:
+            self._add_beam(link, body)
+        elif link.inertial is not None:
+            self.row['inertia'][body] += _inertia(link.inertial, np.eye(3), np.zeros(3))
+        self.frames[link.name] = Frame(body, turn.T, np.zeros(3))
+        if joint is not None:
+            self.carried[joint.name] = (body, self.frames[link.name])
+
+    def _fix(self, link, frame):
+        """Make a rigid link a part of the body that it is fixed to."""
+        self.frames[link.name] = frame
+        if link.inertial is not None and frame.body >= 0:
+            self.row['inertia'][frame.body] += _inertia(link.inertial, frame.R, frame.p)
+
+    def _seat(self, joint):
+        """Body and station that carry the joint, and the pose of its frame there."""
+        parent = self.description.link(joint.parent)
+        if parent.beam is None:
+            frame = self.frames[joint.parent]
+            return (frame.body, -1), frame.R @ joint.rotation, frame.R @ joint.position + frame.p
+        beam = parent.beam
+        along = min(max(beam.station(joint.position), 0.0), beam.length)
+        bodies, piece = self.segments[joint.parent], beam.length / beam.segments
+        segment = min(int(along / piece * (1 + 1e-12)), beam.segments - 1)
+        offset = beam.axes.T @ joint.position
+        offset[0] -= along
+        station = self._add_station(bodies[segment], along - segment * piece)
+        return (bodies[segment], station), beam.axes.T @ joint.rotation, offset
+
+    def _add_station(self, body, x):
+        self.stations.append((body, x))
+        return len(self.stations) - 1
+
+    def _add_body(self, parent, station, joint, R, p, screw):
+        for name, value in (('parent', parent), ('station', station), ('joint', joint),
+                            ('home_R', R), ('home_p', p), ('screw', screw),
+                            ('inertia', np.zeros((6, 6))), ('beam', None)):
+            self.row[name].append(value)
+        return len(self.row['parent']) - 1
+
+    def _add_beam(self, link, body):
+        """Give `body` the first segment of the beam, and add bodies for the others."""
+        beam = link.beam
+        bodies = [body]
+        for _ in range(beam.segments - 1):
+            station = self._add_station(bodies[-1], beam.length / beam.segments)
+            bodies.append(self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3),
+                                         np.zeros(6)))
+        load = _end_load(self.beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end))
+        stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
+        section = Section(mass_per_length=beam.mass_per_length, inertia=beam.section_inertia,
+                          **stiffness)
+        pieces = cut_beam(beam.length, section, beam.coordinates, beam.segments, beam.elements,
+                          beam.boundary, load)
+        for row, piece in zip(bodies, pieces):
+            self.row['beam'][row] = piece
+            self.damping[row] = beam.damping_ratio, beam.damping_time
+        self.segments[link.name] = bodies
+        self.tips[link.name] = (bodies[-1], self._add_station(bodies[-1],
+                                                              beam.length / beam.segments))
+
+    def arm(self):
+        """Return the ArmModel."""
+        beams = self.row.pop('beam')
+        joints, motors = self.joints, [j for j in self.joints if np.isfinite(j.stiffness)]
+        n = max([beam.size for beam in beams if beam is not None], default=1)
+        width = max([beam.width for beam in beams if beam is not None], default=1)
+        modes = np.array([0 if beam is None else beam.size for beam in beams], int)
+        first = len(joints) + len(motors) + np.cumsum(modes) - modes
+        arrays = ArmArrays(
+            **{name: np.array(self.row[name], int)
+               for name in ('parent', 'station', 'joint')},
+            **{name: np.array(self.row[name], float).reshape((-1, *shape)) for name, shape in (
+                ('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))},
+            inertia=self._inertia_rows(beams), modes=modes, first=first,
+            **self._beam_rows(beams, n, width), **self._station_rows(beams, n, width),
+            **self._joint_rows(joints, motors), felt=None, damping=None, shared=None,
+            shared_T=None,
+            rising=np.concatenate([np.zeros(3), -self.gravity]))
+        damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
+        inertia = elastic_inertia(arrays)
+        local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
+        felt = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
+        arrays = arrays._replace(damping=local, shared=shared, felt=np.concatenate(felt),
+                                 shared_T=np.ascontiguousarray(shared.T))
+        return ArmModel(
+            arrays=arrays, joint_names=tuple(joint.name for joint in joints),
+            motor_names=tuple(joint.name for joint in motors),
+            coordinate_names=self._names(beams), frames=self.frames, segments=self.segments,
+            tips=self.tips, carried_bodies=self.carried, description=self.description,
+            coupling=self.coupling,
+            beams={i: beam for i, beam in enumerate(beams) if beam is not None})
+
+    def _inertia_rows(self, beams):
+        """Inertia (6, 6) of what is rigid in every body, and of the sections of its beam."""
+        rows = [inertia if beam is None else inertia + _rotary(beam)
+                for inertia, beam in zip(self.row['inertia'], beams)]
+        return np.array(rows).reshape(-1, 6, 6)
+
+    def _beam_rows(self, beams, n, width):
+        """Rows of ArmArrays about elastic coordinates and mass points, padded to n coordinates."""
+        bodies = len(beams)
+        rows = {'count': np.zeros((bodies, 4), int), 'reach': np.zeros(bodies, int),
+                'stiffness': np.zeros((bodies, n, n)), 'modal_mass': np.zeros((bodies, n, n)),
+                'rotary': np.zeros((bodies, 3, n))}
+        start, points = [0], []
+        for i, beam in enumerate(beams):
+            if beam is not None:
+                m = beam.size
+                rows['count'][i], rows['reach'][i] = beam.count, beam.reach
+                rows['stiffness'][i, :m, :m] = beam.stiffness
+                rows['modal_mass'][i, :m, :m] = beam.modal_mass
+                rows['rotary'][i, :, :m] = beam.rotary
+                make = _kept_points if len(beam.stations) <= MOST_POINTS else _points
+                points.append(make(beam, n, width, self.coupling))
+            start.append(sum(len(own.mass) for own in points))
+        none = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
+        return {**rows, 'point_start': np.array(start),
+                **{f'point_{name}': np.concatenate(parts)
+                   for name, *parts in zip(MassPoints._fields, none, *points)}}
+
+    def _station_rows(self, beams, n, width):
+        cut = any(beam is not None and beam.is_segment for beam in beams)
+        k = SETBACK_POINTS if cut and self.coupling == 'shortening' else 0
+        rows = [station_row(beams[body], x, (n, width, k), self.coupling)
+                for body, x in self.stations]
+        s = len(rows)
+        shapes = {'station_x': (s,), 'station_shape': (s, n), 'station_slope': (s, n),
+                  'station_H': (s, n, width), 'station_setback': (s, k, n)}
+        return {name: np.array([row[name] for row in rows], float).reshape(shape)
+                for name, shape in shapes.items()}
+
+    def _joint_rows(self, joints, motors):
+        motor = [len(joints) + motors.index(joint) if joint in motors else -1 for joint in joints]
+        carried = self.largest = largest_inertias(self.description)
+        for joint, inertia in zip(joints, carried):
+            if not inertia > 0:
+                raise SettingError(f'joint "{joint.name}" of {self.description.source} carries no '
+                                   'mass, so that the robot can be drawn, but not simulated')
+        stop = carried * (2 * np.pi * STOP_FREQUENCY)**2
+        geared = [joint in motors for joint in joints]
+        values = {
+            'rotor': [joint.reflected_inertia for joint in joints],
+            'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, geared)],
+            'gear_damping': [joint.damping for joint in joints],
+            'viscous': [joint.viscous_friction for joint in joints],
+            'coulomb': [joint.coulomb_friction for joint in joints],
+            'stiction': [j.static_friction - j.coulomb_friction for j in joints],
+            'stribeck': [joint.stribeck_rate for joint in joints],
+            'coulomb_rate': [COULOMB_RATE] * len(joints),
+            'spring': [joint.spring_stiffness for joint in joints],
+            'spring_rest': [joint.spring_reference for joint in joints],
+            'lower': [joint.lower for joint in joints], 'upper': [j.upper for j in joints],
+            'stop_stiffness': stop,
+            'stop_damping': 2 * np.sqrt(stop * carried),
+            'stop_depth': [STOP_DEPTH] * len(joints)}
+        return {'motor': np.array(motor, int),
+                **{name: np.array(value, float) for name, value in values.items()}}
+
+    def _names(self, beams):
+        names = [joint.name for joint in self.joints]
+        names += [f'{joint.name}/motor' for joint in self.joints if np.isfinite(joint.stiffness)]
+        owner = {body: (link, number) for link, bodies in self.segments.items()
+                 for number, body in enumerate(bodies)}
+        for body, beam in enumerate(beams):
+            if beam is not None:
+                link, number = owner[body]
+                part = f'/{number + 1}' if len(self.segments[link]) > 1 else ''
+                names += [f'{link}{part}/{direction}_{k + 1}'
+                          for direction, count in zip(DIRECTIONS, beam.count)
+                          for k in range(count)]
+        return tuple(names)
+
+
+def _screw(joint):
+    """Screw axis of a joint in its own frame; zero if it does not move."""
+    if not joint.moves:
+        return np.zeros(6)
+    nothing = np.zeros(3)
+    return np.concatenate([nothing, joint.axis] if joint.kind == 'prismatic'
+                          else [joint.axis, nothing])
+
+
+def _points(beam, n, width, coupling):
+    """Fewest MassPoints of a beam, padded to n coordinates."""
+    H = np.zeros((beam.stations.size, n, width))
+    if coupling == 'shortening':
+        band = beam.shortening_band(beam.stations)
+        H[:, :band.shape[1], :band.shape[2]] = band
+    # every coordinate moves a point along one axis only
+    return fewest(MassPoints(beam.section.mass_per_length * beam.weights, beam.stations,
+                             _padded(beam.Phi.sum(axis=1), n), H))
+
+
+_kept_points = lru_cache(maxsize=KEPT)(_points)     # of beams that are kept, too
+
+
+def _padded(values, n):
+    """Rows (k, m) or one row (m,) with zeros up to n columns."""
+    rows = np.atleast_2d(values)
+    return np.pad(rows, [(0, 0), (0, n - rows.shape[1])])
+
+
+def _inertia(inertial, R, p):
+    """Inertia (6, 6) of a link about the frame of its body, in which it has the pose R, p."""
+    matrix = np.empty((6, 6))
+    set_body_inertia(inertial.mass, R @ inertial.centre + p, R @ inertial.inertia @ R.T, matrix)
+    return matrix
+
+
+def _rotary(beam):
+    """Inertia (6, 6) of the sections of a beam about their own axes."""
+    matrix = np.zeros((6, 6))
+    matrix[range(3), range(3)] = beam.section.inertia * beam.length
+    return matrix
+
+
+def _end_load(moments):
+    """Load at the tip of a beam, from moments in the frame of the tip."""
+    mass, first, second = moments.mass, moments.first, moments.second
+    centre = first / mass if mass > 0 else first
+    return Load(mass, centre, np.trace(second) * np.eye(3) - second)

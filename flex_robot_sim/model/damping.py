@@ -1,0 +1,177 @@
+"""
+Internal damping of the links of an arm: the same fraction of critical damping in every mode.
+
+With the stiffness K and the inertia M of all elastic coordinates, of the arm at zero with its
+joints locked, and with the modes psi (psi^T K psi = 1, rates omega), the matrix
+
+    D = 2 zeta sum (K psi) 1/omega (K psi)^T                                                  (T4)
+
+gives every mode the ratio zeta. It reaches across bodies, so that only a part of it may enter the
+elimination: with a mode omega_r behind which modes may have more, it is split into
+
+    D = 2 zeta/omega_r K + S S^T,   S = [K psi (2 zeta (1/omega - 1/omega_r))^(1/2)]          (T5)
+
+of which the first part stays inside each body. Both are positive semidefinite, and so is what is
+left when every link has a zeta of its own: its root stands beside K in S.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flex_robot_sim.jit.compiled import compiled
+from flex_robot_sim.util.eigenproblem import block_diagonal
+
+if TYPE_CHECKING:
+    from flex_robot_sim.model.arm_model import ArmArrays
+
+MOST_MODES = 40         # that have the ratio; those above them have more
+DENSE = 400             # coordinates up to which all modes are computed
+
+
+def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
+                     time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Damping inside every body, (i, n, n), and S (e, r) of (T5) for all e elastic coordinates.
+
+    :param arrays: ArmArrays, complete but for the damping; M: their `elastic_inertia`, (e, e).
+    :param ratio: fraction of critical damping by body, (i,); time: damping / stiffness, (i,) [s].
+    """
+    local = time[:, None, None] * arrays.stiffness
+    sizes = arrays.modes
+    share = np.repeat(np.sqrt(ratio), sizes)
+    if not share.any():
+        return local, np.zeros((share.size, 0))
+    bodies = np.flatnonzero(sizes)
+    most = MOST_MODES if bodies.size > 1 else len(M)
+    inverse_rates, forces = _modes(M, [arrays.stiffness[i, :sizes[i], :sizes[i]] for i in bodies],
+                                   most)
+    last = inverse_rates[-1]
+    local += 2 * last * ratio[:, None, None] * arrays.stiffness
+    S = share[:, None] * forces * np.sqrt(2 * (inverse_rates - last))
+    if bodies.size == 1:
+        local[bodies[0], :len(M), :len(M)] += S @ S.T
+        S = S[:, :0]
+    return local, np.ascontiguousarray(S)
+
+
+@compiled
+def add_shared_pull(arm, factor, rates, work, out):
+    """Add `factor` S S^T times the rates (n,) to out (n,)."""
+    start = rates.size - arm.shared.shape[0]
+    for k in range(work.shared.size):
+        rate = 0.0
+        for n in range(arm.shared.shape[0]):
+            rate += arm.shared_T[k, n] * rates[start + n]
+        work.shared[k] = factor * rate
+    for n in range(arm.shared.shape[0]):
+        pull = 0.0
+        for k in range(work.shared.size):
+            pull += arm.shared[n, k] * work.shared[k]
+        out[start + n] += pull
+
+
+@compiled
+def shared_loss(arm, qd):
+    """Power that the dampers S S^T take [W]."""
+    start, loss = qd.size - arm.shared.shape[0], 0.0
+    for k in range(arm.shared_T.shape[0]):
+        rate = 0.0
+        for n in range(arm.shared_T.shape[1]):
+            rate += arm.shared_T[k, n] * qd[start + n]
+        loss += rate * rate
+    return loss
+
+
+def _modes(M, blocks, most):
+    """Inverse rates 1/omega (r,), descending, and K psi (e, r) of the `most` slowest modes."""
+    factors = [np.linalg.cholesky(K) for K in blocks]
+    ends = np.cumsum([len(L) for L in factors])
+    parts = [slice(end - len(L), end) for L, end in zip(factors, ends)]
+
+    def each(solve, columns):
+        return np.concatenate([solve(L, columns[part]) for L, part in zip(factors, parts)])
+
+    # with K = L L^T: L^-1 M L^-T y = y / omega^2, psi = L^-T y, and K psi = L y
+    inside = each(np.linalg.solve, each(np.linalg.solve, M).T)
+    size = len(M)
+    if most < size > DENSE:
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        product = LinearOperator((size, size), lambda v: inside @ v)
+        squares, y = eigsh(product, most, which='LA', v0=np.linspace(1.0, 2.0, size))
+    else:
+        squares, y = np.linalg.eigh((inside + inside.T) / 2)
+    order = np.argsort(squares)[:-most - 1:-1]
+    # a coordinate that moves no mass has the square 0, give or take rounding
+    return (np.sqrt(np.maximum(squares[order], 0.0)),
+            each(lambda L, rows: L @ rows, y[:, order]))
+
+
+def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
+    """Inertia (e, e) of all elastic coordinates, at zero and with the joints locked [SI]."""
+    bodies, sizes = arrays.parent.size, arrays.modes
+    first = np.cumsum(sizes) - sizes
+    M = block_diagonal(*(E[:n, :n] for E, n in zip(arrays.modal_mass, sizes)))
+    # coordinates that move a body, and how
+    carried, J = [np.zeros(0, int)] * bodies, [np.zeros((6, 0))] * bodies
+    for i in range(bodies):
+        parent, s = arrays.parent[i], arrays.station[i]
+        if parent >= 0:
+            R, p = arrays.home_R[i], arrays.home_p[i]
+            carried[i], twists = carried[parent], J[parent]
+            if s >= 0:
+                n = sizes[parent]
+                carried[i] = np.concatenate([carried[i], first[parent] + np.arange(n)])
+                twists = np.hstack([twists, _station_motion(arrays, s, parent, n)])
+                p = p + [arrays.station_x[s], 0.0, 0.0]
+            J[i] = _into(R, p) @ twists
+        inertia, coupling = _rigid_part(arrays, i)
+        own, before = first[i] + np.arange(sizes[i]), carried[i]
+        M[np.ix_(before, before)] += J[i].T @ inertia @ J[i]
+        M[np.ix_(before, own)] += J[i].T @ coupling
+        M[np.ix_(own, before)] += coupling.T @ J[i]
+    return (M + M.T) / 2
+
+
+def _station_motion(arrays, s, body, n):
+    """Jacobian K (6, n) of a station while its beam is straight (T11)."""
+    shape, slope, x = arrays.station_shape[s, :n], arrays.station_slope[s, :n], arrays.station_x[s]
+    K, (y, z, twist, stretch) = np.zeros((6, n)), _directions(arrays, body)
+    K[2, y], K[4, y] = slope[y], shape[y] - x * slope[y]
+    K[1, z], K[5, z] = -slope[z], shape[z] - x * slope[z]
+    K[0, twist], K[3, stretch] = shape[twist], shape[stretch]
+    return K
+
+
+def _rigid_part(arrays, body):
+    """Inertia (6, 6) of a straight body, and its coupling (6, n) with its own modes (T22)."""
+    points, n = slice(*arrays.point_start[body:body + 2]), arrays.modes[body]
+    m, x = arrays.point_mass[points], arrays.point_x[points]
+    first, second = m @ x, m @ x**2
+    inertia = arrays.inertia[body] + np.diag([0.0, second, second, *[m.sum()] * 3])
+    for row, column, value in ((1, 5, -first), (2, 4, first)):
+        inertia[row, column] += value
+        inertia[column, row] += value
+    B, (y, z, _, stretch) = np.zeros((6, n)), _directions(arrays, body)
+    B[:3] = arrays.rotary[body, :, :n]
+    moved, turned = m @ arrays.point_shape[points, :n], (m * x) @ arrays.point_shape[points, :n]
+    B[4, y], B[2, y] = moved[y], B[2, y] + turned[y]
+    B[5, z], B[1, z] = moved[z], B[1, z] - turned[z]
+    B[3, stretch] = moved[stretch]
+    return inertia, B
+
+
+def _directions(arrays, body):
+    """Slices of the coordinates of bending_y, bending_z, torsion and stretch."""
+    ends = np.cumsum(arrays.count[body])
+    return [slice(end - count, end) for count, end in zip(arrays.count[body], ends)]
+
+
+def _into(R, p):
+    """Matrix that takes twists to a frame at the pose (R, p)."""
+    x, y, z = p
+    hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[R.T, np.zeros((3, 3))], [-R.T @ hat, R.T]])

@@ -1,0 +1,1 @@
+"""Joint motion over time: trajectories, profiles, limits, references."""

@@ -1,0 +1,289 @@
+"""
+Where the joints are to be: held, led along a motion, or left to efforts of a profile.
+
+It knows nothing of efforts and of who leads the arm. What it refuses leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arguments import checked
+from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.motion.hand_over import way_back
+from flex_robot_sim.motion.limits import (
+    rate_limits,
+    refuse_beyond_stops,
+    refuse_curve_beyond_rates,
+    refuse_curve_beyond_stops,
+)
+from flex_robot_sim.motion.motion import Motion
+from flex_robot_sim.motion.profile_settings import ProfileSettings
+from flex_robot_sim.motion.profiles import Doublet, doublet_of_profile, motion_of_profile
+from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_rows
+from flex_robot_sim.util.exceptions import SettingError
+
+NO_PROFILE = ProfileSettings()
+JOIN_DELAYS = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""How far ahead the point may be at which a late trajectory is joined [s]."""
+MAX_EVENTS = 1000       # kept until they are read
+JOIN_TIME = 0.1     # in which a joint reaches its rate limit while it joins a trajectory      [s]
+ACCEPTED, REFUSED, REPLACED, COMPLETED = 'accepted', 'refused', 'replaced', 'completed'
+
+
+class PlannedTrajectory(NamedTuple):
+    """A trajectory that was checked, and the polynomials between its points."""
+
+    pieces: Interpolation
+    start: float | None         # None: when it is followed                                 [s]
+    identifier: int | None = None   # with which its events are reported; None: they are not
+
+
+class TrajectoryEvent(NamedTuple):
+    """A change in the state of a trajectory that has an identifier."""
+
+    identifier: int
+    state: str                  # ACCEPTED, REFUSED, REPLACED or COMPLETED
+    reason: str = ''            # why it was refused
+
+
+class Reference:
+    """Targets of the joints of an arm, one after the other."""
+
+    def __init__(self, arm: ArmModel) -> None:
+        """Stand at zero."""
+        n = len(arm.joint_names)
+        self.arm, self.joint_names = arm, arm.joint_names
+        self._values = np.zeros(3 * n)
+        self.position, self.velocity = self._values[:n], self._values[n:2 * n]  # [rad, m; per s]
+        self.profile = NO_PROFILE       # ProfileSettings of what goes on
+        self.doublet: Doublet | None = None         # that takes the place of targets
+        self._motion: Motion | None = None
+        self._identifier: int | None = None         # of the trajectory that _motion follows
+        # that start later, and when [s], in that order
+        self._waiting: list[tuple[float, PlannedTrajectory]] = []
+        self.events: deque[TrajectoryEvent] = deque(maxlen=MAX_EVENTS)
+        self.interruptions = 0          # times that something else replaced a trajectory
+        self._start, self._velocity_ends = 0.0, math.inf
+        self._now = -math.inf           # until when it has moved                           [s]
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a trajectory or a profile is under way, or joints were left to swing freely."""
+        return bool(self._motion or self._waiting or self.doublet)
+
+    def changes(self, now: float) -> bool:
+        """Whether `move` has anything to do at a time [s]."""
+        return self.is_moving or now > self._velocity_ends
+
+    def move(self, now: float, measured: np.ndarray) -> None:
+        """
+        Go on to a time [s]; SettingError if a trajectory that waited for its start is over by now.
+
+        :param measured: where the joints are, (joints,) [rad, m].
+        """
+        self._now = now
+        t = now - self._start
+        if self._motion is not None:
+            self._motion.set_sample(t, self._values)
+        elif self.doublet is not None and t >= self.doublet.start:
+            driven = self.doublet.driven
+            self.position[driven] = measured[driven]
+            if t >= self.doublet.end and not self.doublet.ends_free:
+                self.doublet = None
+        if now > self._velocity_ends:
+            self.velocity[:] = 0.0
+            self._velocity_ends = math.inf
+        while self._waiting and now >= self._waiting[0][0]:
+            start, plan = self._waiting.pop(0)
+            try:
+                plan.pieces.refuse_if_over(now - start)
+                motion = self._begin(plan, start, start)
+            except SettingError as error:
+                self._report(plan.identifier, REFUSED, str(error))
+                raise
+            motion.set_sample(now - start, self._values)
+        if self._motion is not None and now - self._start >= self._motion.end:
+            self._motion = None
+            self._report(self._identifier, COMPLETED)
+            self._identifier = None
+
+    def drive_openly(self, now: float, efforts: np.ndarray) -> None:
+        """Replace the efforts (joints,) of the joints that a doublet drives [N m, N]."""
+        t = now - self._start
+        if self.doublet is not None and t >= self.doublet.start:
+            np.copyto(efforts, self.doublet.effort(t), where=self.doublet.driven)
+
+    def set(self, position: ArrayLike, velocity: ArrayLike | None, names: Sequence[str] | None,
+            until: float) -> None:
+        """Stand at once at a target for some joints, with a velocity until a time [s]."""
+        names = self.joint_names if names is None else tuple(names)
+        rows = joint_rows(names, self.joint_names)
+        position = checked('position', position, names)
+        velocity = None if velocity is None else checked('velocity', velocity, names)
+        refuse_beyond_stops(self.arm, rows, position)
+        self.interruptions += 1
+        self.stop()
+        self.position[rows] = position
+        if velocity is not None:
+            self.velocity[rows] = velocity
+            self._velocity_ends = until
+
+    def plan(self, trajectory: Trajectory, now: float, start: float | None = None,
+             identifier: int | None = None) -> PlannedTrajectory:
+        """
+        Check a Trajectory and compute what takes long; SettingError if it cannot be followed.
+
+        It changes nothing, and may run in another thread than the other methods. The way to the
+        first point depends on the reference at the start, and is checked by `follow`.
+
+        :param now: present time; start: of the trajectory, default: when it is followed [s].
+        :param identifier: for the events of the trajectory.
+        """
+        if start is not None and not math.isfinite(start):
+            raise SettingError('the start of a trajectory must be finite [s]')
+        refuse_beyond_stops(self.arm, trajectory.rows(self.joint_names), trajectory.positions)
+        plan = PlannedTrajectory(Interpolation(trajectory, self.joint_names), start, identifier)
+        elapsed = 0.0 if start is None else max(now - start, 0.0)
+        plan.pieces.refuse_if_over(elapsed)
+        self._refuse_beyond_limits(plan.pieces.later_pieces(elapsed))
+        return plan
+
+    def follow(self, plan: PlannedTrajectory, now: float) -> None:
+        """
+        Follow a PlannedTrajectory; what goes on goes on until its start [s].
+
+        SettingError if it cannot be joined to the reference at its start.
+        """
+        now = max(now, self._now)       # a shaper looks ahead by a sample
+        start = now if plan.start is None else plan.start
+        if start > now:
+            self._refuse_beyond_limits(plan.pieces.first_piece(self._state_at(start), 0.0))
+        else:
+            self._begin(plan, start, now)
+        # a trajectory replaces all that would start later
+        for time, later in self._waiting:
+            if time >= start:
+                self._report(later.identifier, REPLACED)
+        self._waiting = [each for each in self._waiting if each[0] < start]
+        if start > now:
+            self._waiting.append((start, plan))
+        self._report(plan.identifier, ACCEPTED)
+
+    def planned(self, profile: ProfileSettings,
+                start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
+        """Motion and doublet of ProfileSettings; `start` is None as long as it is unknown."""
+        names = self.joint_names
+        motion = motion_of_profile(profile, names, self.position if start is None else start)
+        if motion is not None and (start is not None or profile.profile == 'swing'):
+            ends = motion.corners[1:] if len(motion.knots) > 1 else motion.corners
+            moving = np.flatnonzero((ends != self.position).any(axis=0))
+            refuse_beyond_stops(self.arm, moving, ends[:, moving])
+        return motion, doublet_of_profile(profile, names)
+
+    def run(self, motion: Motion | None, doublet: Doublet | None, now: float) -> None:
+        """Begin now with what `planned` has returned [s]."""
+        self.interruptions += 1
+        self.stop()
+        self._motion, self.doublet, self._start = motion, doublet, max(now, self._now)
+
+    def lead_back(self, goal: np.ndarray, now: float) -> None:
+        """Go from here to a goal (joints,), no faster than a careful person would [rad, m; s]."""
+        self._motion, self._start = way_back(self.arm, self.position, goal), now
+        if self._motion is None:
+            self.position[:] = goal
+
+    def stop(self) -> None:
+        """End every motion; the target stays where it is."""
+        self._end_motion()
+        for _, plan in self._waiting:
+            self._report(plan.identifier, REPLACED)
+        self._waiting = []
+        self.profile = NO_PROFILE
+        self._values[self.position.size:] = 0.0
+        self._velocity_ends = math.inf
+
+    def hold(self, position: np.ndarray) -> None:
+        """End every motion, and stand at a position (joints,) [rad, m]."""
+        self.interruptions += 1
+        self.stop()
+        self.position[:] = position
+        self._now = -math.inf
+
+    def _end_motion(self):
+        if self._motion is not None:
+            self._report(self._identifier, REPLACED)
+        self._motion = self.doublet = self._identifier = None
+
+    def _begin(self, plan, start, time):
+        """Join a PlannedTrajectory to the reference at a time [s]; return its Motion."""
+        present, elapsed = self._state_at(time), time - start
+        plan.pieces.refuse_if_over(elapsed)
+        first = self._joining_point(plan.pieces, present, elapsed)
+        # `plan` has checked all pieces but the first one
+        self._refuse_beyond_limits(plan.pieces.first_piece(present, elapsed, first))
+        self._end_motion()
+        self.profile, self._velocity_ends = NO_PROFILE, math.inf
+        self._motion = motion = plan.pieces.motion(present, elapsed, first)
+        self._start, self._identifier = start, plan.identifier
+        return motion
+
+    def _joining_point(self, pieces, present, elapsed):
+        """
+        Index of the point of an Interpolation at which it is joined.
+
+        That is the next point. A late trajectory is joined at the first point that the joints
+        reach within their limits, or at the one for which they exceed them least.
+        """
+        times = pieces.trajectory.times
+        first = best = bisect_right(times, elapsed)
+        if elapsed <= 0.0 or first + 1 == len(times):
+            return first
+        least, tried = math.inf, -1
+        for delay in JOIN_DELAYS:
+            first = bisect_right(times, elapsed + delay)
+            if first == len(times):
+                break
+            if first != tried:
+                share = self._share_of_limits(pieces.first_piece(present, elapsed, first))
+                if share < least:
+                    least, best = share, first
+                if share <= 1.0:
+                    break
+            tried = first
+        return best
+
+    def _state_at(self, time):
+        """Positions, velocities and accelerations (3, joints) that the reference will have [s]."""
+        state, motion, begin = self._values.reshape(3, -1).copy(), self._motion, self._start
+        if motion is not None:
+            state = motion.sample(time - begin)
+        for start, plan in self._waiting:
+            if start > time:
+                break
+            if motion is not None:
+                state = motion.sample(start - begin)
+            motion, begin = plan.pieces.motion(state, 0.0), start
+            state = motion.sample(time - begin)
+        return state
+
+    def _share_of_limits(self, piece):
+        """Largest rate or acceleration of a Motion of one piece, over what a joint may have."""
+        limits = rate_limits(self.arm)
+        bends = np.abs(piece.samples(np.linspace(*piece.knots, 5)[:-1])[:, 2]).max(axis=0)
+        return max((piece.fastest() / limits).max(), (bends * JOIN_TIME / limits).max())
+
+    def _report(self, identifier, state, reason=''):
+        if identifier is not None:
+            self.events.append(TrajectoryEvent(identifier, state, reason))
+
+    def _refuse_beyond_limits(self, motion):
+        refuse_curve_beyond_stops(self.arm, motion)
+        refuse_curve_beyond_rates(self.arm, motion)

@@ -1,0 +1,72 @@
+"""Trajectories that are planned in one thread and followed in another, between two samples."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from flex_robot_sim.motion.reference import (
+    REFUSED,
+    PlannedTrajectory,
+    Reference,
+    TrajectoryEvent,
+)
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.util.exceptions import SettingError
+
+INTERRUPTED = 'the arm was stopped, or got another target, while the trajectory was planned'
+
+
+class TrajectoryQueue:
+    """
+    Hands planned trajectories over to the thread of a control loop.
+
+    To plan a long trajectory takes much longer than a period of the loop; to follow the plan does
+    not. A command that arrives in the meantime, such as a stop, replaces the trajectory.
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        """Begin empty."""
+        self._reference = reference
+        self._planned: deque[tuple[PlannedTrajectory, int]] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._planned)
+
+    def ticket(self) -> int:
+        """Return what `plan` takes: the order of commands, when the trajectory arrives."""
+        return self._reference.interruptions
+
+    def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int,
+             identifier: int | None = None) -> None:
+        """
+        Plan a Trajectory in any thread; SettingError if it cannot be followed.
+
+        :param now: present time; start: of the trajectory, None: at once [s].
+        :param identifier: for its events; None: it has none.
+        """
+        self._planned.append((self._reference.plan(trajectory, now, start, identifier), ticket))
+
+    def refuse(self, identifier: int | None, reason: str) -> None:
+        """Add the event that a trajectory was refused; in any thread."""
+        if identifier is not None:
+            self._reference.events.append(TrajectoryEvent(identifier, REFUSED, reason))
+
+    def take_events(self) -> list[TrajectoryEvent]:
+        """Return the events since the last call; in any thread."""
+        events = []
+        while self._reference.events:
+            events.append(self._reference.events.popleft())
+        return events
+
+    def follow(self, now: float, refuse: Callable[[SettingError], object]) -> None:
+        """Follow what is planned, in the thread of the loop; or call refuse(error)."""
+        while self._planned:
+            plan, ticket = self._planned.popleft()
+            try:
+                if ticket != self._reference.interruptions:
+                    raise SettingError(INTERRUPTED)
+                self._reference.follow(plan, now)
+            except SettingError as error:
+                self.refuse(plan.identifier, str(error))
+                refuse(error)

@@ -1,0 +1,1 @@
+"""Planning by the nonlinear model: rest-to-rest moves and iterative learning."""

@@ -1,0 +1,1 @@
+"""Input shaping: shapers, their design for an arm, and shaped references."""

@@ -1,0 +1,231 @@
+"""
+Input shapers: sequences of impulses that, convolved with a motion, leave no vibration behind.
+
+Every impulse starts a vibration of its own; they are spaced and weighted so that these cancel. The
+amplitudes add up to one, so that the motion ends where it was meant to end, later by the last of
+the times. Amplitudes are positive throughout: the shaped motion is a mean of the motion at several
+times, and breaks no limit on position, velocity, acceleration or jerk that the motion keeps.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.util.exceptions import SettingError, bearable
+
+KINDS = ('zv', 'zvd', 'zvdd', 'ei', 'ei2')      # of one mode each; see `of_kind`
+TOLERANCE = 0.05            # of extra insensitive shapers, as is usual
+DAMPING_STEP = 0.03         # from one damping ratio to the next, when (S4) is followed
+MOST_DAMPING = 0.3          # up to which extra insensitive shapers are found
+SMALLEST = 1e-12            # amplitude of an impulse that is none
+
+
+@dataclass(frozen=True, eq=False)
+class Shaper:
+    """A sequence of impulses."""
+
+    name: str
+    times: np.ndarray           # (k,) rising from 0                                        [s]
+    amplitudes: np.ndarray      # (k,) positive, of sum 1
+    modes: tuple = ()           # of the design: (frequency [Hz], damping ratio) each
+
+    @property
+    def duration(self) -> float:
+        """Time that it adds to a motion [s]."""
+        return float(self.times[-1])
+
+    def response(self, pole: np.ndarray) -> np.ndarray:
+        """Transfer function (S1) at complex rates s, of any shape [1/s]."""
+        pole = np.asarray(pole)
+        return np.exp(-pole[..., None] * self.times) @ self.amplitudes
+
+    def vibration(self, frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
+        """
+        Vibration that it leaves, over that of an impulse at time 0 (S2).
+
+        :param frequency: of a mode, natural, any shape [Hz]; ratio: of its damping.
+        """
+        s = pole_of(frequency, ratio)
+        return np.abs(self.response(s)) * np.exp(s.real * self.duration)
+
+    def insensitivity(self, frequency: float, ratio: float = 0.0,
+                      tolerance: float = TOLERANCE) -> float:
+        """Width of the band about a frequency [Hz] with less vibration, over that frequency."""
+        grid = frequency * np.linspace(0.0, 3.0, 6001)[1:]
+        above = self.vibration(grid, ratio) > tolerance * (1 + 1e-9)
+        middle = int(np.argmin(np.abs(grid - frequency)))
+        if above[middle]:
+            return 0.0
+        low = np.flatnonzero(above[:middle])
+        high = np.flatnonzero(above[middle:])
+        bottom = grid[low[-1]] if low.size else 0.0
+        top = grid[middle + high[0]] if high.size else grid[-1]
+        return float((top - bottom) / frequency)
+
+
+NONE = Shaper('none', np.zeros(1), np.ones(1))
+
+
+def pole_of(frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
+    """Rate s [1/s] of exp(s t), of a mode of a natural frequency [Hz] and a damping ratio."""
+    rate, ratio = 2 * np.pi * np.asarray(frequency, float), np.asarray(ratio, float)
+    return -ratio * rate + 1j * rate * np.sqrt(1 - ratio**2)
+
+
+def zero_vibration(frequency: float, ratio: float = 0.0, order: int = 1) -> Shaper:
+    """ZV for order 1, ZVD and ZVDD for 2 and 3: zeros of that order at the mode [Hz] (S3)."""
+    check_mode(frequency, ratio)
+    half = 0.5 / (frequency * math.sqrt(1 - ratio**2))
+    fade = math.exp(-math.pi * ratio / math.sqrt(1 - ratio**2))
+    weights = np.array([math.comb(order, i) * fade**i for i in range(order + 1)])
+    return Shaper('zv' + 'd' * (order - 1), half * np.arange(order + 1.0),
+                  weights / weights.sum(), ((frequency, ratio),))
+
+
+def extra_insensitive(frequency: float, ratio: float = 0.0, tolerance: float = TOLERANCE,
+                      humps: int = 1) -> Shaper:
+    """
+    Shaper of a wide band, that leaves a tolerated vibration at its middle, or at two humps (S4).
+
+    :param tolerance: largest vibration within the band, as a share of the unshaped one.
+    :param humps: 1 for EI, 2 for two-hump EI.
+    """
+    check_mode(frequency, ratio)
+    if not 0.0 < tolerance < 0.5:
+        raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')
+    if ratio > MOST_DAMPING:
+        raise SettingError(f'an extra insensitive shaper takes damping up to {MOST_DAMPING:g}, '
+                           f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
+    unknown = _undamped(tolerance, humps)
+    if ratio > 0.0:
+        from scipy.optimize import root  # a tenth of a start, and rarely needed
+
+        for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
+            found = root(_lacking, unknown, (step, tolerance, humps), tol=1e-13)
+            unknown = found.x
+            if not np.abs(found.fun).max() < 1e-9:
+                raise SettingError(f'no {"two-hump" if humps == 2 else "such"} shaper leaves '
+                                   f'{tolerance:g} of a mode damped by {ratio:g}: take a smaller '
+                                   'tolerance, or ei')
+    amplitudes, times, *_ = _parts(unknown, humps)
+    return Shaper('ei' if humps == 1 else f'ei{humps}', times / frequency, amplitudes,
+                  ((frequency, ratio),))
+
+
+def _undamped(V, humps):
+    """
+    Unknowns of (S4) without damping, in periods.
+
+    They are amplitudes, times behind the first, frequencies without vibration, and of two humps.
+    """
+    if humps == 1:
+        amplitudes = [(1 + V) / 4, (1 - V) / 2, (1 + V) / 4]
+        # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse
+        turn = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
+        still, tops = [turn, 2 - turn], []
+    else:
+        X = (V**2 * (math.sqrt(1 - V**2) + 1))**(1 / 3)
+        first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
+        amplitudes = [first, 0.5 - first, 0.5 - first, first]
+        # response 2 A1 cos(3 x) + 2 A2 cos(x) = c (8 A1 c^2 - 6 A1 + 2 A2), x = pi f / 2
+        c = math.sqrt((6 * first - 2 * (0.5 - first)) / (8 * first))
+        top = math.sqrt((6 * first - 2 * (0.5 - first)) / (24 * first))
+        turn, at = (2 * math.acos(value) / math.pi for value in (c, top))
+        still, tops = [turn, 2 - turn], [at, 2 - at]
+    times = 0.5 * np.arange(1, len(amplitudes))
+    return np.array([*amplitudes, *times, *still, *tops])
+
+
+def _parts(unknown, humps):
+    k = humps + 2
+    amplitudes, times, still, tops = np.split(unknown, [k, 2 * k - 1, 2 * k + 1])
+    # the mode itself is where the one hump is, or between the two
+    middle = np.ones(1)
+    still, tops = (still, middle) if humps == 1 else (np.concatenate([still, middle]), tops)
+    return amplitudes, np.concatenate([[0.0], times]), still, tops
+
+
+def _lacking(unknown, ratio, V, humps):
+    """What lacks to (S4), for a mode of the frequency 1."""
+    amplitudes, times, still, tops = _parts(unknown, humps)
+    shaper = Shaper('', times, amplitudes)
+    zeros = shaper.response(pole_of(still, ratio))
+    s = pole_of(tops, ratio)
+    response = shaper.response(s)
+    # slope of log vibration with the frequency: the humps are largest there
+    slope = np.exp(-s[:, None] * times) @ (amplitudes * -times) / response + shaper.duration * (
+        np.real(s) / s)
+    return np.concatenate([[amplitudes.sum() - 1], zeros.real, zeros.imag,
+                           np.abs(response) * np.exp(s.real * shaper.duration) - V,
+                           np.real(slope * s / tops) * V])
+
+
+def of_kind(kind: str, frequency: float, ratio: float = 0.0,
+            tolerance: float = TOLERANCE) -> Shaper:
+    """Shaper of one of KINDS for a mode [Hz]."""
+    if kind in ('zv', 'zvd', 'zvdd'):
+        return zero_vibration(frequency, ratio, len(kind) - 1)
+    if kind in ('ei', 'ei2'):
+        return extra_insensitive(frequency, ratio, tolerance, 1 if kind == 'ei' else 2)
+    raise SettingError(f'no shaper "{kind}" of one mode. Known: {", ".join(KINDS)}')
+
+
+def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
+    """Shaper that does what several do one after the other."""
+    times, amplitudes = np.zeros(1), np.ones(1)
+    for shaper in shapers:
+        times = np.add.outer(times, shaper.times).ravel()
+        amplitudes = np.multiply.outer(amplitudes, shaper.amplitudes).ravel()
+    return tidied(name or '+'.join(dict.fromkeys(s.name for s in shapers)), times, amplitudes,
+                  [mode for shaper in shapers for mode in shaper.modes])
+
+
+def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
+           modes: Iterable[tuple[float, float]] = ()) -> Shaper:
+    """Shaper of impulses in any order: those at one time become one, those of no size none."""
+    order = np.argsort(times, kind='stable')
+    times, amplitudes = np.asarray(times)[order], np.asarray(amplitudes)[order]
+    is_new = np.concatenate([[True], np.diff(times) > 1e-12 * max(times[-1], 1e-300)])
+    row = np.cumsum(is_new) - 1
+    sums = np.bincount(row, amplitudes)
+    times = times[is_new]
+    kept = sums > SMALLEST
+    sums, times = sums[kept], times[kept]
+    return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number, of Python or of NumPy."""
+    return isinstance(value, Real)
+
+
+def check_period(period: float) -> None:
+    """Raise SettingError if set points cannot have this period [s]."""
+    if not (is_number(period) and 0.0 < period < math.inf):
+        raise SettingError(f'period = {period!r} of set points must be above 0 and finite [s]')
+
+
+def check_mode(frequency: float, ratio: float = 0.0, period: float = 0.0) -> None:
+    """
+    Raise SettingError if there is no shaper for a mode.
+
+    :param period: of the set points; 0: the motion is continuous [s].
+    """
+    for name, value in (('frequency', frequency), ('damping', ratio)):
+        if not is_number(value):
+            raise SettingError(f'{name} = {bearable(repr(value), 60)} of a mode must be a number: '
+                               'give the frequency [Hz] and the damping ratio')
+    if not 0.0 < frequency < math.inf:
+        raise SettingError(f'frequency = {frequency!r} of a mode must be above 0 and finite: give '
+                           'what the arm rings with [Hz]')
+    if not 0.0 <= ratio < 1.0:
+        raise SettingError(f'damping = {ratio!r} of a mode must be >= 0 and below 1: what is '
+                           'damped more does not ring and needs no shaper')
+    if period > 0.0 and not frequency * period < 0.5:
+        raise SettingError(f'frequency = {frequency:.6g} Hz of a mode is not below half of the '
+                           f'{1 / period:.6g} set points per second: send them more often, or '
+                           'leave this mode out')

@@ -1,0 +1,215 @@
+"""
+The shortest positive shapers that keep any modes, or bands of frequencies, below a vibration.
+
+Times are taken from a grid first: then the shortest sequence is a linear program. Its impulses,
+a few, are then moved off the grid until they are as short as can be.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.shaping.impulses import (
+    TOLERANCE,
+    Shaper,
+    check_mode,
+    convolved,
+    of_kind,
+    pole_of,
+    tidied,
+)
+from flex_robot_sim.util.exceptions import SettingError, bearable
+
+PER_PERIOD = 24             # times of the grid in the period of the fastest mode
+MOST_TIMES = 160            # of the grid
+CORNERS = 16             # from which a vibration is looked at: a circle as a polygon
+ROUNDS = 7                  # of halving the range of durations
+SMALL = 1e-5                # amplitude of an impulse of the linear program that is noise
+
+
+class Band(NamedTuple):
+    """Frequencies that are to be kept still."""
+
+    low: float                  # natural frequencies                                      [Hz]
+    high: float
+    ratio: float = 0.0          # of damping
+    tolerance: float = TOLERANCE    # largest vibration over the unshaped one; 0: a zero
+
+    @property
+    def middle(self) -> float:
+        """Frequency in its middle [Hz]."""
+        return (self.low + self.high) / 2
+
+
+def specified_insensitivity(low: float, high: float, ratio: float = 0.0,
+                            tolerance: float = TOLERANCE) -> Shaper:
+    """Shortest shaper that leaves no more than a tolerance from one frequency to another [Hz]."""
+    return shortest([Band(low, high, ratio, tolerance)], 'si')
+
+
+def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float = TOLERANCE,
+              joint: bool = True) -> Shaper:
+    """
+    Shaper for several modes.
+
+    :param kind: of KINDS, for each of them.
+    :param modes: rows of frequency [Hz] and damping ratio.
+    :param joint: whether to look for a shorter one than the convolution, for `zv`.
+    """
+    try:
+        modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
+    except (TypeError, ValueError):
+        raise SettingError(f'modes = {bearable(repr(modes), 60)} must be pairs of a frequency '
+                           '[Hz] and a damping ratio: write [(2.7, 0.006)] for one') from None
+    if not modes:
+        raise SettingError('there is no mode to shape for')
+    product = convolved([of_kind(kind, frequency, ratio, tolerance)
+                         for frequency, ratio in modes], kind)
+    if kind != 'zv' or len(modes) == 1 or not joint:
+        return product
+    try:
+        direct = shortest([Band(f, f, ratio, 0.0) for f, ratio in modes], kind)
+    except SettingError:        # not found: the product serves as well
+        return product
+    return direct if direct.duration < product.duration else product
+
+
+def shortest(bands: Sequence[Band], name: str = 'si') -> Shaper:
+    """Shortest positive shaper for Bands (S5)."""
+    try:
+        bands = [Band(*band) for band in bands]
+    except TypeError:
+        raise SettingError(f'bands = {bearable(repr(bands), 60)} must be a list of Bands: write '
+                           '[Band(2.5, 3.3)] for one') from None
+    if not bands:
+        raise SettingError('bands = [] must name what is to be kept still: give [Band(low, high)]')
+    for band in bands:
+        _check(band)
+    slowest, fastest = (choose(band.middle for band in bands) for choose in (min, max))
+    conditions = _Conditions(bands)
+    low, high = 0.25 / slowest, 0.5 / slowest
+    while (found := conditions.on_grid(high, fastest)) is None:
+        low, high = high, 1.4 * high
+        if high > 12.0 / slowest + 4 * len(bands) / slowest:
+            raise SettingError('no shaper was found for these bands: take narrower ones or a '
+                               'larger tolerance')
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        nearer = conditions.on_grid(middle, fastest)
+        low, high, found = (low, middle, nearer) if nearer is not None else (middle, high, found)
+    return conditions.refined(name, *found)
+
+
+def _check(band):
+    check_mode(band.low, band.ratio)
+    check_mode(band.high, band.ratio)
+    if not band.low <= band.high:
+        raise SettingError(f'a band from {band.low:g} to {band.high:g} Hz is none: give the lower '
+                           'frequency first')
+    if not 0.0 <= band.tolerance < 0.5:
+        raise SettingError(f'tolerance = {band.tolerance!r} of a shaper must be at least 0 and '
+                           'below 0.5')
+    if band.tolerance == 0.0 and band.low < band.high:
+        raise SettingError('no shaper leaves nothing over a whole band: give a tolerance above 0')
+
+
+class _Conditions:
+    """What a shaper has to keep, at poles (p,)."""
+
+    def __init__(self, bands):
+        poles, limits = [], []
+        self.modes = [(band.middle, band.ratio) for band in bands]
+        for band in bands:
+            # a lobe of the sensitivity is as wide as the shaper is long, over its inverse
+            count = 1 if band.low == band.high else 9 + int(16 * (band.high / band.low - 1))
+            poles.append(pole_of(np.linspace(band.low, band.high, count), band.ratio))
+            limits.append(np.full(count, band.tolerance))
+        self.poles, self.limits = np.concatenate(poles), np.concatenate(limits)
+        self.is_zero = self.limits == 0.0
+        angles = 2 * np.pi * np.arange(CORNERS) / CORNERS
+        self._turns = np.exp(1j * angles)
+
+    def on_grid(self, duration, fastest):
+        """Times and amplitudes of a shaper of that duration [s], or None."""
+        from scipy.optimize import linprog  # a tenth of a start, and rarely needed
+
+        count = int(np.clip(PER_PERIOD * duration * fastest, 12, MOST_TIMES))
+        times = duration * np.linspace(0.0, 1.0, count + 1)
+        columns = self._columns(times)
+        soft = columns[~self.is_zero]
+        A_ub = np.real(self._turns[:, None, None] * soft).reshape(-1, times.size)
+        # a polygon within the circle of the vibration that is allowed
+        b_ub = np.tile(np.cos(np.pi / CORNERS) * self.limits[~self.is_zero], CORNERS)
+        zeros = columns[self.is_zero]
+        A_eq = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
+        b_eq = np.zeros(len(A_eq))
+        b_eq[0] = 1.0
+        # of all that will do the one whose impulses lie early
+        answer = linprog(times, A_ub if len(A_ub) else None, b_ub if len(A_ub) else None, A_eq,
+                         b_eq, method='highs')
+        return (times, answer.x) if answer.status == 0 else None
+
+    def refined(self, name, times, amplitudes):
+        """Shaper off the grid, as short as can be."""
+        from scipy.optimize import minimize  # as above
+
+        on_grid = times[amplitudes > 0.0], amplitudes[amplitudes > 0.0]
+        times, amplitudes = _clusters(times, amplitudes)
+        k = times.size
+        scale = times[-1]
+        start = np.concatenate([amplitudes, times[1:] / scale])
+
+        def split(x):
+            return x[:k], scale * np.concatenate([[0.0], x[k:]])
+
+        def equal(x):
+            a, t = split(x)
+            zeros = self._columns(t)[self.is_zero] @ a
+            return np.concatenate([[a.sum() - 1], zeros.real, zeros.imag])
+
+        def below(x):
+            a, t = split(x)
+            left = self._columns(t)[~self.is_zero] @ a
+            return np.concatenate([self.limits[~self.is_zero]**2 - np.abs(left)**2,
+                                   np.diff(t) / scale])
+
+        found = minimize(lambda x: x[-1], start, method='SLSQP',
+                         bounds=[(0.0, 1.0)] * k + [(0.0, 1.2)] * (k - 1),
+                         constraints=[{'type': 'eq', 'fun': equal},
+                                      {'type': 'ineq', 'fun': below}],
+                         options={'maxiter': 300, 'ftol': 1e-12})
+        # if it cannot be made shorter off the grid, that on the grid will do
+        for times, amplitudes in (split(found.x)[::-1], on_grid):
+            shaper = self._polished(name, times, amplitudes)
+            if shaper is not None:
+                return shaper
+        raise SettingError('no shaper was found for these bands: take narrower ones or a larger '
+                           'tolerance')
+
+    def _polished(self, name, times, amplitudes):
+        """Shaper whose zeros are exact, or None if it does not keep what it must."""
+        zeros = self._columns(times)[self.is_zero]
+        A = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
+        lacking = -A @ amplitudes
+        lacking[0] += 1.0
+        amplitudes = amplitudes + np.linalg.lstsq(A, lacking, rcond=1e-10)[0]
+        if amplitudes.min() < -1e-9:
+            return None
+        shaper = tidied(name, times, np.maximum(amplitudes, 0.0), self.modes)
+        left = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
+        return shaper if (left <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None
+
+    def _columns(self, times):
+        """Vibration (p, k) that an impulse at each time leaves at the end."""
+        return np.exp(self.poles[:, None] * (times[-1] - times))
+
+
+def _clusters(times, amplitudes):
+    """Impulses that stand side by side on the grid are one between them."""
+    kept = amplitudes > SMALL
+    rows = np.cumsum(np.concatenate([[1], np.diff(np.flatnonzero(kept)) > 1])) - 1
+    a, t = amplitudes[kept], times[kept]
+    sums = np.bincount(rows, a)
+    places = np.bincount(rows, a * t) / sums
+    return places - places[0], sums

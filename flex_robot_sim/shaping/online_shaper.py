@@ -1,0 +1,154 @@
+"""
+Shaping set points that come one by one, with delays that may follow the pose.
+
+A tick is one compiled call that allocates nothing. The shaped set points never leave the range of
+those that came in, have no jump where they have none, and end exactly where they end.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.analysis.mode_table import ModeTable
+from flex_robot_sim.model.arguments import whole
+from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
+from flex_robot_sim.shaping.shaped_samples import checked_samples
+from flex_robot_sim.shaping.shaper_stages import Stage
+from flex_robot_sim.shaping.shaper_tick import EMPTY, ShaperArrays, ShaperState, shaper_tick
+from flex_robot_sim.shaping.taps import taps_of
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.serialization import Serializable, writable
+
+LARGEST = 1e9               # set point that is still believed                          [rad, m]
+SPARE = 8                   # samples more than the longest delay needs
+MOST_SAMPLES = 2**20        # that a shaper remembers
+
+
+class OnlineShaper(Serializable):
+    """
+    Shaper for set points of n joints, one sample after another.
+
+    It begins where its first sample is, or where `reset` says: as if everything had always stood
+    there. To take an arm over, reset it to where the arm is.
+    """
+
+    def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
+                 table: ModeTable | None = None, stages: Iterable[Stage] = ()) -> None:
+        """
+        Make room.
+
+        :param joints: how many; period: of the samples [s].
+        :param shaper: Shaper whose delays stand still, before the stages.
+        :param stages: [Stage] of `shaper_stages.stages_of`, with the ModeTable they are of.
+        """
+        check_period(period)
+        joints = whole('joints', joints)
+        if table is not None and max(table.joints, default=-1) >= joints:
+            raise SettingError(f'joints = {joints} of a shaper are too few for its table, which '
+                               f'looks at joint {max(table.joints) + 1}: give the number of '
+                               'joints of the arm that the table is of')
+        self.period, self.joints = period, joints
+        # the fastest first: what follows it is slow against what it does
+        stages = sorted(stages, key=lambda stage: -stage.frequencies.mean())
+        delays = [shaper.duration, *(stage.cycles[-1] / stage.frequencies.min()
+                                     for stage in stages)]
+        self.duration = sum(delays)     # at most [s]
+        count = math.ceil(max(delays) / period) + SPARE
+        if count > MOST_SAMPLES:
+            raise SettingError(f'a shaper of {count} samples is too long: send set points less '
+                               'often, or leave slow modes out')
+        for stage in stages:
+            check_mode(float(stage.frequencies.max()), 0.0, period)
+        delays, weights = taps_of(shaper, period)
+        self.refused = 0                                # samples that were no set points
+        self.position, self.velocity = np.zeros((2, joints))    # shaped [rad, m, per s]
+        s, most = len(stages), max([1, *(stage.cycles.size for stage in stages)])
+        cycles, amplitude = np.zeros((2, s, most))
+        for i, stage in enumerate(stages):
+            cycles[i, :stage.cycles.size] = stage.cycles
+            amplitude[i, :stage.cycles.size] = stage.amplitudes
+        axes = () if table is None else table.axes
+        counts = np.array([axis.size for axis in axes], int)
+        self._arrays = ShaperArrays(
+            np.array([float(period)]), np.asarray(delays, int), np.asarray(weights, float),
+            cycles, amplitude, np.array([] if table is None else table.joints, int),
+            np.array([axis[0] for axis in axes], float),
+            np.array([axis[1] - axis[0] for axis in axes], float), counts,
+            np.array([counts[k + 1:].prod() for k in range(counts.size)], int),
+            np.column_stack([stage.frequencies for stage in stages]) if stages
+            else np.zeros((1, 0)))
+        self._state = ShaperState(
+            np.full(1, EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
+            np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, most), int),
+            self.position, np.zeros((3, joints)), np.zeros(s))
+        self._sample, self._before = np.zeros((2, joints))
+        # compiled or loaded now, and not in the first tick of a loop that cannot wait
+        shaper_tick(self._arrays, self._state, self._sample)
+        self._state.ticks[0] = EMPTY
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        super().__setstate__(state)
+        self._arrays = ShaperArrays(*map(writable, self._arrays))
+        self._state = ShaperState(*map(writable, self._state))
+        self.position = self._state.output      # one array, which each tick writes
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Frequencies that the stages have now, damped (stages,) [Hz]."""
+        return self._state.now.copy()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the shaped set points have arrived at the newest one."""
+        return bool((self.position == self._sample).all())
+
+    def reset(self, position: np.ndarray) -> None:
+        """Let everything have stood at a position (joints,) for ever [rad, m]."""
+        position = np.asarray(position, float)
+        if position.shape != (self.joints,) or not math.hypot(*position) < LARGEST:
+            raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
+        self._state.ticks[0] = EMPTY
+        shaper_tick(self._arrays, self._state, position)
+        self._sample[:], self.velocity[:] = position, 0.0
+
+    def tick(self, sample: Sequence[float] | np.ndarray) -> np.ndarray:
+        """
+        Shape one set point, (joints,) [rad, m]; the array returned is overwritten by the next.
+
+        One that is not finite is refused and counted, and the one before stands in for it.
+        """
+        state = self._state
+        try:
+            count = len(sample)
+        except TypeError as error:
+            raise SettingError(f'a set point of {sample!r} goes to a shaper of {self.joints}: '
+                               'give a sequence, one number per joint') from error
+        if count != self.joints:
+            raise SettingError(f'a set point of {count} numbers goes to a shaper of '
+                               f'{self.joints}: give one per joint')
+        if math.hypot(*sample) < LARGEST:
+            self._sample[:] = sample
+        else:
+            self.refused += 1
+            if state.ticks[0] == EMPTY:
+                raise SettingError('the first set point of a shaper must be finite: reset it to '
+                                   'where the arm is')
+        is_first = state.ticks[0] == EMPTY
+        self._before[:] = self.position
+        shaper_tick(self._arrays, state, self._sample)
+        if not is_first:
+            np.subtract(self.position, self._before, out=self.velocity)
+            self.velocity /= self.period
+        return self.position
+
+    def run(self, samples: ArrayLike) -> np.ndarray:
+        """Shape set points (k, joints) [rad, m] up to the end, which is theirs: (m, joints)."""
+        samples = checked_samples(samples)
+        out = [self.tick(sample).copy() for sample in samples]
+        for _ in range(math.ceil(self.duration / self.period) + SPARE * len(self._arrays.cycles)):
+            if self.is_settled:
+                break
+            out.append(self.tick(samples[-1]).copy())
+        return np.array(out)

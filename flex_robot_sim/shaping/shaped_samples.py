@@ -1,0 +1,124 @@
+"""
+Shaped motions: sampled set points, Motions, and set points that come one by one.
+
+All of them end exactly where the motion ends, later by the duration of the shaper.
+"""
+
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from flex_robot_sim.model.arguments import array_or_nan
+from flex_robot_sim.motion.motion import Motion, rest
+from flex_robot_sim.shaping.impulses import Shaper
+from flex_robot_sim.shaping.taps import taps_of
+from flex_robot_sim.util.exceptions import SettingError, bearable
+
+SAME_TIME = 1e-12           # two knots nearer than this, over the duration, are one
+
+
+def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
+    """
+    Shape set points: (k, n) [rad, m] become (k + delay, n); before the first one they stood still.
+
+    :param period: of the samples [s].
+    """
+    samples = checked_samples(samples)
+    delays, weights = taps_of(shaper, period)
+    rows = np.arange(len(samples) + delays[-1])
+    newest = samples[np.minimum(rows, len(samples) - 1)]
+    out = newest.copy()
+    for delay, weight in zip(delays, weights):
+        # as a difference to the newest one: where all are the same, nothing is rounded
+        out += weight * (samples[np.clip(rows - delay, 0, len(samples) - 1)] - newest)
+    return out
+
+
+def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
+    """Shape a Motion: polynomials remain polynomials, without samples between (S1)."""
+    if not isinstance(motion, Motion):
+        raise SettingError(f'{bearable(repr(motion), 60)} is no Motion: set points in an array '
+                           'are shaped by shaped_samples(shaper, samples, period)')
+    if shaper.times.size == 1:
+        return motion
+    knots, pieces, cycle = motion.knots, motion.pieces, None
+    if motion.end == np.inf:
+        knots, pieces, cycle = _unrolled(motion, shaper.duration)
+    merged = np.unique(np.add.outer(shaper.times, knots).ravel())
+    if cycle is not None:
+        ends = np.array([knots[-1] - cycle, knots[-1]])
+        merged = np.unique(np.concatenate([merged[merged < ends[1]], ends]))
+    nearest = SAME_TIME * max(merged[-1] - merged[0], 1.0)
+    merged = merged[np.concatenate([[True], np.diff(merged) > nearest])]
+    shaped = [pieces[0]]
+    for start, end in zip(merged, merged[1:]):
+        middle = (start + end) / 2
+        total = 0.0
+        for time, amplitude in zip(shaper.times, shaper.amplitudes):
+            i = int(np.searchsorted(knots, middle - time))
+            if 0 < i < len(knots):
+                T = knots[i] - knots[i - 1]
+                piece = _part(pieces[i], (start - time - knots[i - 1]) / T, (end - start) / T)
+            else:
+                piece = pieces[min(i, len(knots))]
+            total = total + amplitude * piece
+        shaped.append(total)
+    shaped.append(rest(pieces[-1][0]))
+    if cycle is None:
+        return Motion(merged, shaped)
+    first = int(np.argmin(np.abs(merged - (knots[-1] - cycle))))
+    return Motion(merged, shaped, repeats_from=first)
+
+
+def _unrolled(motion, duration):
+    """Knots and pieces of a motion that repeats, so often that its shaped cycle is in it."""
+    knots, pieces = list(motion.knots), motion.pieces
+    start = motion.repeats_from
+    first = knots.index(start)
+    cycle = knots[-1] - start
+    once, parts = np.array(knots[first + 1:]) - start, pieces[first + 1:-1]
+    pieces = pieces[:-1]
+    for _ in range(1 + int(np.ceil(duration / cycle))):
+        knots += list(knots[-1] + once)
+        pieces += parts
+    return knots, [*pieces, rest(pieces[-1].sum(axis=0))], cycle
+
+
+def _part(piece, start, length):
+    """Coefficients of a polynomial on a part of its range, by the share of that part."""
+    out = np.zeros_like(piece)
+    for i in range(6):
+        for j in range(i + 1):
+            out[j] += comb(i, j) * start**(i - j) * length**j * piece[i]
+    return out
+
+
+def trajectory_points(motion: Motion,
+                      period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """
+    Points of a Motion for who joins them by quintics, as trajectory controllers do.
+
+    They are the knots, and as many between that none is longer than `period` [s]: where the motion
+    has an acceleration that jumps, as a cubic at its ends, only these come near it.
+
+    :returns: times (k,) [s], positions, velocities and accelerations (k, n), at rest at the end.
+    """
+    if motion.end == np.inf:
+        raise SettingError('a motion that repeats has no last point: give one that ends')
+    if not 0.0 < period < np.inf:
+        raise SettingError(f'period = {period!r} of points must be above 0 and finite [s]')
+    times = [motion.knots[0]]
+    for start, end in zip(motion.knots, motion.knots[1:]):
+        times += list(np.linspace(start, end, 1 + int(np.ceil((end - start) / period)))[1:])
+    rows = motion.samples(np.array(times))
+    return np.array(times), rows[:, 0], rows[:, 1], rows[:, 2]
+
+
+def checked_samples(samples: ArrayLike) -> np.ndarray:
+    """Set points as an array (k, n); SettingError if they are none."""
+    samples = array_or_nan(samples)
+    if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
+        raise SettingError('set points must be finite numbers in rows, one row per sample and one '
+                           'column per joint')
+    return samples

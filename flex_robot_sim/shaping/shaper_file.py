@@ -1,0 +1,98 @@
+"""A designed shaper as one file: what `flexsim shape --output` writes and the node reads."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from flex_robot_sim.analysis.mode_table import ModeTable
+from flex_robot_sim.shaping.impulses import tidied
+from flex_robot_sim.shaping.shaper_parts import ShaperParts
+from flex_robot_sim.shaping.shaper_stages import Stage
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
+
+KIND = 'flex_robot_sim shaper 1'
+LARGEST = 16 * 2**20        # file that is read                                             [bytes]
+
+
+def write_parts(path: str | Path, parts: ShaperParts, robot: str = '',
+                joints: Sequence[str] = ()) -> None:
+    """Write ShaperParts for a robot of these joints to a JSON file; SettingError if it cannot."""
+    table, shaper = parts.table, parts.shaper
+    tree = {'kind': KIND, 'robot': robot, 'joints': list(joints), 'name': parts.name,
+            'shaper': {'times': shaper.times.tolist(), 'amplitudes': shaper.amplitudes.tolist(),
+                       'modes': [list(mode) for mode in shaper.modes]},
+            'stages': [{name: value.tolist() for name, value in stage._asdict().items()}
+                       for stage in parts.stages]}
+    if table is not None:
+        tree['table'] = {'joints': list(table.joints),
+                         'axes': [axis.tolist() for axis in table.axes],
+                         'frequencies': table.frequencies.tolist(),
+                         'ratios': table.ratios.tolist()}
+    try:
+        with open_atomic(path, 'w', encoding='utf-8') as file:
+            json.dump({**tree, 'crc32': checksum(tree)}, file)
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperParts:
+    """
+    Read what `write_parts` has written; SettingError says in one line what is wrong with it.
+
+    :param joints: names of those of the robot; None: nobody knows them.
+    """
+    try:
+        tree = json.loads(read_bytes(path, LARGEST))
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
+    except (ValueError, RecursionError) as error:
+        raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output') from error
+    if not isinstance(tree, dict) or tree.get('kind') != KIND:
+        raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output')
+    try:
+        if tree.pop('crc32', None) not in (None, checksum(tree)):       # other programs give none
+            raise ValueError
+        parts = _parts(tree)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError,
+            OverflowError) as error:        # the last of a number of 400 digits
+        raise SettingError(f'{path}: is damaged. Write it again by flexsim shape --output'
+                           ) from error
+    if parts.stages and joints is not None and list(joints) != tree['joints']:
+        raise SettingError(f'{path}: is for {tree["robot"]} with the joints '
+                           f'{", ".join(map(str, tree["joints"]))}, not for '
+                           f'{", ".join(joints)}. Write one for this robot')
+    return parts
+
+
+def _parts(tree):
+    given = tree['shaper']
+    shaper = tidied(str(tree['name']), _numbers(given['times']), _numbers(given['amplitudes']),
+                    [(float(f), float(ratio)) for f, ratio in given['modes']])
+    stages = tuple(Stage(*(_numbers(stage[name]) for name in Stage._fields))
+                   for stage in tree['stages'])
+    table = None
+    if stages:
+        found = tree['table']
+        joints = tuple(int(joint) for joint in found['joints'])
+        table = ModeTable(joints, tuple(_numbers(axis) for axis in found['axes']),
+                          _numbers(found['frequencies']), _numbers(found['ratios']))
+        rows = int(np.prod([axis.size for axis in table.axes]))
+        sizes = {len(table.frequencies), *(stage.frequencies.size for stage in stages)}
+        if (sizes != {rows} or len(joints) != len(table.axes)
+                or min(stage.frequencies.min() for stage in stages) <= 0.0
+                or not all(0 <= joint < len(tree['joints']) for joint in joints)
+                or not all(stage.cycles.size == stage.amplitudes.size for stage in stages)):
+            raise ValueError
+    if min([*shaper.amplitudes, *(a for stage in stages for a in stage.amplitudes)]) <= 0.0:
+        raise ValueError
+    return ShaperParts(str(tree['name']), shaper, table, stages)
+
+
+def _numbers(values):
+    array = np.array(values, float)
+    if not array.size or not np.isfinite(array).all():
+        raise ValueError
+    return array

@@ -1,0 +1,170 @@
+"""
+One sample of an input shaper for joints: set points in, shaped set points out, nothing allocated.
+
+First come the taps of a fixed shaper, then stages whose delays follow the phase of a mode (S7): a
+stage keeps what went into it together with the phase of its mode then, and looks up what went in
+half a cycle ago, however long that took. So delays change as smoothly as the phase grows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.jit.compiled import compiled
+
+EMPTY = -1                  # place of a shaper that has seen no sample yet
+
+
+class ShaperArrays(NamedTuple):
+    """What a shaper of n joints is, with rings of r samples, s stages and a table of d axes."""
+
+    period: np.ndarray          # (1,)       of the samples                                 [s]
+    delay: np.ndarray           # (k,)       of the taps, whole samples
+    weight: np.ndarray          # (k,)       their sum is one
+    cycles: np.ndarray          # (s, i)     delays of the impulses of a stage          [cycles]
+    amplitude: np.ndarray       # (s, i)     0 where a stage has fewer
+    axis: np.ndarray            # (d,)       joints that the frequencies depend on
+    lowest: np.ndarray          # (d,)       where the table begins                     [rad, m]
+    spacing: np.ndarray         # (d,)       and its mesh
+    # (d,)  places along each axis; tuples have a `count`, too
+    count: np.ndarray           # type: ignore[assignment]
+    stride: np.ndarray          # (d,)       rows of the table from one place to the next
+    frequency: np.ndarray       # (rows, s)  damped, of the modes                           [Hz]
+
+
+class ShaperState(NamedTuple):
+    """What a shaper remembers."""
+
+    ticks: np.ndarray           # (1,)       samples so far, EMPTY before the first
+    first: np.ndarray           # (r, n)     samples that the taps see
+    ring: np.ndarray            # (s, r, n)  what went into each stage
+    phase: np.ndarray           # (s, r)     of its mode then                          [cycles]
+    rate: np.ndarray            # (s, r)     and its frequency                             [Hz]
+    place: np.ndarray           # (s, i)     tick at or before the one that an impulse looks up
+    output: np.ndarray          # (n,)       the newest shaped sample                  [rad, m]
+    work: np.ndarray            # (3, n)
+    now: np.ndarray             # (s,)       frequencies now                               [Hz]
+
+
+@compiled
+def shaper_tick(arrays, state, sample):
+    """
+    Put the shaped sample into state.output.
+
+    :param sample: set points, (n,) [rad, m].
+    """
+    n, length = sample.size, state.first.shape[0]
+    if state.ticks[0] == EMPTY:
+        _begin(state, sample)
+        set_frequencies(arrays, sample, state.now)
+        for s in range(state.now.size):
+            state.rate[s, 0] = state.now[s]
+    tick = state.ticks[0] + 1
+    state.ticks[0] = tick
+    row = tick % length
+    if state.now.size > 0:
+        set_frequencies(arrays, state.output, state.now)
+    flow, mean = state.work[0], state.work[1]
+
+    # taps: what comes in, and what came in a while ago
+    for j in range(n):
+        state.first[row, j] = sample[j]
+        flow[j] = sample[j]
+        mean[j] = 0.0
+    for k in range(arrays.delay.size):
+        past = max(tick - arrays.delay[k], 0) % length
+        for j in range(n):
+            # as a difference to the newest sample: an arm at rest gets exactly where it shall
+            mean[j] += arrays.weight[k] * (state.first[past, j] - flow[j])
+    for j in range(n):
+        flow[j] += mean[j]
+
+    # stages: what went in when the phase of the mode was less by so many cycles
+    for s in range(state.now.size):
+        last = (tick - 1) % length
+        rate = state.now[s]
+        state.rate[s, row] = rate
+        state.phase[s, row] = state.phase[s, last] + 0.5 * arrays.period[0] * (
+            rate + state.rate[s, last])
+        for j in range(n):
+            state.ring[s, row, j] = flow[j]
+        _shape_by_phase(arrays, state, s, tick, flow, mean)
+    for j in range(n):
+        state.output[j] = flow[j]
+
+
+@compiled
+def _begin(state, sample):
+    """Let everything have stood where it is for ever."""
+    state.ticks[0] = 0
+    state.phase[:] = 0.0
+    state.place[:] = 0
+    for j in range(sample.size):
+        state.first[0, j] = sample[j]
+        state.output[j] = sample[j]
+        for s in range(state.ring.shape[0]):
+            state.ring[s, 0, j] = sample[j]
+
+
+@compiled
+def _shape_by_phase(arrays, state, s, tick, flow, mean):
+    """Replace what flows through by the mean that stage s makes of it."""
+    n, length = flow.size, state.first.shape[0]
+    total = 0.0
+    for j in range(n):
+        mean[j] = 0.0
+    for i in range(arrays.cycles.shape[1]):
+        weight = arrays.amplitude[s, i]
+        if weight == 0.0:
+            continue
+        wanted = state.phase[s, tick % length] - arrays.cycles[s, i]
+        place = max(state.place[s, i], tick - length + 1)
+        while place < tick and state.phase[s, (place + 1) % length] <= wanted:
+            place += 1
+        state.place[s, i] = place
+        here, after = place % length, min(place + 1, tick) % length
+        share = 0.0
+        if here != after and wanted > state.phase[s, here]:
+            share = (wanted - state.phase[s, here]) / (state.phase[s, after]
+                                                       - state.phase[s, here])
+        # a vibration begun at another frequency has another size now (S8)
+        rate = state.rate[s, here] + share * (state.rate[s, after] - state.rate[s, here])
+        weight *= np.sqrt(rate / state.rate[s, tick % length])
+        total += weight
+        has_sides = place + 2 <= tick and place - 1 >= max(0, tick - length + 1)
+        before, later = (place - 1) % length, (place + 2) % length
+        for j in range(n):
+            a, b = state.ring[s, here, j], state.ring[s, after, j]
+            value = a + share * (b - a)
+            if has_sides:
+                # cubic through four samples, within the two it lies between
+                z, c = state.ring[s, before, j], state.ring[s, later, j]
+                bend = ((share - 2.0) * (z - 2.0 * a + b) - (1.0 + share) * (a - 2.0 * b + c))
+                value += share * (1.0 - share) * bend / 6.0
+                value = min(max(value, min(a, b)), max(a, b))
+            mean[j] += weight * (value - flow[j])
+    for j in range(n):
+        flow[j] += mean[j] / total
+
+
+@compiled
+def set_frequencies(arrays, position, out):
+    """Frequencies of the stages at joint positions (n,) into out (s,): linear between places."""
+    d = arrays.axis.size
+    for s in range(out.size):
+        out[s] = 0.0
+    for corner in range(1 << d):
+        row, weight = 0, 1.0
+        for k in range(d):
+            along = (position[arrays.axis[k]] - arrays.lowest[k]) / arrays.spacing[k]
+            along = min(max(along, 0.0), arrays.count[k] - 1.0)
+            place = min(int(along), arrays.count[k] - 2)
+            share = along - place
+            if corner >> k & 1:
+                row += (place + 1) * arrays.stride[k]
+                weight *= share
+            else:
+                row += place * arrays.stride[k]
+                weight *= 1.0 - share
+        for s in range(out.size):
+            out[s] += weight * arrays.frequency[row, s]

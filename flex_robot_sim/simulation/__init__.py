@@ -1,0 +1,1 @@
+"""A simulated arm: state, time, prescribed drives, queries."""

@@ -1,0 +1,130 @@
+"""
+What an arm in motion can be asked: poses, twists, wrenches and energy.
+
+Questions have scratch of their own, so that another thread may ask while a simulation steps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.forces import keep_laws
+from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
+from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
+from flex_robot_sim.formulations.driving import Drive
+from flex_robot_sim.model.arguments import is_known
+from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Workspace
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import SimulationSettings
+
+INSTANT = 1e-6              # step in which nothing moves, but friction finds what it holds     [s]
+INSTANTS = 6                # corrections of what it holds
+
+
+class Energy(NamedTuple):
+    """Where the energy is [J]."""
+
+    kinetic: float
+    strain: float           # in elastic links, gears and stops
+    gravity: float
+    work: float             # done by motors and loads since the start
+    dissipated: float       # since the start
+    # of these: zero but for rounding; for what explicit schemes, formulations and steps with led
+    # drives miss; and for what coarse implicit steps lost and could not put right (T44, T46)
+    balance: float
+
+
+class Questions:
+    """A base of Simulation, whose state it reads."""
+
+    arm: ArmModel
+    settings: SimulationSettings
+    _q: np.ndarray
+    _qd: np.ndarray
+    _qdd: np.ndarray
+    _effort: np.ndarray
+    _loads: LoadArrays
+    _arrays: ArmArrays
+    _work: Workspace
+    _asking: Workspace
+    _flow: np.ndarray
+    _start_energy: float
+    _drive: Drive | None
+
+    def pose(self, link: str, station: float | str | None = None) -> np.ndarray:
+        """
+        Pose (4, 4) of a link in the base frame, deflections included [-, m].
+
+        :param station: None: the frame of the link. A distance from the root along a flexible
+            link [m], or 'tip': its section there, x along the beam.
+        """
+        return pose(self.arm, self._q, link, station, self._asking)
+
+    def jacobian(self, link: str, representation: str = 'body',
+                 station: float | str | None = None) -> np.ndarray:
+        """
+        Jacobian (6, n) from the rates of all coordinates to the twist of a link.
+
+        :param representation: 'body', 'spatial', 'hybrid' or 'mixed', see twists.py.
+        :param station: see `pose`.
+        """
+        return jacobian(self.arm, self._q, link, representation, station, self._asking)
+
+    def twist(self, link: str, representation: str = 'body',
+              station: float | str | None = None) -> np.ndarray:
+        """Angular and linear velocity (6,) [rad/s, m/s] of a link; see `jacobian`."""
+        return twist(self.arm, self._q, self._qd, link, representation, station, self._asking)
+
+    def twist_rate(self, link: str, representation: str = 'body',
+                   station: float | str | None = None) -> np.ndarray:
+        """Rate (6,) [rad/s2, m/s2] of the twist of a link under the present efforts and pushes."""
+        return twist_rate(self.arm, self._q, self._qd, self._accelerations(), link,
+                          representation, station, self._asking)
+
+    def wrench(self, joint: str) -> np.ndarray:
+        """Moment and force (6,) [N m, N] that a joint passes on to its link, in the link frame."""
+        if not is_known(joint, self.arm.carried_bodies):
+            raise SettingError(f'no joint "{joint}" carries a body. Known: '
+                               f'{", ".join(self.arm.carried_bodies)}')
+        body, frame = self.arm.carried_bodies[joint]
+        inverse_dynamics(self._arrays, self._q, self._qd, self._accelerations(), self._asking,
+                         np.zeros(self.arm.size))
+        moment, pull = self._asking.F[body, :3], self._asking.F[body, 3:]
+        return np.concatenate([frame.R.T @ (moment - np.cross(frame.p, pull)), frame.R.T @ pull])
+
+    def energy(self) -> Energy:
+        """Return the Energy of the arm, and whether it adds up."""
+        kinetic, strain, gravity = self._energies()
+        done, taken = self._flow[:2]
+        balance = kinetic + strain + gravity + taken - done - self._start_energy
+        return Energy(*map(float, (kinetic, strain, gravity, done, taken, balance)))
+
+    def _accelerations(self):
+        """Accelerations of all coordinates (n,) at this instant."""
+        qdd, guess, work = self._qdd.copy(), np.empty(self.arm.size), self._asking
+        sticks = self.settings.scheme == 'implicit_midpoint' and (
+            self._arrays.coulomb + self._arrays.stiction).any()
+        work.law[:], work.own[:], work.ease[0] = self._work.law, self._work.own, 1.0
+        set_loads(self._arrays, self._loads, self._q, self._qd, work)
+        # what sticks is found by a step too short to move anything
+        for _ in range(INSTANTS if sticks else 1):
+            guess[:] = qdd
+            implicit_dynamics(self._arrays, self._q, self._qd, self._effort,
+                              INSTANT if sticks else 0.0, guess, work, qdd)
+            keep_laws(self._arrays, self._qd + 0.5 * INSTANT * (qdd - guess), work)
+        return qdd
+
+    def _energies(self):
+        out = np.zeros(3)
+        set_energies(self._arrays, self._q, self._qd, self._asking, out)
+        self._take_energies_of_formulation(out)
+        return out
+
+    def _take_energies_of_formulation(self, out):
+        """Replace kinetic energy and height in `out` (3,) by those of the formulation, if any."""
+        if self._drive is not None:
+            out[0], out[2] = self._drive.energies(self._q, self._qd)

@@ -1,0 +1,1 @@
+"""Rigid motion: rotations, screws, and 6D inertias."""

@@ -1,0 +1,1 @@
+"""Process configuration shared by the launch files and the demo."""

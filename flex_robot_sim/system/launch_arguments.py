@@ -1,0 +1,203 @@
+"""Arguments of the launch files, and the programs that they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from flex_robot_sim.rig.wire.line import BAUD
+from flex_robot_sim.shaping.shaping_settings import AUTO, NODE_SHAPERS
+from flex_robot_sim.system.processes import (
+    BRIDGE,
+    CONTROLLER,
+    CONTROLLERS,
+    DRIFT,
+    DYNAMICS,
+    LOG_LEVELS,
+    SHAPER,
+    TOPIC,
+    TRAJECTORY_ACTION,
+    VIEW,
+    Program,
+    config_file,
+    hil_system,
+    robot_parameters,
+    robot_settings,
+    simulation_system,
+)
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.settings import Settings, setting
+
+PARAMS_FILE = 'simulation.yaml'
+
+NETWORK_HELP = ('whether other machines may listen and command; false: all sockets are bound to '
+                'this one')
+
+
+@dataclass(frozen=True)
+class SimulationArguments(Settings):
+    """Arguments of simulation.launch.py."""
+
+    robot: str = setting('two_link', 'URDF or xacro file, or a shipped robot; robot_description: '
+                                     'what arrives on this topic')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting(PARAMS_FILE, 'YAML file with parameters, or one of config/; with '
+                                            'this one, config/robots/ROBOT.yaml counts as well')
+    use_controller: str = setting(
+        'auto', 'whether the controller runs, or runs inside the process of the dynamics; auto: '
+        'inside if the settings of the robot have the servo in the drives, else true',
+        choices=tuple(CONTROLLERS))
+    trajectory_action: bool = setting(
+        True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
+        'installed')
+    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
+    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
+                                        'simulation.rviz, fitted to the robot')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'terminal shows')
+    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
+                                 'which /diagnostics tells')
+    use_sim_time: bool = setting(
+        False, 'whether the dynamics send /clock, and all other nodes live by it')
+    record: bool = setting(False, 'whether all that is sent is written into a file')
+    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
+                                   'the current folder')
+    network: bool = setting(False, NETWORK_HELP)
+    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+
+    def programs(self) -> list[Program]:
+        """Return the Programs that these arguments ask for."""
+        own = robot_settings(self.robot) if self.params_file == PARAMS_FILE else {}
+        controller = CONTROLLERS[self.use_controller]
+        if controller == 'auto':
+            controller = 'inside' if own.get('servo') == 'drives' else 'process'
+        return simulation_system(
+            self.robot, self.xacro_arguments.split(), self.namespace, controller,
+            self.use_sim_time, self.params_file, self.log_level, rviz=self.use_rviz,
+            rviz_config_file=self.rviz_config_file, view=self.view, record=_record(self),
+            settings=dict.fromkeys((DYNAMICS, CONTROLLER, VIEW, DRIFT, TRAJECTORY_ACTION), own),
+            drift=self.drift, tool=self.tool,
+            trajectory_action=self.trajectory_action and controller != 'none')
+
+
+@dataclass(frozen=True)
+class HilArguments(Settings):
+    """Arguments of hil.launch.py."""
+
+    robot: str = setting('rig', 'URDF or xacro file of the bench, or a shipped robot')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
+                                           'emulator: an emulated bench, no board is needed')
+    baud: int = setting(BAUD, 'of the port', 'baud', above=0)
+    twin: bool = setting(False, 'whether the model runs beside the bench, and how far both are '
+                                'apart is sent')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting('rig.yaml', 'YAML file with parameters, or one of config/')
+    use_controller: bool = setting(True, 'whether the controller runs')
+    trajectory_action: bool = setting(
+        True, 'whether controller/follow_joint_trajectory is offered, where control_msgs is '
+        'installed')
+    use_rviz: bool = setting(True, 'whether rviz2 shows the arm')
+    rviz_config_file: str = setting('', 'settings of rviz2, or one of config/; empty: '
+                                        'simulation.rviz, fitted to the robot')
+    record: bool = setting(False, 'whether all that is sent is written into a file')
+    record_file: str = setting('', 'the file, which must be new; empty: record_ and the time, in '
+                                   'the current folder')
+    view: bool = setting(False, 'whether the arm is shown in a browser, at an address that the '
+                                'terminal shows')
+    drift: bool = setting(False, 'whether it is watched that the arm rings as its model says, '
+                                 'which /diagnostics tells')
+    network: bool = setting(False, NETWORK_HELP)
+    log_level: str = setting('info', 'of all nodes', choices=LOG_LEVELS)
+
+    def programs(self) -> list[Program]:
+        """Return the Programs that these arguments ask for."""
+        bridge = {'serial_port': self.serial_port, 'baud': self.baud, 'twin': self.twin}
+        return hil_system(
+            self.robot, self.xacro_arguments.split(), self.namespace, self.use_controller,
+            self.params_file, self.log_level, rviz=self.use_rviz,
+            rviz_config_file=self.rviz_config_file, settings={BRIDGE: bridge}, view=self.view,
+            record=_record(self), drift=self.drift, tool=self.tool,
+            trajectory_action=self.trajectory_action and self.use_controller)
+
+
+@dataclass(frozen=True)
+class ShaperArguments(Settings):
+    """Arguments of shaper.launch.py."""
+
+    robot: str = setting(TOPIC, 'URDF or xacro file, or a shipped robot; robot_description: what '
+                                'arrives on this topic; none: any robot, by frequencies')
+    xacro_arguments: str = setting('', 'NAME:=VALUE for a xacro file, with spaces between')
+    tool: str = setting('', 'link that is the tool; empty: the one that flexsim check shows')
+    frequencies: str = setting('', 'what the arm rings with [Hz], with spaces between; without '
+                                   'them, the modes of the robot')
+    damping_ratios: str = setting('', 'of each of the frequencies, with spaces between')
+    shaper: str = setting(AUTO, 'shaper of each mode; auto: what flexsim shape recommends',
+                          choices=NODE_SHAPERS)
+    design_file: str = setting('', 'file of flexsim shape --output, in place of these')
+    payload: str = setting('', 'mass at the tool [kg]; several, with spaces between: anything '
+                               'between them')
+    controller_action: str = setting('', 'FollowJointTrajectory of the controller, to which goals '
+                                         'go on; without it, its topic')
+    stream: str = setting('none', 'messages of a stream of set points',
+                          choices=('none', 'commands', 'joint_state', 'joint_trajectory'))
+    stream_rate: float = setting(100.0, 'rate of the set points that are sent', 'Hz', above=0.0,
+                                 at_most=2000.0)
+    max_path_deviation: float = setting(
+        0.0, 'largest distance of the shaped tool path from the unshaped one; a trajectory above '
+        'it is refused; 0: no limit', 'm', at_least=0.0)
+    joints: str = setting('', 'of a stream, in its order, with spaces between; without them, '
+                              'those of the robot')
+    input: str = setting('shaper/joint_trajectory', 'topic of those who send trajectories')
+    output: str = setting('joint_trajectory', 'topic of the controller')
+    stream_input: str = setting('shaper/set_points', 'topic of the stream')
+    stream_output: str = setting('set_points', 'topic of the driver')
+    joint_states: str = setting('joint_states', 'topic that says where the arm is')
+    namespace: str = setting('', 'of all nodes, topics and services')
+    params_file: str = setting('', 'YAML file with parameters, or one of config/')
+    use_sim_time: bool = setting(False, 'whether the node lives by /clock')
+    network: bool = setting(False, NETWORK_HELP)
+    log_level: str = setting('info', 'of the node', choices=LOG_LEVELS)
+
+    def programs(self) -> list[Program]:
+        """Return the Program that these arguments ask for."""
+        if self.robot == 'none' and not self.frequencies and not self.design_file:
+            raise SettingError('robot = "none" needs frequencies: say what the arm rings with')
+        known = {TOPIC: '', 'none': ''}.get(self.robot, self.robot)
+        parameters = {**robot_parameters(known, self.xacro_arguments.split(), self.tool),
+                      'use_sim_time': self.use_sim_time, 'shaper': self.shaper,
+                      'stream': self.stream}
+        for name in ('stream_rate', 'max_path_deviation'):
+            if getattr(self, name) != getattr(type(self), name):    # those of params_file count
+                parameters[name] = getattr(self, name)
+        if self.design_file:
+            parameters['design_file'] = str(Path(self.design_file).absolute())
+        if self.controller_action:
+            parameters['controller_action'] = self.controller_action
+        if self.joints:
+            parameters['joints'] = self.joints.split()
+        for name in ('frequencies', 'damping_ratios', 'payload'):
+            if getattr(self, name):
+                parameters[name] = _numbers(name, getattr(self, name))
+        remappings = (('~/joint_trajectory', self.input), ('joint_trajectory', self.output),
+                      ('~/set_points', self.stream_input), ('set_points', self.stream_output),
+                      ('joint_states', self.joint_states))
+        params_file = self.params_file and config_file('params_file', self.params_file)
+        return [Program(SHAPER, parameters, namespace=self.namespace, params_file=params_file,
+                        remappings=remappings, log_level=self.log_level)]
+
+
+def _record(arguments):
+    """File that arguments of a launch file ask for; None for none."""
+    return arguments.record_file if arguments.record or arguments.record_file else None
+
+
+def _numbers(name, text):
+    """List of the numbers in an argument."""
+    try:
+        return [float(word) for word in text.replace(',', ' ').strip('[] ').split()]
+    except ValueError as error:
+        raise SettingError(f'{name} = "{text}" must be numbers with spaces between') from error

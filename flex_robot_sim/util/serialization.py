@@ -1,0 +1,80 @@
+"""
+Copies and pickles of objects, through one plain state of each.
+
+`__getstate__` returns the state of an object, and `__setstate__` makes the object from it; `copy`,
+`pickle` and everything built on them, such as process pools, use these two. A pickle begins with
+its format and the version of the package, so that another version refuses it in one line before
+it looks for any class: functions that a pickle names first stay in this module. To load a pickle
+runs code: load your own pickles only.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, TypeVar
+
+import numpy as np
+
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.version import __version__
+
+FORMAT = 1      # of the states; raise it when fields of a state or their meaning change
+
+Object = TypeVar('Object')
+
+
+class FormatStamp:
+    """The format and version that a pickle is written in; loading it compares both."""
+
+    def __reduce__(self):
+        return expect_same_format, (FORMAT, __version__)
+
+
+STAMP = FormatStamp()
+
+
+def expect_same_format(format_number: int, version: str) -> FormatStamp:
+    """Refuse a pickle of another format or version."""
+    if (format_number, version) != (FORMAT, __version__):
+        raise SettingError(
+            f'this pickle was written by flex_robot_sim {version} (format {format_number}), and '
+            f'this is flex_robot_sim {__version__} (format {FORMAT}): write it again with this '
+            'version')
+    return STAMP
+
+
+def make_blank(stamp: FormatStamp, kind: type[Object]) -> Object:
+    """Return an instance of a class without a state, once its stamp has been compared."""
+    return kind.__new__(kind)
+
+
+def make_tuple(stamp: FormatStamp, kind: Any, *values: Any) -> Any:
+    """Return a NamedTuple with these values, once its stamp has been compared."""
+    return kind(*values)
+
+
+def make_table(stamp: FormatStamp, kind: Any, *arrays: np.ndarray) -> Any:
+    """Return a table of these arrays, once its stamp has been compared."""
+    return kind(*map(writable, arrays))
+
+
+def writable(array: np.ndarray) -> np.ndarray:
+    """Return an array that compiled code may write, whatever memory a pickle put it into."""
+    return np.require(array, requirements=['C', 'A', 'W'])
+
+
+class Serializable:
+    """Base of objects that copy and pickle through their state; by default, their attributes."""
+
+    def __getstate__(self) -> Any:
+        return dict(vars(self))
+
+    def __setstate__(self, state: Any) -> None:
+        vars(self).update({name: writable(value) if isinstance(value, np.ndarray) else value
+                           for name, value in state.items()})
+
+    def __reduce__(self) -> Any:
+        return make_blank, (STAMP, type(self)), self.__getstate__()
+
+    def __copy__(self: Object) -> Object:
+        return deepcopy(self)

@@ -1,0 +1,207 @@
+"""
+Settings: each field has its name, default, help, unit and bounds written once.
+
+The same line serves Python, the command line, YAML and ROS parameters.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flex_robot_sim.util.exceptions import SettingError
+from flex_robot_sim.util.files import open_atomic, read_bytes
+
+FIXED_STEP_SCHEMES = ('implicit_midpoint', 'rk4', 'semi_implicit_euler', 'forward_euler')
+SCHEMES = (*FIXED_STEP_SCHEMES, 'reference')
+FORMULATIONS = ('recursion', 'dual_screw', 'element_sum', 'wrench_dae', 'stiffened')
+
+AnySettings = TypeVar('AnySettings', bound='Settings')
+
+INT, FLOAT = 'tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'
+LONGEST_NUMBER = 1000       # letters of a number in YAML
+LARGEST_FILE = 16 * 2**20   # of YAML [bytes]; calibrations with all their readings are below 1 MB
+
+
+def setting(default: object, about: str, unit: str = '', above: float | None = None,
+            at_least: float | None = None, at_most: float | None = None,
+            choices: Sequence[str] = (), of: type | None = None, live: bool = False) -> Any:
+    """
+    Return a field of a settings class.
+
+    :param default: bool, int, float, str or tuple; its kind is the kind of the setting.
+    :param above: exclusive lower bound; at_least and at_most are inclusive ones.
+    :param of: what a tuple consists of, float or str; if its default is not empty, it keeps its
+        length.
+    :param live: whether a program may change it while it runs.
+    """
+    return field(default=default, metadata={
+        'help': about, 'unit': unit, 'above': above, 'at_least': at_least, 'at_most': at_most,
+        'choices': choices, 'of': of or (float if isinstance(default, tuple) else None),
+        'live': live})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Base of all settings: refuses a value of the wrong kind or out of bounds."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(item.default, tuple):
+                value = _checked_tuple(item.name, value, len(item.default), **item.metadata)
+                object.__setattr__(self, item.name, value)
+            else:
+                _check(item.name, value, type(item.default), **item.metadata)
+
+
+@dataclass(frozen=True)
+class SimulationSettings(Settings):
+    """How an arm is simulated."""
+
+    time_step: float = setting(1e-3, 'integration step', 's', above=0.0)
+    scheme: str = setting('implicit_midpoint', 'integration scheme', choices=SCHEMES)
+    iterations: int = setting(2, 'of the implicit scheme in a step, at least', at_least=1,
+                              at_most=1000)
+    formulation: str = setting('recursion', 'equations of motion; all but the recursion are slow',
+                               choices=FORMULATIONS)
+    drive_limits: bool = setting(
+        False, 'whether motors keep to the effort and velocity of their <limit>')
+    deflection_limit: float = setting(
+        0.1, 'tip deflection of a segment over its length, beyond which it is reported', above=0.0)
+    turn_rate_limit: float = setting(
+        0.3, 'turn rate over the first natural rate of a link, beyond which it is reported where '
+        'shortening is left out', above=0.0)
+
+
+def settings_from(kind: type[AnySettings], values: object, where: str | Path) -> AnySettings:
+    """
+    Return settings of class `kind` from a mapping; what is not said keeps its default.
+
+    :param where: file and heading, for the message about a wrong one.
+    """
+    known = {item.name: item for item in fields(kind)}
+    if not isinstance(values, dict):
+        raise SettingError(f'{where}: must be names with values. Known: {", ".join(known)}')
+    for name in values:
+        if name not in known:
+            raise SettingError(f'{where}: no setting "{name}". Known: {", ".join(known)}')
+    try:
+        # YAML takes 1e-3 for a word, and 2 for a whole number
+        return kind(**{name: _number(value) if type(known[name].default) is float else value
+                       for name, value in values.items()})
+    except SettingError as error:
+        raise SettingError(f'{where}: {error}') from error
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file; SettingError if there is none."""
+    import yaml  # takes a while, and few need it
+
+    try:
+        tree = _load_plain(read_bytes(path, LARGEST_FILE).decode())
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
+    # beside its own errors: no UTF-8, a date in a 13th month, a number of 5000 digits, brackets
+    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
+        mark = getattr(error, 'problem_mark', None)
+        place = f'{path}:{mark.line + 1}' if mark else path
+        raise SettingError(f'{place}: is no YAML: {getattr(error, "problem", None) or "text"}'
+                           ) from error
+    if not isinstance(tree, dict):
+        raise SettingError(f'{path}: must hold names with values')
+    return tree
+
+
+def _load_plain(text):
+    """
+    Return what YAML without aliases holds.
+
+    An alias costs nothing to read, but ten aliases of ten aliases, nested ten times, are 10^10
+    values as soon as a message shows them. ROS reads no aliases in its parameter files either.
+    """
+    import yaml
+
+    class PlainLoader(yaml.SafeLoader):
+        """Reads plain values; aliases and numbers of any length are errors."""
+
+        def compose_node(self, parent, index):
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                raise yaml.composer.ComposerError(
+                    None, None, f'the alias *{event.anchor} is not read. Write the value out',
+                    event.start_mark)
+            return super().compose_node(parent, index)
+
+        def construct_scalar(self, node):
+            # 1:59:59 counts to the base of 60, in a time that grows with the square of its length
+            if node.tag in (INT, FLOAT) and len(node.value) > LONGEST_NUMBER:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'a number has more than {LONGEST_NUMBER} letters',
+                    node.start_mark)
+            return super().construct_scalar(node)
+
+    return yaml.load(text, PlainLoader)
+
+
+def write_yaml(path: str | Path, tree: Mapping[str, Any], about: Iterable[str]) -> None:
+    """Write a mapping to a YAML file, under a comment of the lines `about`."""
+    import yaml
+
+    class PlainDumper(yaml.SafeDumper):
+        """Writes a value that stands in two places twice, because aliases are not read."""
+
+        def ignore_aliases(self, data):
+            return True
+
+    try:
+        with open_atomic(path, 'w', encoding='utf-8') as file:
+            file.writelines(f'# {line}\n' for line in about)
+            yaml.dump(tree, file, PlainDumper, sort_keys=False)
+    except OSError as error:
+        raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def _number(value):
+    try:
+        return float(value) if isinstance(value, (int, str)) and not isinstance(value, bool) \
+            else value
+    except (ValueError, OverflowError):     # a word, an integer of 400 digits
+        return value
+
+
+def _checked_tuple(name, value, length, *, of, help, unit, **bounds):
+    about = f'{help} [{unit}]' if unit else help
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise SettingError(f'{name} = {value!r} must be a list: {about}')
+    values = tuple(value)
+    if length and len(values) != length:
+        raise SettingError(f'{name} = {values!r} must have {length} items: {about}')
+    for i, item in enumerate(values):
+        _check(f'{name}[{i}]', item, of, help=help, unit=unit, of=None, **bounds)
+    return values
+
+
+def _check(name, value, kind, *, help, unit, above, at_least, at_most, choices, of, live):
+    number = kind in (int, float)
+    about = f'{help} [{unit}]' if unit else help
+    if kind is bool and not isinstance(value, bool):
+        raise SettingError(f'{name} = {value!r} must be true or false: {about}')
+    if kind is str and not choices and not isinstance(value, str):
+        raise SettingError(f'{name} = {value!r} must be text: {about}')
+    if number and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
+        raise SettingError(f'{name} = {value!r} must be a number: {about}')
+    if kind is int and not isinstance(value, numbers.Integral):
+        raise SettingError(f'{name} = {value!r} must be a whole number: {about}')
+    if number and not abs(value) < math.inf:
+        raise SettingError(f'{name} = {value!r} must be finite: {about}')
+    if above is not None and not value > above:
+        raise SettingError(f'{name} = {value!r} must be > {above!r}: {about}')
+    if at_least is not None and not value >= at_least:
+        raise SettingError(f'{name} = {value!r} must be >= {at_least!r}: {about}')
+    if at_most is not None and not value <= at_most:
+        raise SettingError(f'{name} = {value!r} must be <= {at_most!r}: {about}')
+    if choices and value not in choices:
+        raise SettingError(f'{name} = {value!r} must be one of {", ".join(choices)}: {about}')

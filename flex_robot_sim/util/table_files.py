@@ -1,0 +1,59 @@
+"""Columns of numbers and words as files: CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flex_robot_sim.util.exceptions import UsageError
+from flex_robot_sim.util.files import open_atomic
+
+
+def write_csv(path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of the same length, by name, as CSV; OSError where that cannot be."""
+    with open_atomic(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(map(_text, columns))
+        # a number is written in full; nan is an empty cell, as tools for tables expect
+        writer.writerows(zip(*(map(_text, column.tolist()) if column.dtype.kind in 'UO' else [
+            '' if value != value else repr(value) for value in column.tolist()]
+            for column in columns.values())))
+
+
+def write_parquet(path: Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of the same length, by name, as Parquet; OSError where that cannot be."""
+    pyarrow, parquet = _parquet()
+    table = pyarrow.table({name: pyarrow.array(column.tolist())
+                           for name, column in columns.items()})
+    # a file of Python's own: what it says of a full disk is what the system says, and no more
+    with open_atomic(path, 'wb') as file:
+        parquet.write_table(table, file)
+
+
+def has_parquet() -> bool:
+    """Whether what writes Parquet is installed."""
+    return find_spec('pyarrow') is not None
+
+
+def refuse_without_parquet(instead: str) -> None:
+    """Raise the UsageError that names the command to install it; `instead`: what else helps."""
+    if not has_parquet():
+        raise UsageError('Parquet needs the package pyarrow. Install it by `pip install pyarrow`, '
+                         f'or {instead}.')
+
+
+def _text(cell: Any) -> Any:
+    """A cell of text; Python 3.10 neither writes nor reads a CSV file with a zero character."""
+    return cell.replace('\0', '\ufffd') if isinstance(cell, str) else cell
+
+
+def _parquet() -> tuple[Any, Any]:
+    import pyarrow
+    from pyarrow import parquet
+
+    return pyarrow, parquet

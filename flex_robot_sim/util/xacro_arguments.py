@@ -1,0 +1,15 @@
+"""Words NAME:=VALUE, as xacro and `ros2 launch` have them."""
+
+from collections.abc import Iterable
+
+from flex_robot_sim.util.exceptions import SettingError
+
+SIGN = ':='
+
+
+def xacro_arguments(words: Iterable[str]) -> dict[str, str]:
+    """{name: value} of words NAME:=VALUE."""
+    for word in words:
+        if SIGN not in word:
+            raise SettingError(f'"{word}" is no argument for xacro. Write NAME:=VALUE.')
+    return dict(word.split(SIGN, 1) for word in words)

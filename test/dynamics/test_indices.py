@@ -1,0 +1,81 @@
+"""
+Compiled functions never count an index from the end of an array, because nobody would tell them.
+
+Looked at in plain Python, with arrays that refuse a negative index; this file is the program.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+from random_arms import every_feature, random_robot, random_state
+
+from flex_robot_sim import SimulationSettings, load
+from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.integrators import FORWARD_EULER, RK4, advance, advance_explicitly
+from flex_robot_sim.dynamics.loads import Push, make_loads
+from flex_robot_sim.dynamics.validity import make_watch
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.util.share import shipped_robots
+
+
+class FromStart(np.ndarray):
+    """An array that is never asked for a place before its first one."""
+
+    def __getitem__(self, key):
+        """Return what Numba would, or raise IndexError."""
+        refuse_negative(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        """Likewise."""
+        refuse_negative(key)
+        super().__setitem__(key, value)
+
+
+def refuse_negative(key):
+    """Raise IndexError if one of some indices is negative."""
+    for index in key if isinstance(key, tuple) else (key,):
+        if isinstance(index, (int, np.integer)) and index < 0:
+            raise IndexError(f'{key} counts from the end')
+
+
+def looked_at(table):
+    """Return a NamedTuple of such arrays in the place of one of arrays."""
+    return type(table)(*(array.view(FromStart) for array in table))
+
+
+def step_all():
+    """Take steps with arms of every kind; print how many arms there were."""
+    sources = [*shipped_robots(), every_feature(damping=True),
+               *(random_robot(seed, damping=True) for seed in (3, 4))]
+    for seed, source in enumerate(sources):
+        arm = load(source)
+        q, qd = random_state(arm, seed)
+        n, joints = arm.size, len(arm.joint_names)
+        arrays, work, watch, loads = map(looked_at, (
+            arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
+            make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))])))
+        q, qd, qdd, effort, flow, stage = (part.view(FromStart) for part in (
+            q, qd, np.zeros(n), np.ones(joints), np.zeros(3), np.zeros((9, n))))
+        advance(arrays, loads, 2, q, qd, qdd, effort, 1e-4, 2, flow, watch, stage, work)
+        for scheme in (RK4, FORWARD_EULER):
+            advance_explicitly(arrays, loads, scheme, q, qd, qdd, effort, 1e-9, 1, flow, watch,
+                               stage, work)
+        set_energies(arrays, q, qd, work, work.energy)
+        assert np.isfinite(q).all()
+    print(len(sources))
+
+
+def test_no_step_counts_from_the_end():
+    environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1',
+                   'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
+    result = subprocess.run([sys.executable, __file__], capture_output=True, text=True,
+                            timeout=300, env=environment)
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert int(result.stdout) > 10
+
+
+if __name__ == '__main__':
+    step_all()

@@ -1,0 +1,285 @@
+"""Schemes against an integrator of another library, the energy, and their theory."""
+
+import re
+from dataclasses import replace
+from math import floor, log2, pi, sqrt
+
+import numpy as np
+import pytest
+from arms import beam, flexibility, joint, link, robot
+from moving_arms import WEIGHTLESS, clamped_arm, swinging_arm
+from scipy.integrate import solve_ivp
+
+from flex_robot_sim import read_description
+from flex_robot_sim.analysis.natural_modes import frequencies
+from flex_robot_sim.analysis.statics import equilibrium
+from flex_robot_sim.analysis.tangent import driven
+from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics
+from flex_robot_sim.dynamics.loads import Push
+from flex_robot_sim.dynamics.stability import longest_step
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.simulation.simulation import Simulation
+from flex_robot_sim.util.exceptions import SettingError, SimulationError
+from flex_robot_sim.util.settings import SimulationSettings
+
+EFFORT = np.array([3.0, -2.0])
+EXPLICIT = ('rk4', 'semi_implicit_euler', 'forward_euler')
+ORDERS = {'implicit_midpoint': 2, 'rk4': 4, 'semi_implicit_euler': 1, 'forward_euler': 1}
+
+
+def released(arm, step, scheme, **more):
+    """Return a Simulation whose arm is let go bent, turning and driven."""
+    simulation = Simulation(arm, SimulationSettings(time_step=step, scheme=scheme, **more))
+    q, qd = start(arm)
+    simulation.set_state(coordinates=q, rates=qd)
+    simulation.effort = EFFORT[:len(arm.joint_names)]
+    return simulation
+
+
+def start(arm):
+    """Coordinates and rates (n,) of a lively beginning."""
+    rng = np.random.default_rng(3)
+    q, qd = rng.uniform(-1, 1, (2, arm.size)) * 0.02
+    q[:2], qd[:2] = [0.4, -0.3], [1.0, -0.7]
+    return q, qd
+
+
+def by_another_library(arm, seconds):
+    """Coordinates (n,) after a time, by the eighth-order Dormand-Prince scheme of scipy."""
+    n, work, qdd = arm.size, make_workspace(arm.arrays), np.zeros(arm.size)
+
+    def slopes(_, state):
+        forward_dynamics(arm.arrays, state[:n].copy(), state[n:].copy(), EFFORT, work, qdd)
+        return np.concatenate([state[n:], qdd])
+
+    return solve_ivp(slopes, (0.0, seconds), np.concatenate(start(arm)), method='DOP853',
+                     rtol=1e-12, atol=1e-13).y[:n, -1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('scheme, iterations, steps', [
+    ('implicit_midpoint', 2, 1600), ('implicit_midpoint', 9, 800),
+    ('rk4', 2, 800), ('semi_implicit_euler', 2, 3200), ('forward_euler', 2, 6400)])
+def test_orders_of_convergence(scheme, iterations, steps):
+    # damped, because forward_euler knows no other stable arm; geared, so that motors count too
+    arm = swinging_arm(damping='0.02', friction='0.3',
+                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    truth, errors = by_another_library(arm, 0.5), []
+    for count in (steps, 2 * steps):
+        simulation = released(arm, 0.5 / count, scheme, iterations=iterations)
+        simulation.step(count)
+        errors.append(np.abs(simulation.coordinates - truth).max())
+    # the next term of the error is 2 % of the first at these steps, and turns into 0.03 of order
+    assert log2(errors[0] / errors[1]) == pytest.approx(ORDERS[scheme], abs=0.04)
+    assert errors[1] < 2e-3
+
+
+@pytest.mark.parametrize('steps', [250, 1000])
+def test_a_step_iterates_as_far_as_its_own_error_is_worth(steps):
+    arm = swinging_arm(damping='0.02', friction='0.3',
+                       gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
+    truth, ends = by_another_library(arm, 0.5), []
+    for iterations in (2, 12):
+        simulation = released(arm, 0.5 / steps, 'implicit_midpoint', iterations=iterations)
+        simulation.step(steps)
+        ends.append(simulation.coordinates)
+    # two iterations leave a small part of what the midpoint rule misses anyhow (T43)
+    assert np.abs(ends[0] - ends[1]).max() < 0.05 * np.abs(ends[1] - truth).max()
+
+
+@pytest.mark.slow
+def test_the_midpoint_does_not_mind_torsion_and_stretch_at_kilohertz():
+    arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="2" stretch="2"/>',
+                       section='EA="2e8" GJ="9e3"')
+    assert (frequencies(arm) > 2000).sum() >= 4     # a step of 1 ms is two periods and more
+    simulation = released(arm, 1e-3, 'implicit_midpoint')
+    # stretched as its turning asks; the beginning of the other tests would hold 100 kJ
+    simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
+    scale = 0.0
+    for _ in range(20):
+        simulation.step(500)
+        energy = simulation.energy()
+        scale = max(scale, energy.kinetic, energy.strain, abs(energy.work))
+        # second order at a third of the fastest bending period: a scheme that rings would be
+        # far beyond its first energy after these ten thousand steps
+        assert abs(energy.balance) < 0.01 * scale
+
+
+ONE_MODE = ('<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0" boundary="free"/>'
+            '<damping ratio="{}"/>')
+RATE = 1.8751040687**2 * sqrt(30 / 2)       # of a clamped beam, EI 30 N m2, 2 kg/m, 1 m [rad/s]
+
+
+@pytest.mark.parametrize('scheme, edge', [('rk4', 2 * sqrt(2)), ('semi_implicit_euler', 2.0)])
+def test_a_step_too_long_for_an_undamped_beam_is_refused(scheme, edge):
+    arm, longest = clamped_arm(ONE_MODE.format(0)), edge / RATE
+    # rk4 is allowed to grow by 1e-9 in a step, which shifts its edge by some 1e-9 too
+    assert longest_step(arm.arrays, scheme) == pytest.approx(longest, rel=1e-7)
+    with pytest.raises(SettingError) as caught:
+        Simulation(arm, SimulationSettings(time_step=0.5, scheme=scheme))
+    step = floor(longest * 1e3) / 1e3       # rounded so that it works when typed in
+    assert str(caught.value) == (f'time_step = 0.5 s is too long for {scheme}: with straight '
+                                 'links, in the poses looked at, the longest step that works is '
+                                 f'{step:.3g} s')
+    Simulation(arm, SimulationSettings(time_step=step, scheme=scheme))
+
+
+def test_forward_euler_works_with_damping_only():
+    undamped, damped = (clamped_arm(ONE_MODE.format(ratio)) for ratio in (0, 0.05))
+    with pytest.raises(SettingError) as caught:
+        Simulation(undamped, SimulationSettings(time_step=1e-6, scheme='forward_euler'))
+    assert str(caught.value) == ('time_step = 1e-06 s is too long for forward_euler: no step '
+                                 'works, because some mode is undamped')
+    assert longest_step(damped.arrays, 'forward_euler') == pytest.approx(0.1 / RATE, rel=1e-7)
+
+
+def test_a_servo_too_stiff_for_the_step_is_refused():
+    # a rigid arm of 2/3 kg m2 behind a spring and a damper
+    arm = build_arm(read_description(robot(link(), joint())), gravity=WEIGHTLESS)
+    inertia = 1 / 6 + 2 * 0.25
+    simulation = Simulation(arm, SimulationSettings(time_step=0.02, scheme='semi_implicit_euler'))
+    simulation.hold([0.0], 100.0, 0.0)
+    with pytest.raises(SettingError) as caught:
+        simulation.hold([1.0], 1e5, 0.0)
+    longest = floor(2e5 / sqrt(1e5 / inertia)) / 1e5
+    assert str(caught.value) == ('time_step = 0.02 s is too long for semi_implicit_euler: with '
+                                 'straight links, in the poses looked at, the longest step that '
+                                 f'works is {longest:.3g} s')
+    # what was held before is still held
+    assert simulation.applied_effort == pytest.approx([0.0])
+    simulation.set_state(position=[0.1])
+    assert simulation.applied_effort == pytest.approx([-10.0])
+
+
+def geared_and_damped():
+    """One joint with a gear and friction, and two links with all that bends."""
+    modes = '<modes bending_y="2" bending_z="1" torsion="1" stretch="1"/><damping ratio="0.03"/>'
+    section = '<section EIy="60" EIz="90" GJ="10" EA="1e4"/>'
+    return build_arm(read_description(robot(
+        joint(inside='<axis xyz="0 0 1"/><dynamics damping="2" friction="0.5"/>'), link(),
+        joint('elbow', 'fixed', 'arm', 'forearm', '<origin xyz="1 0 0" rpy="0 1 0"/>'),
+        link('forearm'),
+        flexibility(beam(section + modes), beam(section + modes, name='forearm'),
+                    '<joint name="hinge" stiffness="900" damping="4" rotor_inertia="0.1" '
+                    'gear_ratio="1"/>'))), gravity=WEIGHTLESS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('scheme', EXPLICIT)
+def test_the_longest_step_works_and_a_longer_one_grows(scheme):
+    arm = geared_and_damped()
+    step, sizes = longest_step(arm.arrays, scheme), []
+    for share in (0.999, 1.05):
+        simulation = Simulation(arm, SimulationSettings(time_step=0.9 * step, scheme=scheme))
+        simulation.settings = replace(simulation.settings, time_step=share * step)
+        # so small that the arm is linear
+        simulation.set_state(rates=1e-9 * np.random.default_rng(1).normal(size=arm.size))
+        try:
+            simulation.step(100000)
+            sizes.append(np.abs(simulation.rates).max())
+        except SimulationError:
+            sizes.append(np.inf)
+    # rates start at 1e-9; what grows does so by 1e-4 in a step and more
+    assert sizes[0] < 5e-9
+    assert sizes[1] > 1e-6
+
+
+def test_no_step_is_too_long_for_free_motion():
+    # a rigid arm has no highest frequency
+    arm = build_arm(read_description(robot(link(), joint())), gravity=WEIGHTLESS)
+    for scheme in EXPLICIT:
+        assert longest_step(arm.arrays, scheme) == np.inf
+        simulation = Simulation(arm, SimulationSettings(time_step=1.0, scheme=scheme))
+        simulation.set_state(velocity=[2.0])
+        simulation.step(10)
+        assert simulation.position == pytest.approx([20.0], rel=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('robot_name, steps', [('two_link', 14000), ('dual_screw_arm', 11000)])
+def test_energy_adds_up_to_1e_8_in_a_second(robot_name, steps):
+    arm = build_arm(read_description(robot_name))
+    n = len(arm.joint_names)
+    pose, speed = np.array([0.0, 0.52, 2.09, 0.52])[:n], np.array([0.5, 0.3, -0.2, 0.4])[:n]
+    push = Push('tool', force=(1.0, 2.0, 3.0), moment=(0.0, 0.0, 0.1), point=(0.1, 0.0, 0.0))
+    rest = equilibrium(arm, pose, pushes=[push])
+    simulation = Simulation(arm, SimulationSettings(time_step=1 / steps, scheme='rk4'))
+    # it starts in its bent rest, because a jolt wakes modes of kHz that want shorter steps
+    simulation.set_state(coordinates=rest.coordinates, rates=_rates(arm, speed))
+    simulation.effort = rest.effort
+    simulation.hold(pose, [20.0, 20.0, 5.0, 0.1][:n], [0.1, 0.1, 0.01, 1e-3][:n])
+    simulation.push(*push)
+    scale = 0.0
+    for _ in range(10):
+        simulation.step(steps // 10)
+        energy = simulation.energy()
+        scale = max(scale, energy.kinetic + energy.strain)
+    assert not simulation.reports
+    # steps of half the longest: rounding and the fifth order of the local error leave 1e-10
+    assert abs(energy.balance) < 1e-8 * scale
+    assert abs(energy.work) > 0.1 * scale
+
+
+def _rates(arm, speed):
+    rates = np.zeros(arm.size)
+    rates[driven(arm)] = rates[:speed.size] = speed
+    return rates
+
+
+@pytest.mark.slow
+def test_the_midpoint_does_not_drift_in_a_minute():
+    # undamped, a spatial motion of 1 rad and more; ten iterations leave nothing to converge
+    arm = swinging_arm(modes='<modes bending_y="2" bending_z="2" torsion="1"/>')
+    simulation = Simulation(arm, SimulationSettings(iterations=10))
+    simulation.set_state(position=[0.4, -0.3], velocity=[1.0, -0.7])
+    errors, largest, times = [], 0.0, np.arange(600) * 0.1
+    for _ in times:
+        simulation.step(100)
+        energy = simulation.energy()
+        errors.append(energy.balance)
+        largest = max(largest, energy.kinetic + energy.strain)
+    trend = np.polyfit(times, errors, 1)[0] * 60
+    # the error swings to and fro with the motion; what a minute adds is below one such swing
+    assert abs(trend) < np.ptp(errors) / 3
+    # the motion is chaotic, so that its energy at one moment, the last one too, is no measure
+    assert np.ptp(errors) < 5e-3 * largest
+
+
+@pytest.mark.parametrize('scheme, is_told', [('forward_euler', True), ('rk4', False)])
+def test_an_explicit_scheme_that_makes_energy_is_told_once(scheme, is_told):
+    # a pendulum has no spring, so that no step is refused; it swings by a twentieth of a radian
+    hinge = joint(kind='continuous', inside='<axis xyz="0 1 0"/>')
+    arm = build_arm(read_description(robot(link(), hinge)), gravity=(0.0, 0.0, -9.81))
+    simulation = Simulation(arm, SimulationSettings(time_step=5e-3, scheme=scheme))
+    square = 2 * 9.81 * 0.5 / (1 / 6 + 2 * 0.25)        # of its rate
+    simulation.set_state([pi / 2 + 0.05])
+    simulation.step(1000)
+    assert len(simulation.reports) == is_told
+    if is_told:
+        found = re.fullmatch(r'by (\S+) s forward_euler has made (\S+) J out of nothing: '
+                             r'time_step = 0.005 s is too long for it here. Take a shorter one, '
+                             r'or the scheme implicit_midpoint', simulation.reports[0])
+        time, gain = map(float, found.groups())
+        # each Euler step makes the energy of a swing 1 + (omega h)^2 of what it was
+        grown = 0.5 * 2 * 9.81 * 0.5 * 0.05**2 * ((1 + square * 5e-3**2)**(time / 5e-3) - 1)
+        # a swing is one of small angles to (0.05 rad)^2 / 16, and the line has three digits
+        assert gain == pytest.approx(grown, rel=5e-3)
+
+
+def test_a_step_too_long_for_joints_in_their_stops_is_told():
+    bounded = joint(kind='revolute', inside='<axis xyz="0 1 0"/>'
+                    '<limit lower="-1" upper="1" effort="9" velocity="9"/>')
+    arm = build_arm(read_description(robot(link(), bounded)), gravity=WEIGHTLESS)
+    # stops have 40 Hz, and the classical scheme goes to h omega = sqrt(8) without damping, and
+    # never to 1.3 of that
+    edge = sqrt(8.0) / (2 * pi * 40)
+    assert Simulation(arm, SimulationSettings(time_step=0.99 * edge, scheme='rk4')).reports == []
+    simulation = Simulation(arm, SimulationSettings(time_step=1.3 * edge, scheme='rk4'))
+    report, = simulation.reports
+    assert report.startswith(f'time_step = {1.3 * edge:g} s is too long for rk4 where joints '
+                             'lean on their stops, even without damping: it takes ')
+    # 1/4096 of the damping is left, and three digits
+    assert float(report.split()[-5]) == pytest.approx(edge, rel=5e-3)
+    simulation.reset()
+    assert simulation.reports == [report]

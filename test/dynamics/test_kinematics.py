@@ -1,0 +1,79 @@
+"""Poses, twists and Jacobians against complex-step derivatives of the reference's positions."""
+
+import numpy as np
+import pytest
+from compare import CASES, COUPLINGS, judged
+from reference import STEP, along, spin_of
+
+from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion, set_station
+from flex_robot_sim.model.arm_model import make_workspace
+
+cases = pytest.mark.parametrize('case', CASES)
+couplings = pytest.mark.parametrize('coupling', COUPLINGS)
+ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
+
+
+def in_motion(judge, q, qd):
+    work = make_workspace(judge.arm.arrays)
+    set_motion(judge.arm.arrays, q, qd, work)
+    set_base_poses(judge.arm.arrays, work)
+    return work
+
+
+@cases
+@couplings
+def test_every_link_has_the_pose_of_the_reference(case, coupling):
+    judge = judged(case, coupling)
+    work = in_motion(judge, judge.q, judge.qd)
+    for name, (R, p) in judge.reference.place(judge.q)[0].items():
+        frame = judge.arm.frames[name]
+        base_R, base_p = ((np.eye(3), np.zeros(3)) if frame.body < 0 else
+                          (work.base_R[frame.body], work.base_p[frame.body]))
+        np.testing.assert_allclose(base_R @ frame.R, R, **ROUNDING)
+        np.testing.assert_allclose(base_R @ frame.p + base_p, p, **ROUNDING)
+
+
+@cases
+@couplings
+def test_every_body_has_the_twist_of_the_reference(case, coupling):
+    judge = judged(case, coupling)
+    work = in_motion(judge, judge.q, judge.qd)
+    for name, frame in judge.arm.frames.items():
+        if frame.body >= 0:
+            omega, v = np.split(judge.reference.jacobian(judge.q, name) @ judge.qd, 2)
+            body = work.V[frame.body]
+            np.testing.assert_allclose(frame.R.T @ body[:3], omega, **ROUNDING)
+            np.testing.assert_allclose(frame.R.T @ (body[3:] + np.cross(body[:3], frame.p)), v,
+                                       **ROUNDING)
+
+
+@cases
+@couplings
+def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
+    judge = judged(case, coupling)
+    arm, q, qd = judge.arm, judge.q, judge.qd
+    work = in_motion(judge, q, qd)
+    for link, (body, station) in arm.tips.items():
+        piece = judge.reference.pieces[link, len(arm.segments[link]) - 1]
+        set_station(arm.arrays, station, body, q, qd, work)
+        R, p = piece.section(q, piece.length)
+        np.testing.assert_allclose(work.station_R[station], R, **ROUNDING)
+        np.testing.assert_allclose(work.station_p[station], p, **ROUNDING)
+        first, n = arm.arrays.first[body], arm.arrays.modes[body]
+        np.testing.assert_allclose(work.K[station, :, :n] @ qd[first:first + n],
+                                   twist(piece, q, qd), **ROUNDING)
+        np.testing.assert_allclose(work.Ve[station], twist(piece, q, qd), **ROUNDING)
+        # without accelerations the twist of the station changes by beta, less what the
+        # root's own motion adds
+        rate = along(lambda t, piece=piece: twist(piece, q + t * qd, qd))
+        V, Ve = work.V[body], work.Ve[station]
+        turning = np.concatenate([np.cross(V[:3], Ve[:3]),
+                                  np.cross(V[:3], Ve[3:]) + np.cross(V[3:], Ve[:3])])
+        np.testing.assert_allclose(work.beta[station], rate + turning, rtol=0.0, atol=1e-9)
+
+
+def twist(piece, q, qd):
+    """Twist of the tip section against the root, in the frame of the root."""
+    R, p = piece.section(q + STEP * 1j * qd, piece.length)
+    omega = R.real @ spin_of(R)
+    return np.concatenate([omega, p.imag / STEP - np.cross(omega, p.real)])

@@ -1,0 +1,60 @@
+"""Forces and moments on links, against the Jacobian that first principles give."""
+
+import numpy as np
+import pytest
+from compare import CASES, arm_of, judged
+
+from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
+from flex_robot_sim.dynamics.loads import Push, make_loads, set_loads
+from flex_robot_sim.model.arm_model import make_workspace
+from flex_robot_sim.util.exceptions import SettingError
+
+FORCE, MOMENT, POINT = np.array([[3.0, -1.0, 2.0], [0.4, 0.7, -0.2], [0.1, 0.3, -0.2]])
+
+
+def felt(arm, q, pushes):
+    """Generalised forces (n,) of pushes: what the motors of an arm at rest need not give."""
+    work, rest = make_workspace(arm.arrays), np.zeros(arm.size)
+    without, force = np.zeros((2, arm.size))
+    inverse_dynamics(arm.arrays, q, rest, rest, work, without)
+    set_loads(arm.arrays, make_loads(arm, pushes), q, rest, work)
+    inverse_dynamics(arm.arrays, q, rest, rest, work, force)
+    return without - force
+
+
+@pytest.mark.parametrize('case', CASES)
+@pytest.mark.parametrize('follows', [False, True])
+def test_a_push_does_the_work_of_force_and_moment(case, follows):
+    judge = judged(case)
+    for name in judge.arm.frames:
+        R = judge.reference.place(judge.q)[0][name][0].real
+        turn = np.eye(3) if follows else R.T
+        force, moment = turn @ FORCE, turn @ MOMENT
+        wrench = np.concatenate([moment + np.cross(POINT, force), force])
+        expected = judge.reference.jacobian(judge.q, name).T @ wrench
+        found = felt(judge.arm, judge.q, [Push(name, FORCE, MOMENT, POINT, follows)])
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_pushes_add_up_and_those_at_the_base_do_nothing():
+    judge = judged(0)
+    first, last = Push(list(judge.arm.frames)[1], FORCE), Push(list(judge.arm.frames)[-1], FORCE)
+    alone = [felt(judge.arm, judge.q, [push]) for push in (first, last)]
+    together = felt(judge.arm, judge.q, [first, Push('base', FORCE), last])
+    np.testing.assert_allclose(together, sum(alone), rtol=1e-9, atol=1e-9)
+    assert not felt(judge.arm, judge.q, []).any()
+
+
+def test_a_push_that_makes_no_sense_is_refused():
+    arm = arm_of('<robot name="test"><link name="base"/></robot>')
+    with pytest.raises(SettingError) as error:
+        make_loads(arm, [Push('bse', FORCE)])
+    assert str(error.value) == 'no link "bse" to push at. Known: base'
+    with pytest.raises(SettingError) as error:
+        make_loads(arm, [Push('base', FORCE, follows=[True])])
+    assert str(error.value) == 'follows = [True] must be True or False'
+    for vectors in ((FORCE[:2],), (FORCE, [np.nan, 0, 0]), (FORCE, MOMENT, [[0, 0, 0]])):
+        with pytest.raises(SettingError) as error:
+            make_loads(arm, [Push('base', *vectors)])
+        assert str(error.value) == ('the push at "base" needs a force [N], a moment [N m] and a '
+                                    'point [m] of three finite numbers each')

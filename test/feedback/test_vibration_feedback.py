@@ -1,0 +1,182 @@
+"""
+Feedback in the joint controller: what a push leaves in the nonlinear arm, and no jumps.
+
+States come every 2 ms and efforts one state later, strain every 10 ms and after its state, as over
+topics. The judge is the tip of the simulated arm, pushed with and without.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.control.joint_controller import JointController
+from flex_robot_sim.control.settings import ControllerSettings
+from flex_robot_sim.feedback.feedback_design import design_feedback, refuse_feedback, timing_of
+from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
+from flex_robot_sim.motion.limits import effort_limits
+from flex_robot_sim.util.exceptions import SettingError
+
+STATE, STRAIN, STEP = 2e-3, 1e-2, 1e-3
+SETTINGS = ControllerSettings(damping_ratio=0.2)
+KINDS = ('strain', 'ppf', 'lqg')
+PUSHED = 0.1
+
+
+class Led:
+    """A simulated arm that a joint controller leads by late states and rare strain."""
+
+    def __init__(self, name, settings=SETTINGS, place=None):
+        self.arm = frs.load(name)
+        self.controller = JointController(self.arm, settings)
+        self.simulation = frs.Simulation(self.arm)
+        if place is not None:
+            self.simulation.set_state(position=place)
+        self._sensors, self._count = flex_sensors(self.arm).matrix, 0
+        self._effort = np.zeros(len(self.arm.joint_names))
+        self.hears = True
+        self.rows = []
+
+    def feedback(self, kind):
+        """Give the Feedback of a kind for its gains."""
+        servo, pose = self.controller.servo, self.simulation.position
+        timing = timing_of(FeedbackSettings(strain_period=STRAIN), STATE, True)
+        return design_feedback(self.arm, kind, (servo.stiffness, servo.damping), pose, timing,
+                               self.controller.limits)
+
+    def run(self, seconds):
+        """Go on; return the tip of the last flexible link, and efforts, by time."""
+        rows, every = [], round(STATE / STEP)
+        tip = [*self.arm.tips][-1]
+        for _ in range(round(seconds / STATE)):
+            simulation = self.simulation
+            state = (simulation.position, simulation.velocity, simulation.motor_position,
+                     simulation.motor_velocity)
+            bent = self._sensors @ simulation.coordinates
+            simulation.effort = self._effort            # that of the state before
+            self._effort = self.controller.update(simulation.time, *state).copy()
+            if self.hears and self._count % round(STRAIN / STATE) == 0:
+                self.controller.feedback.take_strain(bent)
+            rows.append([simulation.time, *self._effort, *simulation.deflection[tip][:3]])
+            simulation.step(every)
+            self._count += 1
+        return np.array(rows)
+
+    def push(self, seconds, force):
+        """Push the tool for a moment, and look on."""
+        self.simulation.push('tool', force=force)
+        self.run(PUSHED)
+        self.simulation.push('tool')
+        return self.run(seconds)
+
+
+def swing(rows, begin, end):
+    """How far the tip swings between two times after the first row [m]."""
+    time = rows[:, 0] - rows[0, 0]
+    return np.ptp(rows[(time > begin) & (time < end), -3:], axis=0).max()
+
+
+@pytest.fixture(scope='module')
+def designs():
+    led = Led('single_link')
+    return {kind: led.feedback(kind) for kind in KINDS}
+
+
+@pytest.fixture
+def law(designs):
+    """Give a law of a kind that has seen nothing yet."""
+    def fresh(kind):
+        made = designs[kind]
+        return made._replace(law=type(made.law)(frs.load('single_link'), made.law.design))
+    return fresh
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_push_rings_less_with_it(law, kind):
+    plain, damped = Led('single_link'), Led('single_link')
+    damped.controller.feedback.use(law(kind))
+    for led in (plain, damped):
+        led.run(3.0)
+    force = (0.0, 0.2, 0.0)
+    without, with_it = (led.push(6.0, force) for led in (plain, damped))
+    assert not damped.controller.saturated.any()
+    assert damped.controller.reports == []
+    # the slowest mode of this servo swings at about 0.6 Hz, with 0.1 to 0.2 of critical damping
+    assert swing(with_it, 3.0, 6.0) < 0.3 * swing(without, 3.0, 6.0)
+
+
+def test_between_the_poses_of_its_designs_a_push_rings_less_too():
+    place = (0.3, 0.7, -0.9)
+    plain, damped = (Led('two_link', place=place) for _ in range(2))
+    law = damped.feedback('ppf')
+    # shoulder and elbow are far from all of their places
+    axes = law.law.design.axes
+    assert [axis.size for axis in axes] == [1, 3, 3]
+    assert min(np.abs(axis - at).min() for axis, at in zip(axes[1:], place[1:])) > 0.5
+    damped.controller.feedback.use(law)
+    for led in (plain, damped):
+        led.run(4.0)
+    for force in ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
+        without, with_it = (led.push(3.0, force) for led in (plain, damped))
+        # these gains damp most of it themselves: what is left swings with the whole arm
+        assert swing(with_it, 2.0, 3.0) < 0.85 * swing(without, 2.0, 3.0)
+    assert not damped.controller.saturated.any() and damped.controller.reports == []
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_switching_in_motion_makes_no_jump_of_effort_or_set_point(law, kind):
+    led = Led('single_link')
+    led.run(0.5)
+    led.controller.set_target([0.0])
+    rows = [led.push(0.4, (0.0, 0.2, 0.0))]
+    usual = np.abs(np.diff(rows[0][:, 1])).max()
+    for name in (kind, None, kind, 'ppf', None):
+        target = led.controller.target
+        led.controller.feedback.use(name and law(name))
+        rows.append(led.run(0.25))
+        assert (led.controller.target == target).all()
+    steps = np.abs(np.diff(np.concatenate(rows)[:, 1]))
+    # a state makes steps of the effort, too: the servo's own while the arm swings fastest
+    assert steps.max() < 3 * usual
+
+
+def test_without_strain_the_servo_holds_on_and_a_line_says_so(law):
+    led = Led('single_link')
+    led.hears = False
+    led.controller.feedback.use(law('strain'))
+    rows = led.run(1.0)
+    assert led.controller.reports == ['no strain arrives: the feedback waits, and the servo holds '
+                                      'the arm']
+    plain = Led('single_link').run(1.0)
+    np.testing.assert_array_equal(rows, plain)
+    led.hears = True
+    led.push(0.3, (0.0, 0.2, 0.0))
+    assert led.controller.reports[1:] == ['strain arrives again: the feedback goes on']
+
+
+def test_arms_without_sensors_or_ringing_get_a_line():
+    ella = frs.load('ella')
+    with pytest.raises(SettingError, match='strain feedback needs flex sensors, and ella has'):
+        refuse_feedback(ella, FeedbackSettings(vibration_feedback='strain'))
+    refuse_feedback(ella, FeedbackSettings(vibration_feedback='lqg'))
+
+
+def test_a_payload_that_is_told_is_carried_without_a_jump():
+    mass, seen = 0.3, {}
+    for told in (False, True):
+        led = Led('two_link', replace(SETTINGS, damping_ratio=0.7), (0.0, 0.4, 0.4))
+        led.simulation.set_payload('tool', mass)
+        led.run(8.0)
+        before = led.run(STATE)[-1, 1:4]
+        if told:
+            led.controller.carry(led.controller.load(('tool', mass)))
+            assert np.abs(led.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
+        led.run(8.0)
+        seen[told] = np.abs(led.simulation.position - led.controller.target)
+    # what is left is what the links give, which the weight of a straight arm leaves out
+    assert seen[True].max() < 0.2 * seen[False].max()
+    with pytest.raises(SettingError, match='no link "hand"'):
+        led.controller.load(('hand', 1.0))
+    assert (effort_limits(led.arm) >= led.controller.limits).all()

@@ -1,0 +1,71 @@
+"""Whoever gives the wrong kind of thing in place of an arm, its settings or pushes is told so."""
+
+import numpy as np
+import pytest
+from moving_arms import swinging_arm
+from scipy.spatial.transform import Rotation
+
+import flex_robot_sim as frs
+from flex_robot_sim.util.exceptions import SettingError
+
+ARM = swinging_arm()
+Q = np.zeros(ARM.size)
+
+
+@pytest.mark.parametrize('function, more', [
+    (frs.Simulation, ()), (frs.frequencies, ()), (frs.modes, ()), (frs.linearise, ()),
+    (frs.equilibrium, ()), (frs.with_payload, ('tool', 1.0)), (frs.mass_matrix, (Q,)),
+    (frs.bias_forces, (Q,)), (frs.gravity_forces, (Q,)), (frs.inverse_dynamics, (Q,)),
+    (frs.forward_dynamics, (Q,)), (frs.driven_coordinates, ()), (frs.curvatures, (Q,)),
+    (frs.pose, (Q, 'tool')), (frs.jacobian, (Q, 'tool')), (frs.twist, (Q, Q, 'tool')),
+    (frs.twist_rate, (Q, Q, Q, 'tool')),
+])
+def test_the_name_of_a_robot_is_no_arm(function, more):
+    with pytest.raises(frs.SettingError) as caught:
+        function('two_link', *more)
+    assert str(caught.value) == "'two_link' is no arm: load one by flex_robot_sim.load(robot)"
+
+
+@pytest.mark.parametrize('call, expected', [
+    (lambda: frs.Simulation(ARM, {'time_step': 1e-3}),
+     "settings = {'time_step': 0.001} must be SimulationSettings(time_step=...)"),
+    (lambda: frs.SimulationSettings(iterations=10**9),
+     'iterations = 1000000000 must be <= 1000: of the implicit scheme in a step, at least'),
+    (lambda: frs.load('two_link', gravity='down'), 'gravity must be three finite numbers [m/s2]'),
+    (lambda: frs.with_payload(ARM, ['tool'], 1.0),
+     """no link "['tool']" that carries a payload. Known: arm, forearm, tool"""),
+    (lambda: frs.equilibrium(ARM, pushes=3),
+     'pushes = 3 must be a list of Push(link, force, moment, point, follows)'),
+    (lambda: frs.equilibrium(ARM, pushes=[('tool', (1, 0, 0))]),
+     "pushes = [('tool', (1, 0, 0))] must be a list of Push(link, force, moment, point, follows)"),
+    (lambda: frs.equilibrium(ARM, pushes=frs.Push('tool', 1, 2, 3)),
+     "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list of "
+     'Push(link, force, moment, point, follows)'),
+])
+def test_the_wrong_kind_of_thing_is_one_line(call, expected):
+    with pytest.raises(frs.SettingError) as caught:
+        call()
+    assert str(caught.value) == expected
+
+
+def test_an_inertia_may_be_turned_to_any_axes():
+    moments = np.diag([1e-3, 2e-3, 2.9e-3])
+    base = ARM.arrays.inertia.sum(axis=0)
+    for R in Rotation.random(100, random_state=0).as_matrix():
+        laden = frs.with_payload(ARM, 'tool', 1.0, inertia=R @ moments @ R.T)
+        added = (laden.arrays.inertia.sum(axis=0) - base)[:3, :3]
+        # a trace is that of all axes: 5.9e-3, and what the mass of 1 kg has at the tool's place;
+        # rounding of sums of numbers near 1
+        _, _, p = ARM.frames['tool']
+        assert np.trace(added) == pytest.approx(5.9e-3 + 2.0 * p @ p, abs=1e-14)
+        np.testing.assert_array_equal(added, added.T)
+
+
+def test_a_mode_that_is_not_there_is_one_line():
+    found = frs.modes(frs.load('single_link'))
+    count = len(found.frequencies)
+    assert found.shape(-1) == found.shape(count - 1)
+    for mode in (count, -count - 1, 99):
+        with pytest.raises(SettingError) as caught:
+            found.shape(mode)
+        assert str(caught.value) == f'mode = {mode} must be below the number of modes, {count}'

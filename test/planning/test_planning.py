@@ -1,0 +1,218 @@
+"""
+Plans from rest to rest, judged by the reference integrator, by a servo, and by Fourier.
+
+A mode that swings with the rate w comes to rest if and only if the acceleration of its drive has
+nothing at w: that knows nothing of the planner, and nothing of the simulation.
+"""
+
+import numpy as np
+import pytest
+from controlled import rigid_arm
+from scipy.interpolate import BSpline
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.payload import with_payload
+from flex_robot_sim.feedback.pose_model import Loop
+from flex_robot_sim.feedback.sampled_loop import SampledLoop
+from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
+from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
+from flex_robot_sim.planning.rest_to_rest import PlanLimits, plan_move
+
+DURATION = 0.9
+START, GOAL = np.array([0.0]), np.array([0.8])
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return frs.load('single_link')
+
+
+@pytest.fixture(scope='module')
+def plan(arm):
+    return plan_move(arm, START, GOAL, DURATION)
+
+
+def tip_after(arm, motion, start, goal, end, scheme='reference', seconds=0.8, step=4e-3):
+    """Largest distance of the tip from its goal after a motion that the drives follow exactly."""
+    simulation = frs.Simulation(arm, frs.SimulationSettings(scheme=scheme, time_step=step))
+    simulation.set_state(coordinates=frs.equilibrium(arm, goal).coordinates)
+    there = simulation.pose('tool')[:3, 3]
+    simulation.set_state(coordinates=frs.equilibrium(arm, start).coordinates)
+    for j, name in enumerate(arm.joint_names):
+        simulation.prescribe(name, lambda t, j=j: motion.sample(t)[:2, j])
+    simulation.advance_to(end)
+    away = []
+    while simulation.time < end + seconds:
+        simulation.step()
+        away.append(np.linalg.norm(simulation.pose('tool')[:3, 3] - there))
+    return max(away)
+
+
+def test_reference_integrator_finds_the_arm_at_rest(arm, plan):
+    plain = plain_motion(START, GOAL, DURATION)
+    left = tip_after(arm, plan.motion, START, GOAL, DURATION)
+    assert left < 0.02 * tip_after(arm, plain, START, GOAL, DURATION)
+    assert plan.duration == DURATION and plan.ringing < 0.02
+
+
+def test_acceleration_has_nothing_at_the_natural_rates():
+    # without what is nonlinear: a short way, and bending of a thousandth
+    arm = frs.load('single_link')
+    way = np.array([0.02])
+    motion = plan_move(arm, START, way, 0.7).motion
+    t = np.linspace(0.0, 0.7, 4001)
+    swung = []
+    for frequency in frs.frequencies(arm):
+        rate = 2 * np.pi * frequency
+        wave = np.exp((0.005 * rate + 1j * rate) * t) * (t[1] - t[0]) / rate
+        # accelerations are zero at both ends, so that a sum is the trapezoidal rule
+        swung.append([abs(sum(each.sample(x)[2, 0] * part for x, part in zip(t, wave)))
+                      for each in (motion, plain_motion(START, way, 0.7))])
+    # the second mode hardly rings, and may have what nobody sees beside the first one
+    assert swung[0][0] < 0.01 * swung[0][1] and swung[1][0] < 0.005 * swung[0][1]
+
+
+def test_a_duration_far_too_short_is_refused_by_what_it_takes(arm):
+    rng = np.random.default_rng(3)
+    drawn = 10.0**rng.uniform(-5.0, -1.0, 6)
+    two_link, way = frs.load('two_link'), np.array([0.5, 0.3, -0.8])
+    for case, goal, durations in ((arm, np.ones(1), [0.06, 0.05, 0.005, 1e-3, *drawn]),
+                                  (two_link, way, drawn[:2])):
+        names = case.joint_names
+        limits = [case.description.joint(name).velocity for name in names]
+        for duration in durations:
+            with pytest.raises(frs.SettingError, match='is not possible: the ') as told:
+                plan_move(case, np.zeros(goal.size), goal, duration)
+            share = float(str(told.value).split('would be ')[1].split()[0])
+            # whatever the path, some joint is at least as fast as it is on the mean
+            assert share > (np.abs(goal) / duration / limits).max()
+            assert str(told.value).endswith('for the shortest one')
+
+
+def test_a_servo_with_the_efforts_of_the_plan_leaves_little(arm, plan):
+    stiffness, damping = np.array([60.0]), np.array([0.18])
+    left = []
+    for motion, efforts in ((plan.motion, plan.effort),
+                            (plain_motion(START, GOAL, DURATION), None)):
+        simulation = frs.Simulation(arm)
+        simulation.set_state(position=GOAL)
+        there, away = simulation.pose('tool')[:3, 3], []
+        simulation.set_state(position=START)
+
+        def control(seen, motion=motion, efforts=efforts):
+            place, speed, _ = motion.sample(seen.time)
+            feed = efforts(seen.time) if efforts else 0.0
+            return feed + stiffness * (place - seen.position) + damping * (speed - seen.velocity)
+
+        SampledLoop(simulation, control, Loop(1e-3, 1e-3)).advance_to(
+            2.0, lambda simulation, away=away, there=there: away.append(
+                (simulation.time, np.linalg.norm(simulation.pose('tool')[:3, 3] - there))))
+        time, distance = np.array(away).T
+        left.append(distance[time > DURATION].max())
+    assert left[0] < 0.1 * left[1]
+
+
+def test_shortest_plan_keeps_to_every_limit_and_uses_one(arm):
+    limits = PlanLimits(effort=(0.4,), velocity=(2.0,), acceleration=(12.0,), jerk=(200.0,),
+                        deflection=0.08)
+    plan = plan_move(arm, START, np.array([0.5]), limits=limits)
+    t = np.linspace(0.0, plan.duration, 2000)
+    rows = np.array([plan.motion.sample(x) for x in t])[:, :, 0]
+    assert np.abs(rows[:, 1]).max() <= 2.0 and np.abs(rows[:, 2]).max() <= 12.0
+    assert np.abs(np.gradient(rows[:, 2], t)).max() <= 200.0 * 1.02     # sampled in another way
+    assert np.abs(plan.efforts).max() <= 0.4
+    assert max(plan.use.values()) > 0.9 and plan.ringing < 0.05
+    # a twentieth less is too little for something
+    with pytest.raises(frs.SettingError):
+        plan_move(arm, START, np.array([0.5]), 0.9 * plan.duration, limits)
+
+
+def test_a_rigid_joint_needs_what_its_jerk_limit_says():
+    # without anything elastic, only limits count; from rest to rest under a jerk limit alone, the
+    # shortest time is (32 d / j)^(1/3), and quintic pieces that start without acceleration come
+    # near it
+    arm, way, jerk = rigid_arm(), 1.0, 100.0
+    plan = plan_move(arm, START, np.array([way]), limits=PlanLimits(jerk=(jerk,)))
+    shortest = (32 * way / jerk)**(1 / 3)
+    assert shortest < plan.duration < 1.25 * shortest
+    assert plan.ringing == 0.0
+
+
+def test_payload_is_part_of_the_plan(arm):
+    heavy = with_payload(arm, 'tool', 0.1)
+    plan = plan_move(arm, START, GOAL, 1.2, payload={'tool': 0.1})
+    left = tip_after(heavy, plan.motion, START, GOAL, 1.2, 'implicit_midpoint', step=1e-3)
+    unaware = plan_move(arm, START, GOAL, 1.2)
+    assert left < 0.1 * tip_after(heavy, unaware.motion, START, GOAL, 1.2, 'implicit_midpoint',
+                                  step=1e-3)
+
+
+@pytest.mark.slow
+def test_three_joints_in_space_with_weight():
+    arm, duration = frs.load('two_link'), 0.7
+    start, goal = np.array([0.0, 0.3, -0.4]), np.array([0.8, 1.2, -1.4])
+    plan = plan_move(arm, start, goal, duration)
+    left = tip_after(arm, plan.motion, start, goal, duration, 'implicit_midpoint', step=1e-3)
+    assert left < 0.05 * tip_after(arm, plain_motion(start, goal, duration), start, goal,
+                                   duration, 'implicit_midpoint', step=1e-3)
+
+
+def test_a_joint_that_ends_where_it_begins_stands_all_the_time():
+    plan = plan_move(frs.load('rig'), [0.15, 0.4], [0.15, 0.1], 0.4)
+    rows = np.array([plan.motion.sample(t)[:, 0] for t in np.linspace(0.0, 0.4, 50)])
+    assert (rows == [0.15, 0.0, 0.0]).all() and plan.ringing < 0.05
+
+
+def test_trajectory_of_a_plan_says_the_same(arm, plan):
+    motion = plan.trajectory().motion(arm.joint_names, np.zeros((3, 1)))
+    for t in np.linspace(0.0, DURATION, 37):
+        np.testing.assert_allclose(motion.sample(t), plan.motion.sample(t), atol=1e-5)
+
+
+def test_path_is_the_sum_of_its_splines():
+    random = np.random.default_rng(2)
+    start, goal, weights = random.normal(size=2), random.normal(size=2), random.normal(size=(2, 6))
+    motion = SplinePaths(start, goal, 6).motion(weights, 1.7)
+    knots = np.concatenate([np.zeros(5), np.linspace(0, 1, 8), np.ones(5)])
+    plain = Motion([0.0, 1.7], [rest(start), minimum_jerk(start, goal), rest(goal)])
+    for t in random.uniform(0.0, 1.7, 20):
+        for order in range(3):
+            added = [BSpline(knots, [0.0, 0.0, 0.0, *row, 0.0, 0.0, 0.0], 5)(t / 1.7, nu=order)
+                     / 1.7**order for row in weights]
+            np.testing.assert_allclose(motion.sample(t)[order], plain.sample(t)[order] + added,
+                                       rtol=1e-9, atol=1e-9)
+    for t in (0.0, 1.7 - 1e-12):
+        np.testing.assert_allclose(motion.sample(t)[1:], 0.0, atol=1e-6)
+
+
+def test_a_plan_that_the_limits_do_not_allow_says_which(arm):
+    with pytest.raises(frs.SettingError) as caught:
+        plan_move(arm, START, GOAL, 0.3)
+    message = str(caught.value)
+    assert message.startswith('a move in 0.3 s is not possible: the effort of "motor" would be ')
+    assert message.endswith(' times its limit. Take more time, or leave the duration out for the '
+                            'shortest one')
+    with pytest.raises(frs.SettingError, match='the deflection of "arm" would be'):
+        plan_move(arm, START, GOAL, 1.0, PlanLimits(deflection=0.02))
+
+
+@pytest.mark.parametrize('arguments, line', [
+    (([0.0], [0.0]), 'start and goal are the same pose: there is nothing to plan'),
+    (([0.0], [4.0]), 'target 4 of "motor" is beyond its stops at -3.14159 and 3.14159 rad'),
+    (([0.0], [1.0, 2.0]), 'goal must be 1 finite numbers, in this order: motor'),
+    (([0.0], [1.0], -1.0), 'duration = -1.0 must be at least 1e-06 and finite [s]'),
+    (([0.0], [1.0], 1e-200), 'duration = 1e-200 must be at least 1e-06 and finite [s]'),
+    (([0.0], [1.0], 1.0, None, {'hand': 1.0}),
+     'no link "hand" that carries a payload. Known: hub, arm, tip_mass, tool'),
+    (([0.0], [1.0], 1.0, None, {'base': 1.0}),
+     'no link "base" that carries a payload. Known: hub, arm, tip_mass, tool'),
+])
+def test_bad_input_ends_in_a_line(arm, arguments, line):
+    with pytest.raises(frs.SettingError) as caught:
+        plan_move(arm, *arguments)
+    assert str(caught.value) == line
+
+
+def test_nothing_to_be_shortest_under():
+    with pytest.raises(frs.SettingError, match='^nothing limits this move: give a duration, or'):
+        plan_move(rigid_arm(), [0.0], [1.0])

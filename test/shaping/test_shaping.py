@@ -1,0 +1,160 @@
+"""Judges: sampled oscillators by the matrix exponential, sums of delayed motions, exact ends."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from flex_robot_sim.motion.motion import Motion, cubic, line, minimum_jerk, rest
+from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
+from flex_robot_sim.shaping.insensitive import Band, for_modes, shortest
+from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples, trajectory_points
+from flex_robot_sim.shaping.taps import taps_of
+from flex_robot_sim.util.exceptions import SettingError
+
+MODES = [(2.7, 0.006), (3.1, 0.007), (11.0, 0.02)]
+SHAPERS = {
+    **{kind: of_kind(kind, 2.7, 0.01) for kind in KINDS},
+    'damped': of_kind('zv', 2.7, 0.3),
+    'joint': for_modes('zv', MODES),
+    'product': for_modes('zvd', MODES),
+    'bands': shortest([Band(2.5, 3.5, 0.005), Band(11.0, 11.0, 0.02, 0.0)]),
+}
+
+
+def ring_after(samples, period, frequency, ratio, length):
+    """
+    Amplitude that an oscillator has at a time, whose base follows held samples (k,).
+
+    :param length: samples until then; the last one goes on.
+    """
+    rate = 2 * np.pi * frequency
+    step = np.zeros((3, 3))
+    step[:2] = [[0.0, 1.0, 0.0], [-rate**2, -2 * ratio * rate, rate**2]]
+    step = expm(step * period)
+    state = np.array([samples[0], 0.0])
+    for k in range(length):
+        state = step[:2, :2] @ state + step[:2, 2] * samples[min(k, len(samples) - 1)]
+    x, v = state - [samples[-1], 0.0]
+    return np.hypot(x, (v + ratio * rate * x) / (rate * np.sqrt(1 - ratio**2)))
+
+
+def move(period, duration=0.4, size=1.0):
+    u = np.clip(np.arange(0.0, duration + period, period) / duration, 0.0, 1.0)
+    return size * (3 * u**2 - 2 * u**3)
+
+
+@pytest.mark.parametrize('name', SHAPERS)
+@pytest.mark.parametrize('period', [1e-3, 0.0041, 0.0237])  # two samples in T/2 of 11 Hz
+def test_sampled_shaper_leaves_at_its_modes_what_the_impulses_leave(name, period):
+    shaper, samples = SHAPERS[name], move(period)
+    shaped = shaped_samples(shaper, samples[:, None], period)[:, 0]
+    for frequency, ratio in shaper.modes:
+        left = ring_after(shaped, period, frequency, ratio, len(shaped))
+        # the unshaped motion, as much later as its vibration needs to fade as much
+        before = ring_after(samples, period, frequency, ratio, len(samples))
+        s = 2 * np.pi * frequency * (-ratio + 1j * np.sqrt(1 - ratio**2))
+        fade = np.exp(s.real * period * (len(shaped) - len(samples)))
+        assert left == pytest.approx(before * abs(shaper.response(s)) * fade, abs=1e-9 * before)
+
+
+@pytest.mark.parametrize('period', [1e-3, 0.0041, 0.0237])
+@pytest.mark.parametrize('name', SHAPERS)
+def test_weights_of_samples_are_positive_and_add_up_to_one(name, period):
+    delays, weights = taps_of(SHAPERS[name], period)
+    assert weights.min() > 0.0
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (np.diff(delays) > 0).all()
+    # no later than a few samples
+    assert delays[-1] <= SHAPERS[name].duration / period + 5
+
+
+def test_weights_between_samples_keep_the_insensitivity():
+    shaper, period = of_kind('ei', 3.0, 0.01), 0.02
+    delays, weights = taps_of(shaper, period)
+    for f in np.linspace(2.5, 3.5, 21):
+        s = 2 * np.pi * f * (-0.01 + 1j * np.sqrt(1 - 1e-4))
+        sampled = abs(np.exp(-s * period * delays) @ weights)
+        # the sampling bends the curve by some (omega T)^2 / 8 of what is off the design
+        assert sampled == pytest.approx(abs(shaper.response(s)), abs=0.02)
+
+
+@pytest.mark.parametrize('name', SHAPERS)
+def test_samples_end_exactly_where_the_motion_ends(name):
+    rng = np.random.default_rng(1)
+    samples = rng.normal(size=(40, 3)) / 3
+    shaped = shaped_samples(SHAPERS[name], samples, 0.0031)
+    assert (shaped[-1] == samples[-1]).all()
+    assert (shaped <= samples.max(axis=0) + 1e-12).all()
+    assert (shaped >= samples.min(axis=0) - 1e-12).all()
+
+
+def test_no_shaper_leaves_samples_alone():
+    samples = np.random.default_rng(1).normal(size=(40, 3))
+    assert (shaped_samples(NONE, samples, 1e-3) == samples).all()
+
+
+def some_motion():
+    rng = np.random.default_rng(4)
+    a, b, c, d = rng.normal(size=(4, 2))
+    v = rng.normal(size=2)
+    return Motion([0.5, 0.8, 1.1, 1.7], [
+        rest(a), minimum_jerk(a, b), line(b, c), cubic(c, d, v, 0 * v, 0.6), rest(d)])
+
+
+@pytest.mark.parametrize('name', SHAPERS)
+def test_shaped_motion_is_the_sum_of_delayed_ones(name):
+    shaper, motion = SHAPERS[name], some_motion()
+    shaped = shaped_motion(shaper, motion)
+    for t in np.random.default_rng(2).uniform(0.0, 4.0, 100):
+        wanted = sum(a * motion.sample(t - tau)
+                     for a, tau in zip(shaper.amplitudes, shaper.times))
+        assert shaped.sample(t) == pytest.approx(wanted, abs=1e-8)  # accelerations of 100
+    assert shaped.end == pytest.approx(motion.end + shaper.duration, abs=1e-12)
+    assert (shaped.sample(shaped.end + 1.0)[0] == motion.sample(9.0)[0]).all()
+
+
+def test_shaped_motion_that_repeats_goes_on_repeating():
+    a, b, c = np.random.default_rng(5).normal(size=(3, 2))
+    motion = Motion([0.0, 0.5, 0.7, 1.2], [rest(c), minimum_jerk(c, a), rest(a) * 1.0,
+                                           minimum_jerk(a, b) + 0.0, rest(b)], repeats_from=1)
+    shaper = convolved([of_kind('zvd', 1.3), of_kind('zv', 0.4)])
+    shaped = shaped_motion(shaper, motion)
+    assert shaped.end == np.inf
+    for t in np.random.default_rng(2).uniform(0.0, 9.0, 100):
+        wanted = sum(w * motion.sample(t - tau)[0]
+                     for w, tau in zip(shaper.amplitudes, shaper.times))
+        assert shaped.sample(t)[0] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_points_of_a_shaped_motion_lead_a_trajectory_along_it():
+    a, b = np.random.default_rng(6).normal(size=(2, 2))
+    motion = shaped_motion(of_kind('zvd', 2.3, 0.01), Motion(
+        [0.0, 0.6], [rest(a), minimum_jerk(a, b), rest(b)]))
+    times, positions, velocities, accelerations = trajectory_points(motion, 0.1)
+    assert np.diff(times).max() <= 0.1 + 1e-12
+    assert (positions[-1] == b).all() and (velocities[-1] == 0.0).all()
+    led = Trajectory(['x', 'y'], times[1:], positions[1:], velocities[1:], accelerations[1:]
+                     ).motion(['x', 'y'], np.array([a, 0 * a, 0 * a]))
+    for t in np.linspace(0.0, times[-1], 200):
+        # quintics through points of piecewise quintics; rounding
+        assert led.sample(t)[0] == pytest.approx(motion.sample(t)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize('call, message', [
+    (lambda: trajectory_points(Motion([0.0, 1.0], [rest(np.zeros(1))] * 3, 0), 0.1),
+     'a motion that repeats has no last point: give one that ends'),
+    (lambda: trajectory_points(Motion([0.0, 1.0], [rest(np.zeros(1))] * 3), 0.0),
+     'period = 0.0 of points must be above 0 and finite [s]'),
+    (lambda: taps_of(of_kind('zv', 60.0), 0.01),
+     'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send them '
+     'more often, or leave this mode out'),
+    (lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),
+     'set points must be finite numbers in rows, one row per sample and one column per joint'),
+    (lambda: shaped_samples(NONE, [], 1e-3),
+     'set points must be finite numbers in rows, one row per sample and one column per joint'),
+])
+def test_what_cannot_be_shaped_is_refused(call, message):
+    with pytest.raises(SettingError) as caught:
+        call()
+    assert str(caught.value) == message

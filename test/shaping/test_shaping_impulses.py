@@ -1,0 +1,187 @@
+"""Judges: the exact motion of an oscillator, closed forms, and published sensitivity figures."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from flex_robot_sim.shaping.impulses import (
+    KINDS,
+    convolved,
+    extra_insensitive,
+    of_kind,
+    zero_vibration,
+)
+from flex_robot_sim.shaping.insensitive import (
+    Band,
+    for_modes,
+    shortest,
+    specified_insensitivity,
+)
+from flex_robot_sim.util.exceptions import SettingError
+
+
+def left_by(shaper, frequency, ratio):
+    """Amplitude that impulses on an oscillator leave behind, over that of one at time 0."""
+    rate = 2 * np.pi * frequency
+    A = np.array([[0.0, 1.0], [-rate**2, -2 * ratio * rate]])
+    state = np.zeros(2)
+    for start, end, amplitude in zip(shaper.times, [*shaper.times[1:], shaper.times[-1]],
+                                     shaper.amplitudes):
+        state = expm(A * (end - start)) @ (state + [0.0, amplitude])
+
+    def size(state):
+        # the envelope of x, from x and the quadrature of its rate
+        x, v = state
+        return np.hypot(x, (v + ratio * rate * x) / (rate * np.sqrt(1 - ratio**2)))
+
+    return size(state) / size([0.0, 1.0])
+
+
+@pytest.mark.parametrize('kind, ratio, frequency', [*itertools.product(
+    ('zv', 'zvd', 'zvdd'), (0.0, 0.01, 0.2, 0.7), (0.3, 2.0, 40.0))])
+def test_zero_vibration_leaves_an_oscillator_at_rest(kind, ratio, frequency):
+    assert left_by(of_kind(kind, frequency, ratio), frequency, ratio) < 1e-12   # rounding
+
+
+@pytest.mark.parametrize('kind, ratio', [*itertools.product(KINDS, (0.0, 0.05, 0.25))])
+def test_vibration_is_what_the_oscillator_shows(kind, ratio):
+    shaper = of_kind(kind, 2.0, ratio)
+    for frequency in np.random.default_rng(3).uniform(0.5, 6.0, 20):
+        assert shaper.vibration(frequency, ratio) == pytest.approx(
+            left_by(shaper, frequency, ratio), abs=1e-12)
+
+
+@pytest.mark.parametrize('kind, ratio', [*itertools.product(KINDS, (0.0, 0.1, 0.3))])
+def test_impulses_are_positive_and_add_up_to_one(kind, ratio):
+    shaper = of_kind(kind, 3.0, ratio)
+    assert shaper.amplitudes.min() > 0.0
+    assert shaper.amplitudes.sum() == pytest.approx(1.0, abs=1e-12)
+    assert shaper.times[0] == 0.0 and (np.diff(shaper.times) > 0.0).all()
+
+
+@pytest.mark.parametrize('kind, width', [
+    # Singhose, Seering and Singer, J. Mechanical Design 116 (1994) and 119 (1997): undamped, 5 %
+    ('zv', 0.06), ('zvd', 0.286), ('zvdd', 0.48), ('ei', 0.399), ('ei2', 0.726)])
+def test_insensitivity_is_the_published_one(kind, width):
+    assert of_kind(kind, 1.7).insensitivity(1.7) == pytest.approx(width, abs=5e-3)  # as printed
+
+
+def test_undamped_extra_insensitive_shaper_has_the_closed_form():
+    shaper = extra_insensitive(2.0, tolerance=0.1)
+    assert shaper.amplitudes == pytest.approx([0.275, 0.45, 0.275], abs=1e-14)
+    assert shaper.times == pytest.approx([0.0, 0.25, 0.5], abs=1e-14)
+
+
+@pytest.mark.parametrize('ratio', [0.02, 0.1, 0.2, 0.3])
+def test_damped_extra_insensitive_shaper_is_near_the_published_fit(ratio):
+    """Singhose, Seering and Singer (1996), fitted for 0 to 0.3 of damping and 0 to 15 %."""
+    V, z = 0.05, ratio
+    first = 0.24968 + 0.24962*V + 0.80008*z + 1.23328*V*z + 0.49599*z**2 + 3.17316*V*z**2
+    last = 0.25149 + 0.21474*V - 0.83249*z + 1.41498*V*z + 0.85181*z**2 - 4.90094*V*z**2
+    shaper = extra_insensitive(1.0, ratio, V)
+    # the fit is printed as good to half a per cent
+    assert shaper.amplitudes == pytest.approx([first, 1 - first - last, last], abs=5e-3)
+
+
+@pytest.mark.parametrize('humps, ratio, tolerance', [*itertools.product(
+    (1, 2), (0.0, 0.02, 0.2), (0.01, 0.05, 0.1))])
+def test_extra_insensitive_shaper_keeps_its_tolerance_on_its_band(humps, ratio, tolerance):
+    shaper = extra_insensitive(2.0, ratio, tolerance, humps)
+    _, _, still, tops = _features(shaper, ratio)
+    assert len(still) == humps + 1      # zeros, one more than humps between them
+    assert tops == pytest.approx([tolerance] * humps, abs=1e-6)     # of the grid
+
+
+def _features(shaper, ratio, frequency=2.0):
+    """Frequencies around the mode, their vibration, those without any, and humps between them."""
+    grid = frequency * np.linspace(0.2, 1.8, 8001)
+    values = np.array(shaper.vibration(grid, ratio))
+    low = (values[1:-1] < values[:-2]) & (values[1:-1] < values[2:])
+    places = np.flatnonzero(low) + 1
+    still = places[values[places] < 2e-3]
+    # those nearest to the mode: further off the curve has other zeros
+    still = still[np.abs(grid[still] - frequency) < 0.75 * frequency]
+    tops = [values[a:b].max() for a, b in zip(still, still[1:])]
+    return grid, values, grid[still], tops
+
+
+@pytest.mark.parametrize('low, high, ratio, tolerance', [
+    (0.7, 1.3, 0.0, 0.05), (2.0, 4.0, 0.01, 0.05), (0.5, 2.0, 0.0, 0.05), (4.9, 5.1, 0.02, 0.02),
+    (1.0, 1.6, 0.1, 0.1)])
+def test_specified_insensitivity_keeps_its_band(low, high, ratio, tolerance):
+    shaper = specified_insensitivity(low, high, ratio, tolerance)
+    # between the frequencies that the solution looks at
+    worst = max(left_by(shaper, f, ratio) for f in np.linspace(low, high, 101))
+    assert worst < tolerance + 1e-3
+    assert shaper.amplitudes.min() > 0.0
+    assert shaper.amplitudes.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize('kind', ['ei', 'ei2'])
+def test_specified_insensitivity_on_the_band_of_ei_is_no_longer_than_ei(kind):
+    known = of_kind(kind, 1.0)
+    half = known.insensitivity(1.0) / 2
+    found = specified_insensitivity(1.0 - half, 1.0 + half)
+    assert found.duration <= known.duration * (1 + 1e-2)    # the band is read off a grid
+
+
+@pytest.mark.parametrize('modes', [
+    [(1.0, 0.0), (2.0, 0.0)], [(1.0, 0.0), (1.1, 0.0)], [(1.0, 0.01), (3.3, 0.02)],
+    [(2.7, 0.006), (2.9, 0.007), (11.3, 0.016), (13.2, 0.024)]])
+def test_joint_solution_is_exact_for_all_modes_and_no_longer_than_the_product(modes):
+    joint, product = for_modes('zv', modes), for_modes('zv', modes, joint=False)
+    for shaper in joint, product:
+        assert max(left_by(shaper, *mode) for mode in modes) < 1e-10    # rounding
+    assert joint.duration <= product.duration
+    assert joint.amplitudes.min() > 0.0
+
+
+def test_joint_solution_of_a_mode_and_its_octave_is_the_known_one():
+    # three equal impulses a third of the slow period apart: the roots of 1 + z + z^2
+    shaper = for_modes('zv', [(1.0, 0.0), (2.0, 0.0)])
+    assert shaper.times == pytest.approx([0.0, 1 / 3, 2 / 3], abs=1e-6)     # of the optimiser
+    assert shaper.amplitudes == pytest.approx([1 / 3] * 3, abs=1e-6)
+
+
+def test_joint_bands_are_kept_and_shorter_than_one_after_the_other():
+    bands = [Band(0.9, 1.1, 0.01), Band(3.0, 4.0, 0.01)]
+    joint = shortest(bands)
+    product = convolved([shortest([band]) for band in bands])
+    assert joint.duration <= product.duration
+    for band in bands:
+        assert max(left_by(joint, f, band.ratio) for f in np.linspace(band.low, band.high, 60)) \
+            < band.tolerance + 1e-3
+
+
+def test_convolution_multiplies_the_responses():
+    one, two = zero_vibration(1.0, 0.1), extra_insensitive(2.7)
+    s = np.array([-0.3 + 2j, -1 + 9j])
+    assert convolved([one, two]).response(s) == pytest.approx(one.response(s) * two.response(s))
+
+
+@pytest.mark.parametrize('call, message', [
+    (lambda: zero_vibration(0.0), 'frequency = 0.0 of a mode must be above 0 and finite: give '
+                                  'what the arm rings with [Hz]'),
+    (lambda: zero_vibration(1.0, 1.0), 'damping = 1.0 of a mode must be >= 0 and below 1: what is '
+                                       'damped more does not ring and needs no shaper'),
+    (lambda: extra_insensitive(1.0, tolerance=0.7),
+     'tolerance = 0.7 of a shaper must lie between 0 and 0.5'),
+    (lambda: extra_insensitive(1.0, 0.5),
+     'an extra insensitive shaper takes damping up to 0.3, not 0.5: such a mode hardly rings. '
+     'Take zv or zvd'),
+    (lambda: extra_insensitive(1.0, 0.3, 0.15, 2),
+     'no two-hump shaper leaves 0.15 of a mode damped by 0.3: take a smaller tolerance, or ei'),
+    (lambda: of_kind('zvx', 1.0),
+     'no shaper "zvx" of one mode. Known: zv, zvd, zvdd, ei, ei2'),
+    (lambda: specified_insensitivity(2.0, 1.0),
+     'a band from 2 to 1 Hz is none: give the lower frequency first'),
+    (lambda: specified_insensitivity(1.0, 2.0, tolerance=0.0),
+     'no shaper leaves nothing over a whole band: give a tolerance above 0'),
+    (lambda: for_modes('zv', []), 'there is no mode to shape for'),
+])
+def test_what_is_no_shaper_is_refused(call, message):
+    with pytest.raises(SettingError) as caught:
+        call()
+    assert str(caught.value) == message
