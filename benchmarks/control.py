@@ -37,9 +37,9 @@ from benchmarks import control_feedback as feedback
 from benchmarks.shaped_moves import DESIGNS, recommended, residuals, summed
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import KINDS, of_kind
-from flex_robot_sim.shaping.insensitive import for_modes, specified_insensitivity
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.shaping.specified_insensitivity import for_modes, specified_insensitivity
 
 PERIOD = 1e-3
 

@@ -12,7 +12,7 @@ learning                tip error after 5 and 15 trials over that of the first o
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.felt_inertia import felt_inertia, rigid_inertia
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia, rigid_inertia
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
@@ -23,9 +23,9 @@ from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.spline_path import plain_motion
-from flex_robot_sim.planning.learning import RepeatedMove
+from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.planning.rest_to_rest import plan_move
-from flex_robot_sim.planning.trials import Trials
+from flex_robot_sim.planning.simulated_trials import Trials
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = Loop(1e-3, 1e-3)

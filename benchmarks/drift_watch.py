@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.drift_watch import DriftWatch, Stop

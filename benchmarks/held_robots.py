@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.felt_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController

@@ -28,13 +28,18 @@ import flex_robot_sim as frs
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
-from flex_robot_sim.identification.courses import course
+from flex_robot_sim.identification.excitation_trajectories import course
+from flex_robot_sim.identification.experiment_design import (
+    band_of,
+    designed,
+    information,
+    rings_of,
+)
 from flex_robot_sim.identification.identify import identify
-from flex_robot_sim.identification.information import band_of, designed, information, rings_of
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
-from flex_robot_sim.identification.trial import try_out, within_limits
+from flex_robot_sim.identification.simulated_experiment import try_out, within_limits
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.signal import butter, savgol_filter, sosfiltfilt
 
 import flex_robot_sim as frs
-from flex_robot_sim.identification.answers import explainable, noise_floor
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import read_log
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.uncertainty import explainable, noise_floor
 from flex_robot_sim.model.assembly import build_arm
 
 ROOT = Path(__file__).parents[1]

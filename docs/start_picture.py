@@ -22,8 +22,8 @@ from PIL import Image
 
 import flex_robot_sim as frs
 from flex_robot_sim.display.bending import BendingShape
-from flex_robot_sim.shaping.insensitive import for_modes
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 
 ROBOT, ENLARGED = 'two_link', 6
 POSES = np.array([[0.0, 1.1, -0.9], [0.0, 0.35, -0.2]])

@@ -11,22 +11,22 @@ LEFT_OUT = [
     *(f'analysis/test_{name}.py' for name in (
         'equations', 'flex_sensors', 'jacobians', 'linear', 'twists')),
     *(f'analysis/test_{name}.py' for name in (
-        'ringing',)),
+        'recorded_vibration',)),
     *(f'control/test_{name}.py' for name in (
         'control_benchmark', 'controller_targets', 'joint_controller', 'servo')),
     *(f'feedback/test_{name}.py' for name in (
         'lqg', 'strain_feedback', 'vibration_feedback')),
     *(f'planning/test_{name}.py' for name in (
-        'learning', 'planning')),
+        'iterative_learning', 'planning')),
     *(f'shaping/test_{name}.py' for name in (
-        'online_shaper', 'recommendation', 'set_point_stream', 'shaper_choice', 'set_points',
+        'online_shaper', 'recommendation', 'set_point_stream', 'shaper_choice', 'shaped_reference',
         'shaping_impulses')),
     *(f'dynamics/test_{name}.py' for name in (
-        'adaptive', 'beam_limits', 'damping_together', 'dynamics', 'energy', 'forces',
+        'adaptive', 'beam_limits', 'coupled_damping', 'dynamics', 'energy', 'forces',
         'friction', 'hard_steps', 'indices', 'kinematics', 'loads', 'references_rotating',
         'stops')),
     *(f'jit/test_{name}.py' for name in (
-        'compiled', 'handle')),
+        'compiled', 'array_table')),
     *(f'model/test_{name}.py' for name in (
         'damping',)),
     *(f'spatial/test_{name}.py' for name in (

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from flex_robot_sim.jit import kept_code
+from flex_robot_sim.jit import cache
 
 CALL = 'from small.dynamics.caller import caller; print(caller(2.0))'
 CALL_AND_COUNT = f"""
@@ -18,10 +18,10 @@ def write_package(folder):
         (folder / room).mkdir(parents=True)
     for name in ('version', 'util/exceptions', 'util/garbage', 'util/serialization',
                  'util/summary',
-                 'jit/call_marker', 'jit/checked_files', 'jit/compiled', 'jit/handle',
-                 'jit/held_signals', 'jit/kept_code', 'jit/linking', 'jit/numba_shortcuts',
+                 'jit/call_marker', 'jit/checked_files', 'jit/compiled', 'jit/array_table',
+                 'jit/deferred_signals', 'jit/cache', 'jit/linking', 'jit/typing_rules',
                  'jit/pipeline'):
-        source = (kept_code.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
+        source = (cache.PACKAGE / f'{name}.py').read_text(encoding='utf-8')
         (folder / f'{name}.py').write_text(
             source.replace('from flex_robot_sim.', 'from small.'), encoding='utf-8')
     write_callee(folder, 'x + 1.0')

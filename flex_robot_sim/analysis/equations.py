@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.analysis.tangent import driven, set_lacking, set_needed
+from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads

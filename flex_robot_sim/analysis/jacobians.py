@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.borrowed import borrowed
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
+from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forward_dynamics import set_bodies, set_carried_acceleration
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
 from flex_robot_sim.jit.compiled import bound, compiled

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.operating_point import (
+    accelerations,
+    locked_drives,
+    servo_gains,
+    state_at,
+)
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
-from flex_robot_sim.analysis.felt_inertia import SLIDE, TURN, poses_within, rigid_moves
 from flex_robot_sim.analysis.jacobians import jacobian
+from flex_robot_sim.analysis.joint_space_inertia import SLIDE, TURN, poses_within, rigid_moves
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium

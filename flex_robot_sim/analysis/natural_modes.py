@@ -11,8 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.about import accelerations, locked_drives, servo_gains, state_at
 from flex_robot_sim.analysis.equations import mass_matrix
+from flex_robot_sim.analysis.operating_point import (
+    accelerations,
+    locked_drives,
+    servo_gains,
+    state_at,
+)
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from flex_robot_sim.analysis.borrowed import borrowed
+from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics.forces import add_joint_slopes, set_forces
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads

@@ -28,12 +28,12 @@ from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
 from flex_robot_sim.batch.workers import Workers, as_a_whole
 from flex_robot_sim.dynamics.loads import Push, expect_link
-from flex_robot_sim.dynamics.validity import MANY, lines_of
-from flex_robot_sim.jit.held_signals import pass_on_signals
+from flex_robot_sim.dynamics.monitors import MANY, lines_of
+from flex_robot_sim.jit.deferred_signals import pass_on_signals
 from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, state_note
-from flex_robot_sim.simulation.led_drives import lost_state
+from flex_robot_sim.simulation.prescribed_drives import lost_state
 from flex_robot_sim.simulation.simulation import steps_until
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank

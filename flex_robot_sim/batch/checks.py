@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.dynamics.compile_ahead import start_compiling_ahead
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
+from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
 from flex_robot_sim.model.arguments import expect_arm, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError

@@ -25,8 +25,8 @@ from flex_robot_sim.batch.rows import (
     with_rows,
 )
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads, payload_inertia
-from flex_robot_sim.dynamics.validity import SOON, make_watch, turn_limits
-from flex_robot_sim.jit.handle import TableRows
+from flex_robot_sim.dynamics.monitors import SOON, make_watch, turn_limits
+from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
 from flex_robot_sim.model.start_pose import start_position

@@ -12,8 +12,8 @@ import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.jit.array_table import by_address
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.jit.handle import by_address
 
 
 @by_address

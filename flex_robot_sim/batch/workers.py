@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import wraps
 from typing import Any, TypeVar
 
-from flex_robot_sim.jit.held_signals import signals_held
+from flex_robot_sim.jit.deferred_signals import signals_held
 
 MOST = 8                    # pieces for each thread: it may begin late, and some take longer
 WORTH = 50                  # steps that a piece has at least

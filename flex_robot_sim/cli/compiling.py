@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.dynamics.compile_ahead import progress
+from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 
 

@@ -18,15 +18,15 @@ from flex_robot_sim.cli.arguments import (
     remove_forced,
 )
 from flex_robot_sim.control.servo import WISH, servo_line
-from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import Children
+from flex_robot_sim.demo.realistic_drives import BUILT, as_built
 from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Session
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
-from flex_robot_sim.dynamics.compile_ahead import start_compiling_ahead
+from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.start_pose import start_note
 from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network

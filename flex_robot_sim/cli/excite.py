@@ -74,13 +74,13 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _refuse(arguments)
-    from flex_robot_sim.identification.experiment_files import open_loop, write_experiment
-    from flex_robot_sim.identification.information import (
+    from flex_robot_sim.identification.experiment_design import (
         designed,
         smaller,
         with_noise,
     )
-    from flex_robot_sim.identification.trial import known_to, try_out
+    from flex_robot_sim.identification.experiment_files import open_loop, write_experiment
+    from flex_robot_sim.identification.simulated_experiment import known_to, try_out
 
     arm = read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):

@@ -67,7 +67,7 @@ def add_to(commands: Any, about: str) -> None:
 def run(arguments: Namespace) -> int:
     """Carry out the command."""
     import flex_robot_sim as frs
-    from flex_robot_sim.identification.calibrated import (
+    from flex_robot_sim.identification.calibration_priors import (
         gauge_notes,
         known_numbers,
         with_known,

@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
             ', as no link and no joint of it is flexible')
         print(f'flexsim shape: {what}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return NO_RESONANCE
-    from flex_robot_sim.shaping.shaper_choice import keeps
+    from flex_robot_sim.shaping.comparison import keeps
 
     summary['shapers'] = [
         {'name': choice.name, 'follows_pose': choice.follows,
@@ -150,7 +150,7 @@ def _write(arguments, summary, choice):
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
     from flex_robot_sim.shaping.shaper_file import write_parts
-    from flex_robot_sim.shaping.shaper_parts import ShaperParts
+    from flex_robot_sim.shaping.shaper_specification import ShaperParts
 
     joints, parts = (), ShaperParts(choice.name, choice.shaper)
     if not arguments.log:
@@ -175,8 +175,8 @@ def _servo(arguments, arm):
 
 def _of_log(arguments):
     """Likewise of a recording, with its spectrum."""
-    from flex_robot_sim.analysis.ringing import read_samples, resonances
-    from flex_robot_sim.shaping.shaper_choice import Case, choices
+    from flex_robot_sim.analysis.recorded_vibration import read_samples, resonances
+    from flex_robot_sim.shaping.comparison import Case, choices
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
@@ -204,7 +204,7 @@ def _of_log(arguments):
 
 
 def _as_text(summary):
-    from flex_robot_sim.shaping.shaper_choice import TRIED
+    from flex_robot_sim.shaping.comparison import TRIED
 
     if 'resonances' in summary:
         yield (f'{summary["of"]}: {summary["samples"]} samples of '
@@ -248,7 +248,7 @@ def _as_text(summary):
 
 def _rule(summary, moves):
     """What the rule says of the recommended shaper."""
-    from flex_robot_sim.shaping.shaper_choice import TRIED
+    from flex_robot_sim.shaping.comparison import TRIED
 
     why = f': {summary["why"]}' if summary.get('why') else ''
     best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])

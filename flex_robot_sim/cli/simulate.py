@@ -29,9 +29,9 @@ from flex_robot_sim.cli.mean_efforts import MeanEfforts
 from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.holding import AWAY_SLIDE, AWAY_TURN
+from flex_robot_sim.control.hold_monitor import AWAY_SLIDE, AWAY_TURN
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
-from flex_robot_sim.identification.excitation import effort_of_table, effort_of_words
+from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.simulation.simulation import Simulation

@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.cli.terminal import patience
-from flex_robot_sim.control.led_move import (
+from flex_robot_sim.control.closed_loop_move import (
     FEEDBACKS,
     LedMove,
     Residue,
@@ -29,10 +29,10 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import recommend
+from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
-from flex_robot_sim.shaping.slow_servo import slow_servo
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:

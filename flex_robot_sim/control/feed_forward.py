@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import scales
-from flex_robot_sim.control.weight import MOST_JOINTS, WeightTable
+from flex_robot_sim.control.gravity_table import MOST_JOINTS, WeightTable
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flex_robot_sim.analysis.felt_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 

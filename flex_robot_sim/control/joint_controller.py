@@ -13,22 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import loaded
-from flex_robot_sim.control.holding import Holding
+from flex_robot_sim.control.hold_monitor import Holding
 from flex_robot_sim.control.integral import Integral, resting_pull
-from flex_robot_sim.control.laden_arm import LadenArm
 from flex_robot_sim.control.overload import Overload
+from flex_robot_sim.control.payload_model import LadenArm
 from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.hand_over import LEAP, has_leapt
+from flex_robot_sim.motion.bumpless_transfer import LEAP, has_leapt
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.reference import NO_PROFILE, Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.motion.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.set_points import SetPoints
+from flex_robot_sim.shaping.shaped_reference import SetPoints
 from flex_robot_sim.util.exceptions import SettingError
 
 NEVER = -math.inf

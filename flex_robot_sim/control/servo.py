@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.felt_inertia import poses_within, rigid_inertia, rigid_moves
+from flex_robot_sim.analysis.joint_space_inertia import poses_within, rigid_inertia, rigid_moves
 from flex_robot_sim.analysis.sampling import zero_order_hold
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.holding import hold_tolerance
+from flex_robot_sim.control.hold_monitor import hold_tolerance
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix, refuse_massless
 from flex_robot_sim.dynamics.stability import spring_matrices

@@ -9,7 +9,7 @@ from flex_robot_sim.demo.record import RunRecord
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import status_line
-from flex_robot_sim.dynamics.compile_ahead import progress
+from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.system.processes import CONTROLLER, RECORDER, VIEW, Program, command
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 

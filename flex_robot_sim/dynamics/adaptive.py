@@ -17,7 +17,7 @@ import numpy as np
 from flex_robot_sim.dynamics.forces import add_powers
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
-from flex_robot_sim.dynamics.validity import Watch, note_validity
+from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.jit.compiled import compiled
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 
 from math import inf, isfinite, sqrt
 
-from flex_robot_sim.dynamics.damping_together import damp_together
+from flex_robot_sim.dynamics.coupled_damping import damp_together
 from flex_robot_sim.dynamics.energy import set_energies
+from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, keep_laws
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import set_loads
-from flex_robot_sim.dynamics.refining import refine_dynamics, solve_dynamics
-from flex_robot_sim.dynamics.validity import note_coarseness, note_validity
+from flex_robot_sim.dynamics.monitors import note_coarseness, note_validity
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import set_copy
 from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.bodies import IDENTIFICATION, ROUNDING, impossibility
 from flex_robot_sim.dynamics.kinematics import set_poses
+from flex_robot_sim.jit.array_table import by_address
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.jit.handle import by_address
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, truth
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError, bearable

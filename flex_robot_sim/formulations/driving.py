@@ -39,8 +39,8 @@ from flex_robot_sim.dynamics.integrators import (
 from flex_robot_sim.dynamics.joint_laws import smoothed_friction
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
+from flex_robot_sim.dynamics.monitors import Watch, note_validity
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.dynamics.validity import Watch, note_validity
 from flex_robot_sim.formulations import Formulation
 from flex_robot_sim.model.arm_model import ArmArrays, Workspace, make_workspace
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.identification.courses import Course
+from flex_robot_sim.identification.excitation_trajectories import Course
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.identification.courses import Course
+from flex_robot_sim.identification.excitation_trajectories import Course
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
 from flex_robot_sim.identification.sequences import Measured
-from flex_robot_sim.identification.trial import Trial, known_to, shares_of_limits
+from flex_robot_sim.identification.simulated_experiment import Trial, known_to, shares_of_limits
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
+from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.identification.prediction import (
     FINER,
     LONGEST_STEP,
@@ -28,7 +29,6 @@ from flex_robot_sim.identification.prediction import (
     soft_servo,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
-from flex_robot_sim.identification.unknowns import Unknown
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized

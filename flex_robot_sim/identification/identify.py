@@ -10,22 +10,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from flex_robot_sim.analysis.ringing import Resonance
-from flex_robot_sim.identification import answers
-from flex_robot_sim.identification.calibrated import KnownNumber, near_known
+from flex_robot_sim.analysis.recorded_vibration import Resonance
+from flex_robot_sim.identification import uncertainty
+from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
+from flex_robot_sim.identification.identifiability import squares, told_by_slopes, told_from_before
 from flex_robot_sim.identification.imu import imu_channel
-from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
-from flex_robot_sim.identification.refinement import best_order, fine_enough
-from flex_robot_sim.identification.sequences import Sequence
-from flex_robot_sim.identification.start import (
+from flex_robot_sim.identification.initial_guess import (
     grown_start,
     horizon_frequency,
     measured_resonances,
     spectral_start,
 )
-from flex_robot_sim.identification.told import squares, told_by_slopes, told_from_before
-from flex_robot_sim.identification.unknowns import Unknown, refuse_twice, unknowns_of
+from flex_robot_sim.identification.model_order import best_order, fine_enough
+from flex_robot_sim.identification.parameters import Unknown, refuse_twice, unknowns_of
+from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
+from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
@@ -142,7 +142,7 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     numbers = _numbers(unknowns, lost, (fit, spread), (refit_problem, refitted, refit_spread))
     free_count = sum(one.kind != 'offset' for one in refit_problem.unknowns)
     read = refit_problem.read(refit_problem.simulated(refitted.z), refitted.z)
-    shares = answers.explained(refit_problem.measured, read)
+    shares = uncertainty.explained(refit_problem.measured, read)
     held = _held_out(setup, refit_problem, refitted, whole, validation)
     judged, silent = _judged(setup, refit_problem.servo, held, validation or whole)
     if silent:
@@ -173,7 +173,7 @@ def _elsewhere(problem, fit, watch):
     low, high = problem.bounds()
     has_fled = any(min(fit.z[k] - low[k], high[k] - fit.z[k]) < AT_END
                    for k, one in enumerate(problem.unknowns) if one.scale == 0.0)
-    if answers.explained(problem.measured, read).max() > LITTLE and not has_fled:
+    if uncertainty.explained(problem.measured, read).max() > LITTLE and not has_fled:
         return fit
     stiff = [k for k, one in enumerate(problem.unknowns)
              if one.kind == 'stiffness' and one.scale == 0.0]
@@ -193,7 +193,7 @@ def _elsewhere(problem, fit, watch):
 
 
 def _spread(fit, problem):
-    return answers.uncertainty(fit, [len(row.time) for row in problem.sequences])
+    return uncertainty.uncertainty(fit, [len(row.time) for row in problem.sequences])
 
 
 def _left_alone(problem, fit, spread, watch):
@@ -234,7 +234,7 @@ def _numbers(unknowns, lost, first, last):
                               rows[one.path]) if told else (fit.z[k], spread.deviations[k], k))
         among = problem.unknowns if told else unknowns
         which = (refit_spread if told else spread).correlations
-        other = answers.trading(which, row, len(among))
+        other = uncertainty.trading(which, row, len(among))
         half = (refit_spread if told else spread).factor[row] * deviation
         with np.errstate(over='ignore'):
             interval = one.value(z - half), one.value(z + half)
@@ -243,7 +243,7 @@ def _numbers(unknowns, lost, first, last):
             one.path, one.unit, one.start, value if told else one.start,
             float(deviation * abs(one.slope(z))), interval, told,
             among[other].path if other is not None else '',
-            '' if told else answers.HINTS.get(_kind(one), '')))
+            '' if told else uncertainty.HINTS.get(_kind(one), '')))
     return out
 
 
@@ -290,8 +290,8 @@ def _judged(setup, servo, held, sequences):
         return np.column_stack([filters[name].passes(frequency / period) if name in filters
                                 else np.ones(len(frequency)) for name in data.channels])
 
-    noise = answers.noise_floor(held.measured, passes)
-    share = answers.explainable(
+    noise = uncertainty.noise_floor(held.measured, passes)
+    share = uncertainty.explainable(
         (measured - predicted).var(axis=0), measured.var(axis=0), predicted.var(axis=0), noise,
         np.concatenate([row.measured for row in sequences]).var(axis=0), len(measured))
     found = dict(zip(data.channels, zip(*share)))
@@ -301,9 +301,9 @@ def _judged(setup, servo, held, sequences):
                 for name, side in zip(names, data.seen)]
         # of two neighbours, whose noise goes through as by a spring
         of_servo = 0.5 * servo.gains()[0]**2 * noise[seen]
-        share = answers.explainable(
+        share = uncertainty.explainable(
             (pull**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
-            of_servo + answers.noise_floor(held.efforts),
+            of_servo + uncertainty.noise_floor(held.efforts),
             np.concatenate([row.efforts for row in sequences]).var(axis=0), len(pull))
         found.update({f'effort/{name}': one for name, one, side in zip(
             names, zip(*share), data.seen) if side and effort[:, names.index(name)].any()})

@@ -17,17 +17,17 @@ import numpy as np
 from scipy.signal import butter, sosfilt, sosfilt_zi
 
 from flex_robot_sim.analysis.deflection import tip_deflection
-from flex_robot_sim.analysis.felt_inertia import felt_inertia
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.dynamics.loads import make_loads
-from flex_robot_sim.dynamics.tracked import advance_tracked
-from flex_robot_sim.dynamics.validity import make_watch
+from flex_robot_sim.dynamics.monitors import make_watch
+from flex_robot_sim.dynamics.tracking_run import advance_tracked
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace

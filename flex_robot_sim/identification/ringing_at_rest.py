@@ -28,8 +28,8 @@ from scipy.linalg import eigh
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
-from flex_robot_sim.analysis.about import state_at
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.operating_point import state_at
 from flex_robot_sim.analysis.tangent import driven, tangent
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix

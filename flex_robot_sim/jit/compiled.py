@@ -4,7 +4,7 @@
 Machine code is kept on disk between runs. Numba alone would keep running old machine code after an
 edit in another file, because callees are inlined and only the caller's file is watched. So it
 lies in a folder named after a hash of all sources that it may come from: those of the module's
-own folder, of kept_code.CORE and of analysis/, which alone may hold what it calls. An edit in any
+own folder, of cache.CORE and of analysis/, which alone may hold what it calls. An edit in any
 of them starts an empty folder, and code that has not been used for long is removed. Work on nodes
 or pages waits for no compiler.
 """
@@ -30,11 +30,11 @@ from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.sigutils import normalize_signature
 
-import flex_robot_sim.jit.numba_shortcuts  # noqa: F401      (tells Numba)
+import flex_robot_sim.jit.typing_rules  # noqa: F401      (tells Numba)
+from flex_robot_sim.jit.cache import DYNAMICS, PACKAGE, CacheError, cache_variable, folder_of
 from flex_robot_sim.jit.call_marker import marked_call
 from flex_robot_sim.jit.checked_files import CheckedFiles
-from flex_robot_sim.jit.held_signals import is_of_a_handler, pass_on_signals, signals_held
-from flex_robot_sim.jit.kept_code import DYNAMICS, PACKAGE, CacheError, cache_variable, folder_of
+from flex_robot_sim.jit.deferred_signals import is_of_a_handler, pass_on_signals, signals_held
 from flex_robot_sim.jit.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.jit.pipeline import ShortPipeline
 from flex_robot_sim.util.garbage import collected_seldom

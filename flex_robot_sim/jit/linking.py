@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from llvmlite import binding
 from numba.core.caching import CompileResultCacheImpl
 
-from flex_robot_sim.jit.handle import Handle
+from flex_robot_sim.jit.array_table import Handle
 
 
 class _Symbol(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.jit.handle import (
+from flex_robot_sim.jit.array_table import (
     Matrices3,
     Matrices6,
     Vectors3,

@@ -17,7 +17,7 @@ from flex_robot_sim.elastic.discretise import KEPT
 from flex_robot_sim.elastic.section import DIRECTIONS
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
-from flex_robot_sim.model.carried_inertia import joint_pose, largest_inertias, moments_beyond
+from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
 from flex_robot_sim.model.mass_points import MOST_POINTS, MassPoints, fewest
 from flex_robot_sim.spatial.screws import set_body_inertia

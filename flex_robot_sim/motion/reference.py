@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.hand_over import way_back
+from flex_robot_sim.motion.bumpless_transfer import way_back
 from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,

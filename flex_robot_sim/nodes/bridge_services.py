@@ -5,7 +5,7 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flex_robot_sim.nodes.bridge_settings import AccessSettings
-from flex_robot_sim.nodes.reach import callers_of
+from flex_robot_sim.nodes.network_exposure import callers_of
 from flex_robot_sim.nodes.reporting import answer
 from flex_robot_sim.nodes.security import enclave_of, missing_security
 from flex_robot_sim.nodes.settings import MessageSettings

@@ -26,17 +26,17 @@ from flex_robot_sim.nodes.conversions import (
     reference_of,
     stamp_of,
 )
+from flex_robot_sim.nodes.joint_motor_pairing import StatePairs, StrainReader
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, MessageSettings, RobotSettings
-from flex_robot_sim.nodes.state_pairs import StatePairs, StrainReader
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
 from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
-from flex_robot_sim.realtime.beat import Beat
 from flex_robot_sim.realtime.loop import SimulationLoop
+from flex_robot_sim.realtime.rate_gate import Beat
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation

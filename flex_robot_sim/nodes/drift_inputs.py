@@ -17,9 +17,9 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.onlooker import Stamps
+from flex_robot_sim.nodes.joint_motor_pairing import NamedValues, StrainReader
+from flex_robot_sim.nodes.polling_node import Stamps
 from flex_robot_sim.nodes.reporting import refuse
-from flex_robot_sim.nodes.state_pairs import NamedValues, StrainReader
 from flex_robot_sim.nodes.topics import NEWEST, SAMPLES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 

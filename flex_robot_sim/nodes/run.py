@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from flex_robot_sim.nodes.network import asks_for_network
-from flex_robot_sim.nodes.reach import open_addresses
+from flex_robot_sim.nodes.network_exposure import open_addresses
 from flex_robot_sim.nodes.security import is_security_enabled
 from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.realtime.priority import raise_ordinary_threads

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.nodes.onlooker import Onlooker
+from flex_robot_sim.nodes.polling_node import Onlooker
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs

@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.control.laden_arm import LadenArm
+from flex_robot_sim.control.payload_model import LadenArm
 from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.arm_model import ArmModel

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.dynamics.validity import make_watch
+from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.realtime.loop import FAILED, SimulationLoop
 
 if TYPE_CHECKING:

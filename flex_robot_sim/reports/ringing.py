@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes
-from flex_robot_sim.analysis.ringing import Resonance, resonances
+from flex_robot_sim.analysis.recorded_vibration import Resonance, resonances
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.reports.series import Series

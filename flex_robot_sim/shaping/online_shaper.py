@@ -13,11 +13,16 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.model.arguments import whole
+from flex_robot_sim.shaping.fir_coefficients import taps_of
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
+from flex_robot_sim.shaping.online_shaper_kernel import (
+    EMPTY,
+    ShaperArrays,
+    ShaperState,
+    shaper_tick,
+)
 from flex_robot_sim.shaping.shaped_samples import checked_samples
 from flex_robot_sim.shaping.shaper_stages import Stage
-from flex_robot_sim.shaping.shaper_tick import EMPTY, ShaperArrays, ShaperState, shaper_tick
-from flex_robot_sim.shaping.taps import taps_of
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 

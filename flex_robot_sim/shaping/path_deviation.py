@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flex_robot_sim.analysis.felt_inertia import rigid_moves
 from flex_robot_sim.analysis.jacobians import pose
+from flex_robot_sim.analysis.joint_space_inertia import rigid_moves
 from flex_robot_sim.model.arm_model import ArmModel
 
 MAX_SAMPLES = 150       # of each of the two paths

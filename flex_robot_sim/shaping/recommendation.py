@@ -1,8 +1,8 @@
 """
 The shaper that is recommended for an arm: one rule for the command line, nodes and benchmarks.
 
-It looks at poses and payloads, judges all shapers by the linear models there (`shaper_choice`),
-and tries those that will do, the shortest first, on the nonlinear arm (`trial_moves`).
+It looks at poses and payloads, judges all shapers by the linear models there (`comparison`),
+and tries those that will do, the shortest first, on the nonlinear arm (`validation_moves`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.model.arm_model import ArmModel
+from flex_robot_sim.shaping.comparison import Case, Choice, Design, choices, keeps
 from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.shaper_choice import Case, Choice, Design, choices, keeps
+from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
 from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
-from flex_robot_sim.shaping.slow_servo import slow_servo
-from flex_robot_sim.shaping.trial_moves import TrialMoves
+from flex_robot_sim.shaping.validation_moves import TrialMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -63,7 +63,7 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
     :param poses: (k, joints) [rad, m]; one: small motions about it; default: all its range.
     :param payloads: that it may carry, each as of `mode_table.loaded`.
     :param gains: (stiffness, damping) of the servo that holds the joints; None: they are locked.
-    :param uncertainty, tolerance, allowed, fixed: as of `shaper_choice.choices`.
+    :param uncertainty, tolerance, allowed, fixed: as of `comparison.choices`.
     """
     given = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))

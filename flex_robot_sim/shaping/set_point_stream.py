@@ -16,8 +16,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.motion.trajectory import joint_rows
 from flex_robot_sim.shaping.online_shaper import LARGEST
-from flex_robot_sim.shaping.set_points import SetPoints
-from flex_robot_sim.shaping.shaper_parts import ShaperParts
+from flex_robot_sim.shaping.shaped_reference import SetPoints
+from flex_robot_sim.shaping.shaper_specification import ShaperParts
 from flex_robot_sim.util.exceptions import SettingError
 
 SLOWEST = 0.25              # time between two set points that are still joined by a line      [s]

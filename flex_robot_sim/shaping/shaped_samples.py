@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.motion.motion import Motion, rest
+from flex_robot_sim.shaping.fir_coefficients import taps_of
 from flex_robot_sim.shaping.impulses import Shaper
-from flex_robot_sim.shaping.taps import taps_of
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
 SAME_TIME = 1e-12           # two knots nearer than this, over the duration, are one

@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import Shaper, of_kind
-from flex_robot_sim.shaping.insensitive import specified_insensitivity
+from flex_robot_sim.shaping.specified_insensitivity import specified_insensitivity
 from flex_robot_sim.util.exceptions import SettingError
 
 CLOSE = 1.5                 # ratio of frequencies that one stage takes together

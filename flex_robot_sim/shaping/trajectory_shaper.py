@@ -28,12 +28,12 @@ from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_ro
 from flex_robot_sim.shaping.impulses import NONE, Shaper, convolved, of_kind
 from flex_robot_sim.shaping.motion_history import appended, sampled
 from flex_robot_sim.shaping.path_deviation import MAX_SAMPLES, path_deviation
-from flex_robot_sim.shaping.pose_follower import GRID, PoseFollower
+from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseFollower
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:       # which needs what is here
-    from flex_robot_sim.shaping.shaper_parts import ShaperParts
+    from flex_robot_sim.shaping.shaper_specification import ShaperParts
 
 NO_SHAPER = 'none'          # as its kind
 MOST_POINTS = 100_000       # of a trajectory that is sent

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.compile_ahead import start_compiling_ahead
 from flex_robot_sim.dynamics.integrators import NUMBERS, advance, advance_explicitly
 from flex_robot_sim.dynamics.joint_laws import motor_pull
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
-from flex_robot_sim.dynamics.validity import lines_of, make_watch, turn_limits
+from flex_robot_sim.dynamics.monitors import lines_of, make_watch, turn_limits
+from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
 from flex_robot_sim.jit.compiled import bound
@@ -35,7 +35,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position, state_note
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EVERY, EXPLICIT, EnergyGain
-from flex_robot_sim.simulation.led_drives import REMEDY, LedDrives, lost_state
+from flex_robot_sim.simulation.prescribed_drives import REMEDY, LedDrives, lost_state
 from flex_robot_sim.simulation.simulation_state import make_tables, state_of, write_state
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank

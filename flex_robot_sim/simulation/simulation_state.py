@@ -14,7 +14,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.dynamics.loads import make_loads
-from flex_robot_sim.dynamics.validity import count_signs
+from flex_robot_sim.dynamics.monitors import count_signs
 from flex_robot_sim.jit.compiled import bound
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.simulation.explicit_schemes import StepLimits

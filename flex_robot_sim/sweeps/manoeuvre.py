@@ -19,8 +19,8 @@ from flex_robot_sim.analysis.deflection import tip_translations
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.batch.batch import Batch
+from flex_robot_sim.control.closed_loop_move import sample_period
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.led_move import sample_period
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
-from flex_robot_sim.jit.held_signals import signals_held
+from flex_robot_sim.jit.deferred_signals import signals_held
 
 ONE_THREAD = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 

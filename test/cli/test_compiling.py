@@ -14,8 +14,8 @@ import numba
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.dynamics.compile_ahead import progress
 from flex_robot_sim.dynamics.integrators import advance
+from flex_robot_sim.dynamics.parallel_warmup import progress
 from flex_robot_sim.jit.compiled import parts_of
 from flex_robot_sim.util.interpreter import run_text
 

@@ -8,7 +8,7 @@ from project_files import ROOT
 
 from flex_robot_sim import DescriptionError, SettingError, load, read_description
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.holding import Holding
+from flex_robot_sim.control.hold_monitor import Holding
 from flex_robot_sim.motion.limits import refuse_beyond_stops
 
 SLIDE = """<robot name="cart"><link name="rail"/><joint name="slide" type="{kind}">

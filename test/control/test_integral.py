@@ -6,7 +6,7 @@ from arms import joint, link, robot
 from controlled import INERTIA, NOTHING, POSE, feed, rigid_arm, see, started
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.felt_inertia import poses_within
+from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import Sampling, ServoFit

@@ -9,9 +9,9 @@ from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, star
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
+from flex_robot_sim.control.gravity_table import WeightTable
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.control.weight import WeightTable
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings

@@ -16,9 +16,9 @@ from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
-from flex_robot_sim.demo.as_built import BUILT, as_built
 from flex_robot_sim.demo.children import PATIENCE, Children
 from flex_robot_sim.demo.picture import panels_of_comparison, panels_of_run
+from flex_robot_sim.demo.realistic_drives import BUILT, as_built
 from flex_robot_sim.demo.record import Lateness, RunRecord, Track
 from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen

@@ -15,7 +15,7 @@ from flex_robot_sim import SimulationSettings, load
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import FORWARD_EULER, RK4, advance, advance_explicitly
 from flex_robot_sim.dynamics.loads import Push, make_loads
-from flex_robot_sim.dynamics.validity import make_watch
+from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.util.share import shipped_robots
 

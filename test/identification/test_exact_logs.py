@@ -13,12 +13,12 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.identification.courses import course
+from flex_robot_sim.identification.excitation_trajectories import course
 from flex_robot_sim.identification.fit import Problem
+from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
-from flex_robot_sim.identification.trial import try_out
-from flex_robot_sim.identification.unknowns import unknowns_of
+from flex_robot_sim.identification.simulated_experiment import try_out
 
 STEP = 1e-4             # of log and fit, so that only what lies between them is left         [s]
 NOISE = {'motor': 1e-4, 'position': 1e-4}       # [rad]

@@ -18,16 +18,16 @@ from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.identification.courses import course, lines, moving, multisine
-from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
-from flex_robot_sim.identification.information import (
+from flex_robot_sim.identification.excitation_trajectories import course, lines, moving, multisine
+from flex_robot_sim.identification.experiment_design import (
     best_shares,
     by_lines,
     designed,
     information,
     rings_of,
 )
-from flex_robot_sim.identification.trial import MARGIN, try_out, within_limits
+from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
+from flex_robot_sim.identification.simulated_experiment import MARGIN, try_out, within_limits
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.util.exceptions import UsageError
 

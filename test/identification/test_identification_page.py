@@ -7,8 +7,8 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import _parser
 from flex_robot_sim.description.parameters import JOINT_WORDS, LINK_WORDS
-from flex_robot_sim.identification.answers import HINTS
-from flex_robot_sim.identification.unknowns import GROUPS
+from flex_robot_sim.identification.parameters import GROUPS
+from flex_robot_sim.identification.uncertainty import HINTS
 
 PAGE = (ROOT / 'docs/identification.md').read_text('utf-8')
 COMMANDS = re.findall(r'^\s*flexsim (.+)$', PAGE, re.MULTILINE)

@@ -15,9 +15,9 @@ from flex_robot_sim.description.parameters import parameters_of, with_parameters
 from flex_robot_sim.identification.fit import Problem, solve
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
+from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup
 from flex_robot_sim.identification.sequences import measured
-from flex_robot_sim.identification.unknowns import unknowns_of
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from flex_robot_sim.identification import told as telling
+from flex_robot_sim.identification import identifiability as telling
 from flex_robot_sim.identification.fit import Fit
 
 ROWS = 10000            # so that residuals are small, and (I5) is their squares

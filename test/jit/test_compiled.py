@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from small_package import CALL, CALL_AND_COUNT, cache_folders, start, write_callee
 
+from flex_robot_sim.jit import cache
 from flex_robot_sim.jit import compiled as compiled_module
-from flex_robot_sim.jit import kept_code
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.util.interpreter import run_text
 
@@ -163,10 +163,10 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
         (tmp_path / 'dynamics').mkdir()
         for name, text in files.items():
             (tmp_path / 'dynamics' / f'{name}.py').write_text(text)
-        return kept_code.fingerprint(tmp_path / 'dynamics')
+        return cache.fingerprint(tmp_path / 'dynamics')
 
-    monkeypatch.setattr(kept_code, 'PACKAGE', tmp_path)
-    monkeypatch.setattr(kept_code, 'CORE', (tmp_path / 'dynamics',))
+    monkeypatch.setattr(cache, 'PACKAGE', tmp_path)
+    monkeypatch.setattr(cache, 'CORE', (tmp_path / 'dynamics',))
     seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
             fingerprint(a='x', c='y'), fingerprint(a='x')}
     assert len(seen) == 5
@@ -177,13 +177,13 @@ def test_machine_code_comes_from_sources_that_are_watched():
     """A compiled function may call those of its own folder, of CORE and of analysis alone."""
     door = 'flex_robot_sim.jit.compiled import'
     sources = {path: path.read_text(encoding='utf-8')
-               for path in kept_code.PACKAGE.rglob('*.py')}
+               for path in cache.PACKAGE.rglob('*.py')}
     compiling = {path for path, source in sources.items() if door in source}
     assert len(compiling) > 10
     for path in compiling:
-        watched = set(kept_code.sources_of(path.parent))
+        watched = set(cache.sources_of(path.parent))
         for other in compiling - watched:
-            name = '.'.join(other.relative_to(kept_code.PACKAGE).with_suffix('').parts)
+            name = '.'.join(other.relative_to(cache.PACKAGE).with_suffix('').parts)
             assert f'flex_robot_sim.{name} ' not in sources[path], path
 
 
@@ -226,7 +226,7 @@ def test_a_function_without_the_right_cannot_allocate():
 
 
 def test_functions_of_others_are_not_kept_on_disk():
-    assert kept_code.PACKAGE not in Path(__file__).parents
+    assert cache.PACKAGE not in Path(__file__).parents
     assert getattr(getattr(_quotient, '_cache', None), 'cache_path', None) is None
 
 

@@ -9,7 +9,7 @@ from project_files import ROOT
 
 from flex_robot_sim.cli import main
 from flex_robot_sim.formulations import make
-from flex_robot_sim.planning.learning import RepeatedMove
+from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.system.launch_arguments import ShaperArguments, SimulationArguments
 from flex_robot_sim.util.share import shipped_robots
 

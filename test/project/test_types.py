@@ -15,7 +15,7 @@ import pytest
 from project_files import ROOT
 
 import flex_robot_sim
-from flex_robot_sim.jit.kept_code import cache_root
+from flex_robot_sim.jit.cache import cache_root
 
 FOLDER = ROOT / 'flex_robot_sim'
 EXEMPT = ('compiled', 'check')      # decorators

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.realtime.beat import Beat
 from flex_robot_sim.realtime.loop import FAILED, IDLE, PAUSED, RUNNING, SimulationLoop
+from flex_robot_sim.realtime.rate_gate import Beat
 from flex_robot_sim.realtime.report import LoopReport
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.util.exceptions import CommandError, SettingError, SimulationError

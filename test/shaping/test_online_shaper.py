@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.insensitive import for_modes
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
+from flex_robot_sim.shaping.specified_insensitivity import for_modes
 from flex_robot_sim.util.exceptions import SettingError
 
 SLOW, FAST, RATIO = 2.0, 4.0, 0.01

@@ -5,12 +5,12 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import modes_along
+from flex_robot_sim.shaping.comparison import TRIED, Choice, keeps, recommended, tried
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.shaper_choice import TRIED, Choice, keeps, recommended, tried
-from flex_robot_sim.shaping.trial_moves import TrialMoves, trapezoid
+from flex_robot_sim.shaping.validation_moves import TrialMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 

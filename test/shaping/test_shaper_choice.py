@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from flex_robot_sim.shaping.comparison import Case, choices, judged, recommended
 from flex_robot_sim.shaping.impulses import NONE, of_kind
-from flex_robot_sim.shaping.shaper_choice import Case, choices, judged, recommended
 from flex_robot_sim.util.exceptions import SettingError
 
 

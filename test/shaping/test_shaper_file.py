@@ -10,7 +10,7 @@ from flex_robot_sim import cli
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import read_parts, write_parts
-from flex_robot_sim.shaping.shaper_parts import ShaperParts
+from flex_robot_sim.shaping.shaper_specification import ShaperParts
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 

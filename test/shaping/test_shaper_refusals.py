@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.shaping.impulses import of_kind
-from flex_robot_sim.shaping.insensitive import Band, for_modes, shortest
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
 
 ZVD = of_kind('zvd', 2.7, 0.006)

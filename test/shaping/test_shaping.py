@@ -6,10 +6,10 @@ from scipy.linalg import expm
 
 from flex_robot_sim.motion.motion import Motion, cubic, line, minimum_jerk, rest
 from flex_robot_sim.motion.trajectory import Trajectory
+from flex_robot_sim.shaping.fir_coefficients import taps_of
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
-from flex_robot_sim.shaping.insensitive import Band, for_modes, shortest
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples, trajectory_points
-from flex_robot_sim.shaping.taps import taps_of
+from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
 from flex_robot_sim.util.exceptions import SettingError
 
 MODES = [(2.7, 0.006), (3.1, 0.007), (11.0, 0.02)]

@@ -13,7 +13,7 @@ from flex_robot_sim.shaping.impulses import (
     of_kind,
     zero_vibration,
 )
-from flex_robot_sim.shaping.insensitive import (
+from flex_robot_sim.shaping.specified_insensitivity import (
     Band,
     for_modes,
     shortest,

@@ -20,7 +20,7 @@ from flex_robot_sim.nodes.network import (
     prepare_network,
     use_network,
 )
-from flex_robot_sim.nodes.reach import open_addresses
+from flex_robot_sim.nodes.network_exposure import open_addresses
 
 SHUT_IN = {'FASTRTPS_DEFAULT_PROFILES_FILE': loopback_profile(),
            'FASTDDS_DEFAULT_PROFILES_FILE': loopback_profile(),

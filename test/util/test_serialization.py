@@ -15,7 +15,7 @@ from random_arms import every_feature, random_robot
 import flex_robot_sim as frs
 from flex_robot_sim.batch.snapshots import Snapshot
 from flex_robot_sim.description.robot import ElasticBeam, Joint, Link
-from flex_robot_sim.dynamics.validity import Watch
+from flex_robot_sim.dynamics.monitors import Watch
 from flex_robot_sim.model.arm_model import ArmArrays
 from flex_robot_sim.simulation.simulation_state import ARRAYS, WORK, state_of
 from flex_robot_sim.util import serialization

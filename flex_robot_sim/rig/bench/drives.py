@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flex_robot_sim.analysis.felt_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
 from flex_robot_sim.rig.bench.motors import dc_current, dc_duty, dc_force
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.wire.parameters import Parameter

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.analysis.carried_state import refuse_other_structure, state_map
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state_map
 from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive, refuse_other
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.wire.vocabulary import MOVING

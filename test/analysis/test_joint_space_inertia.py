@@ -1,0 +1,75 @@
+"""The inertia that joints feel, against kinetic energy and closed forms."""
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.joint_space_inertia import felt_inertia, poses_within, rigid_inertia
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.model.composite_inertia import moments_beyond
+from flex_robot_sim.util.share import shipped_robots
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_kinetic_energy_of_the_stiff_arm_is_half_its_rigid_inertia_times_squared_rates(name):
+    arm, random = frs.load(name), np.random.default_rng(3)
+    simulation, n = frs.Simulation(arm), len(arm.joint_names)
+    for pose in poses_within(arm, 3):
+        rates = random.normal(size=n)
+        # a geared joint turns on both sides of its gear, at the speed of the joint
+        simulation.set_state(position=pose, velocity=rates)
+        kinetic = rates @ rigid_inertia(arm, pose) @ rates / 2
+        assert kinetic == pytest.approx(simulation.energy().kinetic, rel=1e-9)      # rounding
+
+
+def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
+    # a mass of 2 kg on a rod of 0.5 m that tilts from upright to level, on a vertical axis
+    arm = build_arm(frs.read_description(robot(
+        joint('waist', parent='base', child='column', inside='<axis xyz="0 0 1"/>'),
+        link('column', 1.0, '0 0 0', (0.01,) * 3),
+        joint('tilt', 'revolute', 'column', 'rod', '<axis xyz="0 1 0"/>'
+              '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>'),
+        link('rod', 2.0, '0 0 0.5', (1e-9,) * 3))))
+    felt = felt_inertia(arm)
+    for tilt in (0.0, 0.4, 1.2):
+        expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
+        assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)
+    # poses are a sample: they come close to the ends of the range
+    assert 0.01 <= felt.least[0] < 0.03
+    assert 0.45 < felt.largest[0] <= 0.51
+    np.testing.assert_allclose([felt.least[1], felt.largest[1]], 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_poses_lie_within_the_stops_and_are_the_same_for_every_call(name):
+    arm = frs.load(name)
+    poses = poses_within(arm)
+    assert np.all(poses > arm.arrays.lower) and np.all(poses < arm.arrays.upper)
+    assert np.isfinite(poses).all()
+    np.testing.assert_array_equal(poses, poses_within(arm))
+
+
+@pytest.mark.parametrize('upper', [2.0, 3.0])
+def test_no_pose_comes_twice_in_a_range_that_is_symmetric_about_zero(upper):
+    arm = build_arm(frs.read_description(robot(
+        joint('hinge', 'revolute', child='rod', inside='<axis xyz="0 0 1"/>'
+              f'<limit lower="-2" upper="{upper}" effort="0" velocity="0"/>'),
+        link('rod', 1.0, '0.1 0 0', (0.01,) * 3))))
+    poses = poses_within(arm, 5)
+    assert len(np.unique(poses)) == len(poses) == (6 if upper == 2.0 else 7)
+
+
+@pytest.mark.parametrize('name', shipped_robots())
+def test_moments_in_many_poses_at_once_are_the_inertia_that_dynamics_have_in_each(name):
+    arm = frs.load(name)
+    poses = poses_within(arm, 3)
+    _, moved = moments_beyond(arm.description, dict(zip(arm.joint_names, poses.T)))
+    felt = np.array([np.diag(rigid_inertia(arm, pose)) for pose in poses])
+    for k, moving in enumerate(each for each in arm.description.joints if each.moves):
+        moments = moved[moving.child]
+        across = (moments.mass if moving.kind == 'prismatic'
+                  else np.einsum('...ii', moments.second)
+                  - np.einsum('i,...ij,j', moving.axis, moments.second, moving.axis))
+        # a link that bends is uniform to the dynamics, whatever its <inertial> says: 1 %
+        np.testing.assert_allclose(across + moving.reflected_inertia, felt[:, k], rtol=0.01)

@@ -1,0 +1,102 @@
+"""The second process that compiles: what it makes is what a step needs, and it never stays."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numba
+import numpy as np
+import pytest
+
+import flex_robot_sim as frs
+from flex_robot_sim.dynamics.parallel_warmup import parts_of_a_step
+from flex_robot_sim.jit import compiled
+from flex_robot_sim.util.interpreter import run_text
+
+pytestmark = [
+    pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code'),
+    pytest.mark.skipif(sys.platform == 'win32', reason='about locks of files')]
+
+COLD_START = "import flex_robot_sim as frs; frs.Simulation(frs.load('two_link')).step()"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Put the cache into a folder of this test."""
+    monkeypatch.setattr(compiled, '_cache_folder', lambda room: tmp_path)
+    return tmp_path
+
+
+def is_taken(path):
+    """Whether somebody has the lock of a second process."""
+    with open(path, 'a') as file:
+        return not compiled._is_locked(file)
+
+
+def wait_until(condition, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, 'this never comes true'
+        time.sleep(0.02)
+
+
+def test_what_it_compiles_is_what_a_step_calls():
+    frs.Simulation(frs.load('single_link')).step()
+    for _, function, arguments in parts_of_a_step():
+        types = tuple(map(function.typeof_pyval, arguments))
+        assert types in function.overloads, function.py_func.__name__
+
+
+def test_every_arm_is_of_the_types_of_which_the_parts_are():
+    types = {tuple((array.dtype, array.ndim) for array in frs.load(name).arrays)
+             for name in ('two_link', 'single_link')}
+    assert len(types) == 1
+
+
+def test_one_process_at_a_time_is_the_second(folder):
+    with compiled.lock_of_second_process() as first:
+        assert first is not None
+        with compiled.lock_of_second_process() as second:
+            assert second is None
+
+
+def test_it_stays_the_second_until_it_ends(folder):
+    with compiled.lock_of_second_process() as lock:
+        process = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, pass_fds=[lock.fileno()])
+    with compiled.lock_of_second_process() as other:
+        assert other is None
+    process.communicate(timeout=60)
+    with compiled.lock_of_second_process() as other:
+        assert other is not None
+
+
+def test_without_a_cache_there_is_none(monkeypatch):
+    monkeypatch.setattr(compiled, '_cache_folder', lambda room: None)
+    with compiled.lock_of_second_process() as lock:
+        assert lock is None
+
+
+def test_it_ends_with_a_program_that_is_killed(tmp_path):
+    program = subprocess.Popen(run_text(COLD_START), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE,
+                               env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
+    try:
+        wait_until(lambda: program.poll() is not None
+                   or any(map(is_taken, tmp_path.rglob('second_process.lock'))))
+        assert program.poll() is None, program.communicate()
+    finally:
+        program.kill()
+        program.communicate()
+    lock, = tmp_path.rglob('second_process.lock')
+    wait_until(lambda: not is_taken(lock))
+
+
+def test_a_program_that_finds_everything_compiled_starts_none(monkeypatch):
+    from flex_robot_sim.dynamics import parallel_warmup
+    frs.Simulation(frs.load('two_link')).step()
+    monkeypatch.setattr(parallel_warmup.subprocess, 'Popen',
+                        lambda *_, **__: pytest.fail('there is nothing to compile'))
+    parallel_warmup.start_compiling_ahead.__wrapped__()
+    assert np.isfinite(frs.Simulation(frs.load('two_link')).coordinates).all()

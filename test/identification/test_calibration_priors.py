@@ -1,0 +1,264 @@
+"""A calibration of the emulated bench, whose truth is known, and a fit that goes on from there."""
+
+import json
+import math
+import os
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import rig_person
+from project_files import ROOT
+from rig_lockstep import Lab
+from rig_person import KEEP, PARTS, START, ZERO, Person, copied
+from stepped_time import stepped_emulator
+
+import flex_robot_sim as frs
+from flex_robot_sim.analysis.flex_sensors import flex_sensors
+from flex_robot_sim.cli import main
+from flex_robot_sim.identification.calibration_priors import (
+    known_numbers,
+    near_known,
+    with_stepper,
+)
+from flex_robot_sim.identification.log_file import _at_rest
+from flex_robot_sim.identification.parameters import Unknown
+from flex_robot_sim.model.assembly import build_arm
+from flex_robot_sim.rig.bench.bench import Bench
+from flex_robot_sim.rig.bench.parts import BenchParts
+from flex_robot_sim.rig.board.emulated_rig import UID, EmulatedRig
+from flex_robot_sim.rig.bridge.calibration_log import CalibrationLog
+from flex_robot_sim.rig.bridge.experiment_log import read_experiment
+from flex_robot_sim.rig.calibration import bench as calibration_bench
+from flex_robot_sim.rig.calibration.calibration import SlideFriction, nominal
+from flex_robot_sim.rig.calibration.file import read_calibration, write_calibration
+from flex_robot_sim.rig.calibration.fits import fit_friction
+from flex_robot_sim.rig.calibration.readings import write_readings
+from flex_robot_sim.rig.wire.profile import segment
+from flex_robot_sim.util.exceptions import UsageError
+
+RIG = (ROOT / 'urdf' / 'rig.urdf').read_text(encoding='utf-8')
+SOFT, COULOMB = 0.94, 11.0
+# softer steel and a drier screw than described
+TRUTH = RIG.replace('E="206e9"', f'E="{SOFT * 206e9}"').replace('friction="8"',
+                                                                f'friction="{COULOMB}"')
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    """What `flexsim rig calibrate` leaves behind, hands and weights played by a program."""
+    folder = tmp_path_factory.mktemp('bench')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration_bench, 'SETTLE', 4.0)
+        patch.setattr(calibration_bench, 'AVERAGE', 0.5)
+        rig = EmulatedRig(Bench(frs.load(TRUTH), PARTS, seed=2, start=(START, 0.0)))
+        with stepped_emulator(patch, folder / 'rig', rig, calibration_bench,
+                              rig_person) as emulator:
+            person = Person(emulator, **{KEEP: 2 * [(None, '')], ZERO: [(f'slide={START}', '')]})
+            patch.setattr('builtins.input', person.ask)
+            # places by a ruler take a minute, and are judged elsewhere
+            write_readings(folder / 'bench.yaml.part', UID.hex(), copied('zero', 'slide', 'turn'))
+            assert main(['rig', 'calibrate', emulator.link,
+                         '--output', str(folder / 'bench.yaml')]) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_calibration_measures_the_friction_of_the_slide_and_leaves_a_log(folder):
+    friction = read_calibration(folder / 'bench.yaml').friction
+    # currents are told to 1 mA, of which 0.3 A overcome the friction
+    assert friction.coulomb == pytest.approx(COULOMB, abs=4 * friction.coulomb_deviation + 0.1)
+    assert 0 < friction.coulomb_deviation < 0.1 * COULOMB
+    assert not (folder / 'bench.part.mcap').exists()
+    run = read_experiment(folder / 'bench.mcap')
+    assert run.calibration == read_calibration(folder / 'bench.yaml')
+    places = [run.calibration.turn.position(one.message.turn_counts) for one in run.readings]
+    # the swings of the stepper, and no pull of a hand
+    assert min(places) == pytest.approx(-0.35, abs=0.06) and max(places) == pytest.approx(
+        0.35, abs=0.06)
+
+
+@pytest.mark.slow
+def test_fit_goes_on_from_the_calibration_and_finds_the_truth(folder, capsys):
+    assert main(['identify', str(folder / 'bench.mcap'), 'rig', '--calibration',
+                 str(folder / 'bench.yaml'), '--output', str(folder / 'fitted.urdf'), '--json',
+                 # a coarse step is enough for 5 Hz and takes a tenth of the time
+                 '--time-step', '0.002', '--free', 'stiffness,damping,strip/root.gain']) == 0
+    found = json.loads(capsys.readouterr().out)
+    # of the ringing of the root, a gauge near the tip sees a tenth: less than its noise
+    assert found['not_judged'] == ['strip/tip'] and found['held_out']['strip/root'] > 0.95
+    numbers = found['numbers']
+    stiffness, damping = numbers['strip.stiffness'], numbers['strip.damping']
+    # the model is the truth, so noise alone keeps them from it: four deviations as the fit tells
+    # them, which are 0.1 % of the stiffness and 1 % of the damping
+    assert stiffness['deviation'] < 2e-3 * SOFT and damping['deviation'] < 0.02 * 0.01
+    assert stiffness['value'] == pytest.approx(SOFT, abs=4 * stiffness['deviation'])
+    assert damping['value'] == pytest.approx(0.01, abs=4 * damping['deviation'])
+    # 0.4 N m times 50, the slope of the sine that the field of the emulator is: less by a^2/8 in
+    # swings of amplitude a, which is 5 % where a is a third of that at which it slips
+    assert numbers['turn_gives.spring_stiffness']['value'] == pytest.approx(20.0, rel=0.05)
+    # forces on a beam that is softer than described make a gauge read that much less; the arm
+    # was not quite still while they were read
+    assert numbers['strip/root.gain']['value'] == pytest.approx(SOFT, rel=0.04)
+    assert any(note.startswith('strip/root: reads 0.9') and 'times as stiff make it' in note
+               for note in found['notes'])
+    # what was measured is written as it was, and what was fitted as well
+    friction = read_calibration(folder / 'bench.yaml').friction.coulomb
+    assert found['calibrated']['slide.coulomb']['value'] == friction
+    fitted, truth = frs.load(folder / 'fitted.urdf').description, frs.load(TRUTH).description
+    assert fitted.joint('slide').coulomb_friction == pytest.approx(friction, rel=1e-5)
+    assert fitted.beam('strip').EIz == pytest.approx(
+        truth.beam('strip').EIz * stiffness['value'] / SOFT, rel=1e-5)      # six digits
+
+
+def arm_and_calibration(**parts):
+    arm = frs.load('rig')
+    return arm, nominal(BenchParts(**parts), dict.fromkeys(flex_sensors(arm).names, 0.09525))
+
+
+def test_friction_at_two_speeds_is_told_by_the_closed_form():
+    speeds = np.array([0.01, -0.01, 0.02, -0.02])
+    forces = np.sign(speeds) * 11.0 + 40.0 * speeds
+    found = fit_friction(forces, speeds, 99.0, 0.01)
+    assert found[:2] == pytest.approx((11.0, 40.0))
+    # two speeds tell two numbers: 10 mN on either side of 10 mm/s
+    assert found.viscous_deviation == pytest.approx(math.sqrt(2) * 0.01 / 0.01, rel=0.01)
+    close = fit_friction(forces, speeds, 40.0, 1.0)
+    assert close.viscous_deviation == 0.0 and close[:2] == pytest.approx((11.0, 40.0))
+
+
+def test_numbers_without_a_measurement_stay_those_of_the_description():
+    arm, calibration = arm_and_calibration()
+    assert known_numbers(arm, calibration) == []
+    measured = replace(calibration, friction=SlideFriction(9.0, 41.0, 0.1, 0.0))
+    known, = known_numbers(arm, measured)
+    assert known == ('slide.coulomb', 'N', 8.0, 9.0, 0.1)
+    unknown = Unknown('slide.coulomb', 'N', 9.0, 0.09, 900.0, 0.0, 'friction')
+    near = near_known(unknown, [known])
+    assert (near.lower, near.upper) == pytest.approx((8.5, 9.5))
+    assert near_known(unknown._replace(path='turn.coulomb'), [known]).upper == 900.0
+
+
+def test_field_of_the_stepper_is_a_spring_that_changes_the_frequency_as_in_series():
+    arm, calibration = arm_and_calibration()
+    given = build_arm(with_stepper(arm.description, calibration))
+    assert given.joint_names == ('slide', 'turn', 'turn_gives')
+    locked = frs.frequencies(arm, joints='locked')[0]
+    soft = frs.modes(given, joints=['slide', 'turn']).frequencies[0]
+    # Rayleigh with the tip's deflection: L^3/3EI against L^2/k beside it, by which the lever of
+    # the mass is another, too: a fifth of the difference
+    EI, length, k = 206e9 * 0.02 * 0.001**3 / 12, 0.4, 20.0
+    share = 1 + 3 * EI / (k * length)
+    assert (locked / soft)**2 == pytest.approx(share, abs=0.2 * (share - 1))
+
+
+@pytest.mark.parametrize('words, said', [
+    (['--calibration', '{folder}/none.yaml'], '{folder}/none.yaml: '),
+    (['--calibration', '{folder}/other.yaml'],
+     'the calibration is of the sensors beam/a, beam/b, and the robot has strip/root, strip/tip'),
+])
+def test_calibration_that_cannot_be_is_one_line(tmp_path, capsys, words, said):
+    _, calibration = arm_and_calibration()
+    sensors = dict(zip(('beam/a', 'beam/b'), calibration.sensors.values()))
+    write_calibration(tmp_path / 'other.yaml', replace(calibration, sensors=sensors))
+    (tmp_path / 'log.csv').write_text('time,position/slide\n0,0\n1,1\n')
+    words = [word.format(folder=tmp_path) for word in words]
+    assert main(['identify', str(tmp_path / 'log.csv'), 'rig', *words]) == 2
+    err = capsys.readouterr().err
+    assert said.format(folder=tmp_path) in err and err.count('\n') == 1
+
+
+def test_log_of_a_stepper_that_lost_steps_is_refused():
+    _, calibration = arm_and_calibration()
+    time = np.arange(0, 5, 2e-3)
+    rows = np.column_stack([time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time,
+                            0.1 + 0 * time])
+    with pytest.raises(UsageError) as caught:
+        _at_rest('a.csv', rows, 0 * time, calibration)
+    assert str(caught.value) == ('a.csv: pulses and encoder of the stepper drift apart by 0.2 '
+                                 'rad: steps were lost. Move less fast.')
+
+
+def test_of_rests_those_are_taken_in_which_gauges_ring():
+    _, calibration = arm_and_calibration()
+    time, rng = np.arange(0, 24, 2e-3), np.random.default_rng(1)
+    # swings from 0.5, 12, 16.5 and 21 s on, half a second each; the first rest is the longest
+    begins = np.array([1.0, 12.5, 17.0, 21.5])
+    moves = np.any([(time >= begin - 0.5) & (time < begin) for begin in begins], axis=0)
+    gauge = 1e-4 * rng.standard_normal(time.size)
+    for begin, size in zip(begins, (0.0, 0.02, 0.01, 0.02)):
+        gauge += np.where(time >= begin, size * np.exp(-1.5 * (time - begin)) * np.sin(
+            30 * (time - begin)), 0.0)
+    rows = np.column_stack([time, 0 * time, 0 * time, gauge, gauge, 0 * time])
+    found = _at_rest('a.csv', rows, moves.astype(float), calibration)[:, 0]
+    assert {*np.searchsorted(begins, found)} == {2, 4}
+
+
+def test_calibration_that_goes_on_another_day_goes_on_with_its_log(tmp_path):
+    arm, calibration = arm_and_calibration()
+    lab = Lab(arm)
+    lab.play([segment(0.3, 0.3, 300.0)], 400)
+    half = len(lab.readings) // 2
+    for part in (lab.readings[:half], lab.readings[half:]):
+        log = CalibrationLog(tmp_path / 'bench.mcap', arm)
+        log.record(np.array([100.0, 0.0]))
+        for reading in part:
+            log.take(reading)
+        log.record(None)
+        log.take(part[0])           # a hand is at the arm: this is left out
+        log.close()
+    assert not (tmp_path / 'bench.mcap').exists()
+    log = CalibrationLog(tmp_path / 'bench.mcap', arm)
+    own = replace(calibration, steps_per_radian=-500.0)
+    assert log.finish(own) == len(lab.readings)
+    found = read_experiment(tmp_path / 'bench.mcap')
+    assert found.calibration == own and not (tmp_path / 'bench.part.mcap').exists()
+    assert [one.message.slide_counts for one in found.readings] == [
+        one.message.slide_counts - 100 for one in lab.readings]
+
+
+def test_a_full_disk_keeps_what_a_calibration_has_logged(tmp_path):
+    arm, calibration = arm_and_calibration()
+    lab, disk = Lab(arm), tmp_path / 'disk'
+    lab.play([segment(0.3, 0.3, 300.0)], 400)
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(
+            ['mount', '-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', disk],
+            capture_output=True).returncode:
+        pytest.skip('only root mounts a small disk')
+    try:
+        others = {'bench.new.csv': 'of the user', 'bench.csv': 'an older log'}
+        for name, content in others.items():
+            (disk / name).write_text(content)
+        log = CalibrationLog(disk / 'bench.csv', arm)
+        log.record(np.zeros(2))
+        for reading in lab.readings:
+            log.take(reading)
+        log.close()
+        kept = (disk / 'bench.part.csv').read_bytes()
+        with open(disk / 'filling', 'wb', buffering=0) as file:
+            while os.statvfs(disk).f_bavail > 1:
+                file.write(bytes(1024))
+        with pytest.raises(UsageError) as caught:
+            CalibrationLog(disk / 'bench.csv', arm)
+        assert str(caught.value).startswith(
+            f'log file {disk}/bench.part.csv: No space left on device.')
+        with pytest.raises(UsageError) as caught:
+            log.finish(calibration)
+        error = str(caught.value)
+        assert error.startswith(f'log file {disk}/bench.csv: No space left on device.')
+        assert error.endswith(f'. What was logged is in {disk}/bench.part.csv.')
+        assert (disk / 'bench.part.csv').read_bytes() == kept
+        assert {path.name for path in disk.iterdir()} == {*others, 'bench.part.csv', 'filling'}
+        assert all((disk / name).read_text() == content for name, content in others.items())
+    finally:
+        subprocess.run(['umount', disk], check=True)
+
+
+def test_log_that_cannot_be_gone_on_with_is_one_line(tmp_path):
+    (tmp_path / 'bench.part.csv').write_text('time\n1\n')
+    with pytest.raises(UsageError) as caught:
+        CalibrationLog(tmp_path / 'bench.csv', frs.load('rig'))
+    assert str(caught.value) == (f'{tmp_path}/bench.part.csv:1: this is no log of an experiment '
+                                 'of this version. Delete it, or give another --log.')

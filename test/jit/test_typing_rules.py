@@ -1,0 +1,53 @@
+"""What Numba is told of numbers and arrays: nothing else than it knows by itself."""
+
+import os
+
+import numba
+import pytest
+from forks import Forks
+
+from flex_robot_sim.jit.typing_rules import ARITHMETIC, COMPARISONS, DIVISIONS
+
+KINDS = ('float64', 'int64', 'float32', 'int32', 'uint64', 'boolean', 'complex128',
+         'Literal[int](2)', 'float64[::1]', 'int64[:, ::1]')
+# of each operator and each pair of types what Numba finds, as lines of text
+RESOLVE = f"""
+import itertools, operator, sys
+from numba import types
+from numba.core.registry import cpu_target
+if sys.argv[1:]:
+    import flex_robot_sim.jit.typing_rules
+    if sys.argv[1] == 'wrong':
+        from flex_robot_sim.jit.typing_rules import _Numbers
+        _Numbers.result = lambda self, common: types.int64(common, common)
+context = cpu_target.typing_context
+context.refresh()
+kinds = [types.literal(2) if 'Literal' in name else eval('types.' + name)
+         for name in {KINDS!r}]
+for name in sorted({[one.__name__ for one in (*ARITHMETIC, *DIVISIONS, *COMPARISONS)]!r}):
+    for pair in itertools.product(kinds, kinds):
+        try:
+            found = context.resolve_function_type(getattr(operator, name), pair, {{}})
+        except Exception:       # of pairs that nobody wants, Numba has other errors, too
+            found = None
+        print(name, *pair, '->', found)
+"""
+
+
+@pytest.fixture
+def resolved(tmp_path):
+    """Return what gives the lines of text, of a process that has Numba alone."""
+    with Forks(tmp_path, 'import numba.core.registry', os.environ) as forks:
+        def resolve(*words):
+            run = forks.run(['-c', RESOLVE, *words], tmp_path, {**os.environ})
+            assert run.returncode == 0, run.stderr
+            return run.stdout.splitlines()
+        yield resolve
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
+def test_operators_of_all_kinds_are_what_numba_finds_by_itself(resolved):
+    by_itself = resolved()
+    assert len(by_itself) == 12 * len(KINDS)**2
+    assert resolved('shortcuts') == by_itself
+    assert resolved('wrong') != by_itself       # so they are asked
