@@ -22,6 +22,7 @@ from flex_robot_sim.rig.bridge.bridge import foreign_scales
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import check_figure_path
+from flex_robot_sim.util.share import shipped_robots
 
 SEED = 20261122
 PAGE = ROOT / 'docs' / 'description.md'
@@ -138,7 +139,7 @@ def test_numbers_that_nobody_means_are_refused(words, message, capsys):
 ])
 def test_arguments_for_xacro_may_stand_behind_options(tmp_path, words, capsys):
     path = tmp_path / 'arm.urdf.xacro'
-    path.write_text(frs.share.shipped_robots()['two_link'].read_text('utf-8').replace(
+    path.write_text(shipped_robots()['two_link'].read_text('utf-8').replace(
         '<robot name="two_link">', '<robot name="two_link" xmlns:xacro="http://www.ros.org/wiki/'
         'xacro"><xacro:arg name="length" default="0.4"/>'), 'utf-8')
     assert cli.main([word.format(robot=path) for word in words]) == 0

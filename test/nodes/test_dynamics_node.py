@@ -209,15 +209,22 @@ def test_each_single_step_waits_for_the_command_that_answers_the_state_before(no
 
 
 def test_steps_go_on_where_no_command_answers_any_more(node, observer):
+    def accepted(message):
+        return int(figures(message).get('commands accepted', '0'))
+
+    before = accepted(observer.hear(DiagnosticArray, '/diagnostics',
+                                    lambda message: 'commands accepted' in figures(message)))
     publisher = observer.publisher(JointState, 'joint_commands')
     publisher.publish(JointState(name=['waist'], effort=[0.0]))
-    observer.hear(DiagnosticArray, '/diagnostics',
-                  lambda message: int(figures(message).get('commands accepted', '0')) > 0)
-    assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True)).success
-    for _ in range(3):
-        assert observer.call(Trigger, '/dynamics/step').success
-    node.wait_for_line('no command answered a single step for 5 s: steps no longer wait for one')
-    assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
+    observer.hear(DiagnosticArray, '/diagnostics', lambda message: accepted(message) > before)
+    try:
+        assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=True)).success
+        for _ in range(3):
+            assert observer.call(Trigger, '/dynamics/step').success
+        node.wait_for_line('no command answered a single step for 5 s: steps no longer wait for '
+                           'one')
+    finally:
+        assert observer.call(SetBool, '/dynamics/pause', SetBool.Request(data=False)).success
 
 
 def parameter(name, value):

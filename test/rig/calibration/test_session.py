@@ -266,7 +266,7 @@ def test_slide_stops_at_the_end_of_the_travel_that_is_known(arm, emulator, link,
 def test_stepper_behind_a_pulled_plug_is_not_waited_for(arm, in_real_time, hasty):
     emulator, link = in_real_time
     bench = CalibrationSession(link, arm, None, lambda line: None)._bench
-    with pytest.raises(frs.exceptions.FlexRobotSimError,
+    with pytest.raises(frs.FlexRobotSimError,
                        match='has not arrived within 0.3 s; link: |WATCHDOG'), bench.armed():
         emulator.inject('vanish')
         bench.step_to(1000)
