@@ -215,7 +215,7 @@ def _point_type(place, m, fields):
         place += 4
         if field in fields and m:
             place += -place % 8
-            parts[field] = place - begin, ('<f8', m)
+            parts[field] = place - begin, ('<f8', (m,))
             place += 8 * m
     parts['seconds'], parts['nanoseconds'] = (place - begin, '<i4'), (place - begin + 4, '<u4')
     offsets, formats = zip(*parts.values())
