@@ -124,7 +124,7 @@ class Drive:
         """
         Scale the rates qd (n,) by what the midpoint rule misses of the energy (T44).
 
-        :param flow: work and dissipated energy before the part of a step that led here, (2,) [J].
+        :param flow: work and dissipated energy before this part of a step, (2,) [J].
         :param has_converged: whether that part did; one that did not is left as it is.
         :param can_halve: whether a part that misses too much may be taken again in halves; if
             so, nothing is changed here.

@@ -200,7 +200,7 @@ class Projections:
 
 def place_by_order(pose: tuple[np.ndarray, np.ndarray], points: Points, g: int, q: np.ndarray
                    ) -> np.ndarray:
-    """Place (3, 3) of point g in the base, by order in e, from the pose of its link likewise."""
+    """Place (3, 3) of point g in the base from the pose of its link, both by order in e."""
     R, o = pose
     d, shortened = points.Phi[g] @ q, np.array([-0.5 * q @ points.H[g] @ q, 0.0, 0.0])
     out = o + R @ points.place[g]

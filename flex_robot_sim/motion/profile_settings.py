@@ -14,7 +14,7 @@ class ProfileSettings(Settings):
 
     profile: str = setting(
         'none', 'motion that begins with the first joint state; bang_bang: effort one way, then '
-        'the other; swing: between poses until told otherwise', choices=PROFILES, live=True)
+        'the other; swing: between poses until another target comes', choices=PROFILES, live=True)
     profile_start: float = setting(1.0, 'rest before it', 's', at_least=0.0, live=True)
     profile_duration: float = setting(
         1.0, 'of a minimum_jerk or bang_bang motion, or of each swing', 's', above=0.0, live=True)

@@ -1,5 +1,5 @@
 """
-Where the joints are to be: held, led along a motion, or left to efforts of a profile.
+Where the joints are to be: held, moved along a motion, or left to efforts of a profile.
 
 It knows nothing of efforts and of who leads the arm. What it refuses leaves it as it was.
 """

@@ -69,7 +69,7 @@ class Choice(NamedTuple):
     acceleration: float         # of the tool that leaves no more than is allowed        [m/s2]
     added: float                # time, at most                                             [s]
     design: Design | None = None        # of delays that follow the pose, first `shaper`'s
-    units: tuple = ()           # likewise, as of `shaper_stages.units_of`
+    units: tuple = ()           # of a shaper by pose, as of `shaper_stages.units_of`
     moving: float = np.nan      # left at most by trial moves, or more than that; nan: not tried
 
     @property

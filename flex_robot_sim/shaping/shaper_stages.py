@@ -59,7 +59,8 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
     """
     Return a Shaper for each mode as if its frequency were 1, as `stages_of` stretches them.
 
-    :param low: lowest frequencies (poses, modes) of each mode in each pose [Hz]; high: likewise.
+    :param low: lowest frequencies (poses, modes) of each mode in each pose [Hz]; high: the
+        highest ones.
     :param ratios: of damping, (modes,).
     """
     if kind != 'si':

@@ -15,8 +15,8 @@ class ShapingSettings(Settings):
     """What an input shaper makes of all that moves the target."""
 
     shaper: str = setting(
-        'none', 'input shaper of targets, trajectories and profiles, for what rings as the servo '
-        'holds it', choices=CONTROLLER_SHAPERS, live=True)
+        'none', 'input shaper of targets, trajectories and profiles, for residual vibration as '
+        'the servo holds it', choices=CONTROLLER_SHAPERS, live=True)
     shaper_tolerance: float = setting(
         0.05, 'share of the vibration that ei, ei2 and si may leave', above=0.0, at_most=0.4,
         live=True)

@@ -1,5 +1,5 @@
 """
-Which programs make a system, and what each is told: the one table that starts them.
+Which programs make a system, and with which parameters: the one table that starts them.
 
 The launch files and `flexsim demo` both read it, so that both start the same system. Nothing is
 started here, and rclpy is not needed.
@@ -52,7 +52,7 @@ TF_OF_THE_NAMESPACE = (('/tf', 'tf'), ('/tf_static', 'tf_static'))
 
 
 class Program(NamedTuple):
-    """A program of a system, and what it is told."""
+    """A program of a system, with its parameters and remappings."""
 
     executable: str
     parameters: dict[str, Any]          # {name: value}; they win over those of params_file
@@ -196,7 +196,7 @@ def _recorder(path, shared):
 
 def _own_programs(robot, controller, use_sim_time, settings, shared):
     """Programs of this package: the dynamics, and the controller beside or inside them."""
-    # an arm that nobody holds yet would fall while the controller still starts
+    # hold the arm until the controller has started; otherwise it would fall
     dynamics = {**robot, 'publish_clock': use_sim_time,
                 'wait_for_command': controller == 'process', **settings.get(DYNAMICS, {})}
     control = {**robot, 'use_sim_time': use_sim_time, **settings.get(CONTROLLER, {})}

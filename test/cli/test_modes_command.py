@@ -56,10 +56,10 @@ def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
     (('--pose', '0,0'), 'position must be 1 finite numbers, in this order: hinge')])
 def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
     assert main(['modes', arm_file, *words]) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.startswith('flexsim modes: ')
-    assert told.count('\n') == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert printed.startswith('flexsim modes: ')
+    assert printed.count('\n') == 1
 
 
 def test_a_rigid_arm_says_that_nothing_vibrates_and_lists_no_motion_that_grows(capsys):
@@ -94,5 +94,5 @@ def test_a_robot_of_which_nothing_moves_is_one_line(tmp_path, capsys):
     path.write_text('<robot name="arm"><link name="base"/></robot>')
     for joints in 'locked', 'free':
         assert main(['modes', str(path), '--joints', joints]) == 2
-        told = capsys.readouterr().err
-        assert told.endswith('flexsim modes: nothing of this robot moves: it has no modes.\n')
+        printed = capsys.readouterr().err
+        assert printed.endswith('flexsim modes: nothing of this robot moves: it has no modes.\n')
