@@ -168,7 +168,7 @@ def _start_state(arm, arguments):
     if arguments.start is None:
         pose, line = start_position(arm), start_note(arm)
     else:
-        pose, line = checked('position', arguments.start, arm.joint_names), ''
+        pose, line = checked('--start', arguments.start, arm.joint_names), ''
     if beyond_limits(arm, '', pose.tolist()):
         return {'position': pose}, line     # a stop pushes, so there is no rest
     try:
@@ -180,6 +180,8 @@ def _start_state(arm, arguments):
 
 def _refuse_goal_beyond_limits(arm, arguments):
     """Refuse a goal beyond the stops, where no servo brings a joint."""
+    if arguments.to is not None:
+        checked('--to', arguments.to, arm.joint_names)
     beyond = beyond_limits(arm, '--to', arguments.to)
     if beyond:
         raise UsageError(f'{beyond}.')
