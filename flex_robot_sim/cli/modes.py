@@ -20,6 +20,7 @@ from flex_robot_sim.cli.arguments import (
     read_arm,
 )
 from flex_robot_sim.cli.terminal import patience
+from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.start_pose import start_note, start_position
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -58,6 +59,8 @@ def run(arguments: Namespace) -> int:
             arm = with_payload(arm, *payload)
     if not arm.size:
         raise UsageError('nothing of this robot moves: it has no modes.')
+    if arguments.pose is not None:
+        checked('--pose', arguments.pose, arm.joint_names)
     note_beyond('modes', arm, '--pose', arguments.pose)     # before what may come of it
     if arguments.pose is None and start_note(arm):
         print(f'flexsim modes: note: {start_note(arm)}', file=sys.stderr)

@@ -253,8 +253,8 @@ def test_a_slip_in_an_argument_is_one_line(swing, capsys, words, expected):
 
 @pytest.mark.parametrize('words, expected', [
     (['--count', '0'], '--count must be above 0.'),
-    (['--pose', '1'], 'position must be 2 finite numbers, in this order: waist, elbow'),
-    (['--pose', '1,inf'], 'position must be 2 finite numbers, in this order: waist, elbow'),
+    (['--pose', '1'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
+    (['--pose', '1,inf'], '--pose must be 2 finite numbers, in this order: waist, elbow'),
     (['stiff=1'], '"stiff=1" is no argument for xacro. Write NAME:=VALUE.')])
 def test_a_mistake_about_modes_is_one_line(swing, capsys, words, expected):
     assert complaint(capsys, 'modes', swing, *words) == f'flexsim modes: {expected}'

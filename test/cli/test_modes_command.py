@@ -53,7 +53,7 @@ def test_text_names_pose_payload_and_what_moves(arm_file, capsys):
     (('--payload', 'heavy'), '--payload heavy: is not a mass. Write KG or LINK=KG.'),
     (('--payload', 'hand=1'), 'no link "hand" that carries a payload. Known: arm, tool'),
     (('--payload', 'nan'), 'payload of "tool" needs a mass >= 0'),
-    (('--pose', '0,0'), 'position must be 1 finite numbers, in this order: hinge')])
+    (('--pose', '0,0'), '--pose must be 1 finite numbers, in this order: hinge')])
 def test_what_is_wrong_ends_in_one_line(arm_file, capsys, words, message):
     assert main(['modes', arm_file, *words]) == 2
     printed = capsys.readouterr().err
