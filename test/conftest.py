@@ -16,6 +16,7 @@ import public_robots
 import pytest
 import quick
 from ros_here import NO_LAUNCH, NO_ROS
+from time_limit import LONGEST_S, TimeLimit
 
 MARKERS = {
     'ros': 'needs rclpy; skipped where it cannot be imported',
@@ -45,6 +46,8 @@ def pytest_addoption(parser):
                     help='leave out what takes long, as told in test/quick.py')
     group.addoption('--parallel', action='store_true',
                     help='use all processors, as -n does, where pytest-xdist is installed')
+    group.addoption('--time-limit', type=float, default=LONGEST_S, metavar='SECONDS',
+                    help='the most that a test may take (default: %(default)g; 0: no limit)')
     group.addoption('--rig-port', metavar='PORT',
                     help='run the tests marked rig on this serial port')
     group.addoption('--mutants', type=int, default=20000, metavar='N',
@@ -72,6 +75,7 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
+    config.pluginmanager.register(TimeLimit(config.getoption('--time-limit')))
     if config.getoption('--quick'):
         collect_ignore.extend(quick.LEFT_OUT)
 

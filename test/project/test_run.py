@@ -82,7 +82,7 @@ class Machine:
             (self.project / name).parent.mkdir(parents=True, exist_ok=True)
             (self.project / name).write_text(text)
         for name in ('run', 'test/oldest.txt', *(f'test/{name}.py' for name in (
-                'conftest', 'parallel', 'public_robots', 'quick', 'ros_here'))):
+                'conftest', 'parallel', 'public_robots', 'quick', 'ros_here', 'time_limit'))):
             shutil.copy(ROOT / name, self.project / name)
         self.bin.mkdir()
         for tool in filter(shutil.which, TOOLS):
