@@ -19,7 +19,7 @@ from flex_robot_sim.nodes.bridge_settings import (
 )
 from flex_robot_sim.nodes.conversions import effort_command
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import subscribe_short
+from flex_robot_sim.nodes.message_limits import reserve_message_memory, subscribe_short
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import carry_out
 from flex_robot_sim.nodes.robot import offer_description, when_arm_is_known
@@ -60,6 +60,7 @@ class BridgeNode(Node):
             self.get_logger().info(why_compiling())
         calibration = calibration_of(settings, arm)
         offer_description(self, parameters[RobotSettings], arm)
+        reserve_message_memory()
         self._outputs = BridgeOutputs(
             self, arm, calibration, parameters[BridgeOutputSettings],
             parameters[EstimatorSettings], parameters[FilterSettings], parameters[TwinSettings])

@@ -28,6 +28,7 @@ from flex_robot_sim.nodes.conversions import (
 )
 from flex_robot_sim.nodes.joint_motor_pairing import StatePairs, StrainReader
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
+from flex_robot_sim.nodes.message_limits import reserve_message_memory
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import answer, carry_out, refuse
 from flex_robot_sim.nodes.robot import when_arm_is_known
@@ -125,6 +126,7 @@ class ControllerNode(Node):
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         limits = self.parameters[MessageSettings]
+        reserve_message_memory()
         listen_to_joint_states(self, '~/reference', self._on_reference, COMMANDS,
                                limits.max_names)
         self._trajectories = TrajectoryInbox(self, self.controller, limits,

@@ -14,7 +14,7 @@ from flex_robot_sim.nodes.dynamics_diagnostics import DynamicsDiagnostics
 from flex_robot_sim.nodes.dynamics_outputs import DynamicsOutputs
 from flex_robot_sim.nodes.dynamics_services import DynamicsServices
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
-from flex_robot_sim.nodes.message_limits import subscribe_short
+from flex_robot_sim.nodes.message_limits import reserve_message_memory, subscribe_short
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.push_inbox import PushInbox
 from flex_robot_sim.nodes.reporting import carry_out
@@ -74,6 +74,7 @@ class DynamicsNode(Node):
             self._attach_controller(loop, self._outputs.stamp)
         else:
             most = parameters[MessageSettings].max_names
+            reserve_message_memory()
             self._commands = [
                 listen_to_joint_states(self, COMMAND_TOPICS[0], self._on_command, COMMANDS, most),
                 subscribe_short(self, Float64MultiArray, COMMAND_TOPICS[1], self._on_array,

@@ -17,13 +17,21 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from flex_robot_sim.nodes.reporting import refuse
+from flex_robot_sim.realtime.memory import reserve_memory
 from flex_robot_sim.util.exceptions import CommandError
 
 BYTES_PER_NAME = 512        # of a JointState: a long name, and three numbers
 BYTES_PER_NUMBER = 8
 SHORTEST_NAME = 5           # bytes: its length, and the 0 at its end
 FRAME_AND_MORE = 4096       # bytes of a message beside its names and numbers
+LONG_MESSAGE = 21_000_000   # bytes: a trajectory with 100,000 points of 7 joints
+COPIES = 3                  # that rclpy makes of a message before its length is known
 PLACE_OF_FRAME = 12         # in a message with a header: behind encapsulation and stamp
+
+
+def reserve_message_memory() -> None:
+    """Keep memory at hand, so that a long message does not hold up a control loop."""
+    reserve_memory(LONG_MESSAGE, COPIES)
 
 
 def refuse_long_joint_state(data: bytes, most_names: int) -> None:
