@@ -12,7 +12,7 @@ learning                tip error after 5 and 15 trials over that of the first o
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia, rigid_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia, rigid_inertia
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import KINDS, design_damping
@@ -25,7 +25,7 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import RepeatedMove
 from flex_robot_sim.planning.rest_to_rest import plan_move
-from flex_robot_sim.planning.simulated_trials import Trials
+from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 from flex_robot_sim.util.share import shipped_robots
 
 LOOP = Loop(1e-3, 1e-3)
@@ -39,7 +39,7 @@ def servo_of(name, arm):
     """Stiffness and damping (joints,) that hold the joints so that the links ring on."""
     if name == 'single_link':
         return np.array([60.0]), np.array([0.18])
-    inertia, rate = felt_inertia(arm).largest, 2 * np.pi * STIFF
+    inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * STIFF
     return inertia * rate**2, 1.4 * inertia * rate
 
 
@@ -185,7 +185,7 @@ def learning(quick):
     """Root mean square of what the tip misses, over the first trial, by stiffness."""
     arm, out = frs.load('single_link'), {}
     motion = plain_motion(np.zeros(1), np.array([0.4]), 1.2, 0.25)
-    trials = Trials(arm, 'tool', motion, 2.05, *servo_of('single_link', arm), LOOP)
+    trials = SimulatedTrials(arm, 'tool', motion, 2.05, *servo_of('single_link', arm), LOOP)
     gain = RepeatedMove(motion, 2.05, 1, 16).model(
         lambda reference: trials.run(arm, reference), 0.01)
     for factor in (0.9, 1.1):

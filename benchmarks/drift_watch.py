@@ -18,7 +18,7 @@ import numpy as np
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.identification.drift_watch import DriftWatch, Stop
@@ -51,7 +51,7 @@ def watched(robot: str = 'two_link', soft: float = 1.0, stops: int = 60, seed: i
         f'{link}.stiffness': soft for link in arm.tips}))
     random, simulation = np.random.default_rng(seed), frs.Simulation(truth)
     watch, gauges = DriftWatch(arm), flex_sensors(arm).matrix
-    inertia, servo = felt_inertia(arm).largest, 2 * np.pi * SERVO
+    inertia, servo = joint_space_inertia(arm).largest, 2 * np.pi * SERVO
     stiffness, damping = inertia * servo**2, 2 * DAMPING * inertia * servo
     low = np.maximum(arm.arrays.lower, -SPAN[1] / SPAN[0]) * SPAN[0]
     high = np.minimum(arm.arrays.upper, SPAN[1] / SPAN[0]) * SPAN[0]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
@@ -84,7 +84,7 @@ def move_of(arm, size):
     """Return a goal (joints,) [rad, m] within limits, and a duration that motors can do [s]."""
     goal = np.clip(size, arm.arrays.lower, 0.5 * arm.arrays.upper)
     left = effort_limits(arm) - np.abs(carrying_efforts(arm, goal))
-    pull = PEAK_ACCELERATION * felt_inertia(arm).largest * np.abs(goal)
+    pull = PEAK_ACCELERATION * joint_space_inertia(arm).largest * np.abs(goal)
     times = [SHORTEST, *np.sqrt(pull / (EFFORT_SHARE * np.maximum(left, 1e-9))),
              *(PEAK_RATE * np.abs(goal) / rate_limits(arm))]
     return goal, float(np.ceil(max(times)))

@@ -184,7 +184,7 @@ def coverage(quick, seeds=500):
                       time_step=1e-3)
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
         for one in found.numbers:
-            if one.is_told:
+            if one.is_identifiable:
                 held.setdefault(one.path, []).append(
                     one.interval[0] <= one.before <= one.interval[1])
     every = np.concatenate([*held.values()])

@@ -104,7 +104,7 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
     with _room(arm, work) as room:
         seat = _moved(arm, q, qd, link, station, room)
         if seat.body >= 0:
-            set_rates(arm.arrays._replace(rising=np.zeros(6)), qdd, seat.work)
+            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), qdd, seat.work)
             rate = seat.work.dV[seat.body].copy()
         if seat.section is not None:
             first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]

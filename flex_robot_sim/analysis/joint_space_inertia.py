@@ -19,17 +19,17 @@ SLIDE = 1.0             # and of one that slides without                        
 INSIDE = 0.98           # of the way to a stop: one that is touched is a spring
 
 
-class FeltInertia(NamedTuple):
+class JointSpaceInertia(NamedTuple):
     """Inertia (joints,) that each drive moves, rotor included, while nothing bends [kg m2, kg]."""
 
     least: np.ndarray
     largest: np.ndarray
 
 
-def felt_inertia(arm: ArmModel, count: int = POSES) -> FeltInertia:
-    """Return the FeltInertia over the poses of an ArmModel."""
+def joint_space_inertia(arm: ArmModel, count: int = POSES) -> JointSpaceInertia:
+    """Return the JointSpaceInertia over the poses of an ArmModel."""
     felt = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm, count)]
-    return FeltInertia(np.min(felt, axis=0), np.max(felt, axis=0))
+    return JointSpaceInertia(np.min(felt, axis=0), np.max(felt, axis=0))
 
 
 def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
@@ -54,7 +54,7 @@ def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Inertia (joints, joints) of the arm in a pose if nothing bends [kg m2, kg m, kg]."""
     moves = rigid_moves(arm)
-    arrays, work = arm.arrays._replace(rising=np.zeros(6)), make_workspace(arm.arrays)
+    arrays, work = arm.arrays._replace(base_acceleration=np.zeros(6)), make_workspace(arm.arrays)
     q, rest, force = np.zeros((3, arm.size))
     q[:] = moves @ position
     M = np.empty((moves.shape[1],) * 2)

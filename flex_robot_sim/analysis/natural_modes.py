@@ -119,7 +119,7 @@ def _noise(model, M, q, qd, lacking):
     arrays, size = model.arrays, np.sqrt(np.diag(M))
     mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
     # by the inequality of Cauchy and Schwarz, of weight and of what turning does
-    pull = np.sqrt(arrays.rising @ arrays.rising * mass)
+    pull = np.sqrt(arrays.base_acceleration @ arrays.base_acceleration * mass)
     pull += np.abs(qd).max(initial=0.0) * np.sqrt(max(qd @ M @ qd, 0.0))
     pull += np.abs(lacking / size).max(initial=0.0)
     return pull * size, 1 / scales(model)

@@ -105,7 +105,7 @@ def _find_rest(model, loads, q, qd, unknown, servo):
 def _weakened(model, loads, qd, share):
     if share == 1.0:        # the usual case, in which workspaces are lent that are there
         return model, loads, qd
-    arrays = model.arrays._replace(rising=share * model.arrays.rising)
+    arrays = model.arrays._replace(base_acceleration=share * model.arrays.base_acceleration)
     weakened = loads._replace(force=share * loads.force, moment=share * loads.moment)
     return replace(model, arrays=arrays), weakened, np.sqrt(share) * qd
 

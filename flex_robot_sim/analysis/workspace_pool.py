@@ -14,7 +14,7 @@ from flex_robot_sim.jit.compiled import bound
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
-class Scratch:
+class ScratchWorkspace:
     """A Workspace of an arm, and the compiled functions that were called with it."""
 
     def __init__(self, model: ArmModel) -> None:
@@ -30,15 +30,15 @@ class Scratch:
 
 
 @contextmanager
-def borrowed(model: ArmModel) -> Iterator[Scratch]:
+def borrowed(model: ArmModel) -> Iterator[ScratchWorkspace]:
     """Give a Scratch for an ArmModel while this context lasts."""
     idle = _idle.setdefault(model, [])
     try:
         scratch = idle.pop()
     except IndexError:
-        scratch = Scratch(model)
+        scratch = ScratchWorkspace(model)
     yield scratch
     idle.append(scratch)        # not after an error: nobody knows what is in it
 
 
-_idle: WeakKeyDictionary[ArmModel, list[Scratch]] = WeakKeyDictionary()
+_idle: WeakKeyDictionary[ArmModel, list[ScratchWorkspace]] = WeakKeyDictionary()

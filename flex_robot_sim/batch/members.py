@@ -34,7 +34,7 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-FORGOTTEN = ('law', 'own', 'last', 'cornered', 'step')      # with a new state
+FORGOTTEN = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')      # with a new state
 SERVO = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
 POINTS = ('point_start', 'point_mass', 'point_x', 'point_shape', 'point_H')
 
@@ -150,8 +150,10 @@ class Members:
             self.live(name)[rows] = self._noted[name][rows] = numbers
         if 'rotor' in values:
             motor = self.arms[0].arrays.motor
-            self.arrays = with_own(self.arrays, 'felt', len(self))
-            self.arrays.felt[rows[:, None], motor[motor >= 0]] = values['rotor'][:, motor >= 0]
+            self.arrays = with_own(self.arrays, 'inertia_scale', len(self))
+            has_motor = motor >= 0
+            self.arrays.inertia_scale[rows[:, None], motor[has_motor]] = (
+                values['rotor'][:, has_motor])
 
     def live_numbers(self) -> dict[str, np.ndarray]:
         """Return the live numbers (count, joints) that somebody has asked for, as they are."""

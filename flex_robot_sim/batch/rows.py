@@ -12,11 +12,11 @@ import numpy as np
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
-from flex_robot_sim.jit.array_table import by_address
+from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 
 
-@by_address
+@pass_by_pointer
 class State(NamedTuple):
     """What changes from step to step, a row for each of c arms with n coordinates."""
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import wraps
 from typing import Any, TypeVar
 
-from flex_robot_sim.jit.deferred_signals import signals_held
+from flex_robot_sim.jit.deferred_signals import deferred_signals
 
 MOST = 8                    # pieces for each thread: it may begin late, and some take longer
 WORTH = 50                  # steps that a piece has at least
@@ -70,6 +70,6 @@ def as_a_whole(method: Method) -> Method:
     """
     @wraps(method)
     def alone(self, *arguments, **named):
-        with self._at_work, signals_held():
+        with self._at_work, deferred_signals():
             return method(self, *arguments, **named)
     return alone    # type: ignore[return-value]

@@ -19,7 +19,7 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.control.servo import WISH, servo_line
 from flex_robot_sim.demo.children import Children
-from flex_robot_sim.demo.realistic_drives import BUILT, as_built
+from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
 from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen
 from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Session
@@ -222,7 +222,7 @@ def _plan(arm, arguments, folder, screen):
 def _swing_as_built(arm, settings, is_stiff, error):
     """Return the arm with as heavy drives as it needs, its Swing, and its description."""
     for share, damping in BUILT:
-        text = as_built(arm, share, damping)
+        text = with_realistic_drives(arm, share, damping)
         heavier = frs.load(text, tool=arm.description.tool_wish, **settings)
         with contextlib.suppress(UsageError):
             return heavier, fitting_swing(heavier, is_stiff), text

@@ -183,7 +183,8 @@ def _summary(found, paths, robot, known):
         'numbers': {one.path: {
             'unit': one.unit, 'before': one.before, 'value': one.value,
             'deviation': _plain(one.deviation), 'interval': [_plain(end) for end in one.interval],
-            'told': one.is_told, 'trades_with': one.trades_with, 'hint': one.hint}
+            'is_identifiable': one.is_identifiable, 'trades_with': one.trades_with,
+            'hint': one.hint}
             for one in found.numbers},
         'calibrated': {one.path: {'unit': one.unit, 'before': one.before, 'value': one.value,
                                   'deviation': one.deviation} for one in known},
@@ -204,7 +205,7 @@ def _as_text(summary):
     for path, one in summary['numbers'].items():
         size = one['deviation']
         row = f'  {path:{width}s}  {one["before"]:10.4g}'
-        if one['told']:
+        if one['is_identifiable']:
             row += f'  {one["value"]:10.5g}  {size:9.2g}  {one["unit"]}'
         else:
             row += f'           -          -  not told by this log: {one["hint"]}'
@@ -231,7 +232,7 @@ def _write(path, found, logs, before, measured, calibration, is_new):
     from flex_robot_sim.description.rewriting import edits_of, rewritten
 
     known = parameters_of(before)
-    told = [one for one in found.numbers if one.is_told and one.path in known]
+    told = [one for one in found.numbers if one.is_identifiable and one.path in known]
     names = ', '.join(Path(log).name for log in logs)
     rows = [(one, names) for one in told]
     rows += [(one, Path(calibration).name) for one in measured

@@ -150,9 +150,9 @@ def _write(arguments, summary, choice):
     from flex_robot_sim.shaping.impulses import NONE
     from flex_robot_sim.shaping.recommendation import following
     from flex_robot_sim.shaping.shaper_file import write_parts
-    from flex_robot_sim.shaping.shaper_specification import ShaperParts
+    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
-    joints, parts = (), ShaperParts(choice.name, choice.shaper)
+    joints, parts = (), ShaperSpecification(choice.name, choice.shaper)
     if not arguments.log:
         arm = read_arm(arguments)
         joints = arm.joint_names
@@ -160,7 +160,7 @@ def _write(arguments, summary, choice):
             payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
             with patience('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
-                parts = ShaperParts(choice.name, NONE, *following(
+                parts = ShaperSpecification(choice.name, NONE, *following(
                     arm, choice.design, payloads, servo and (servo.stiffness, servo.damping)))
     write_parts(arguments.output, parts, str(summary['of']), joints)
 

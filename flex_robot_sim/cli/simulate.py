@@ -26,7 +26,12 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.cli.mean_efforts import MeanEfforts
-from flex_robot_sim.cli.simulate_move import add_shaping, led_moves, lines_of_residual, residual
+from flex_robot_sim.cli.simulate_move import (
+    add_shaping,
+    closed_loop_moves,
+    lines_of_residual,
+    residual,
+)
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.hold_monitor import AWAY_SLIDE, AWAY_TURN
@@ -124,9 +129,9 @@ def run(arguments: Namespace) -> int:
     constant = not arguments.effort_table and all(':' not in word for word in arguments.effort)
     _compile(arm, settings)
     moves = []
-    if _is_led(arguments) or servo.integral is not None:
+    if _is_prescribed(arguments) or servo.integral is not None:
         simulation = started()      # without the servo, which the move leads
-        moves = led_moves(arguments, simulation, started, servo)
+        moves = closed_loop_moves(arguments, simulation, started, servo)
         driver = moves[0]
     else:
         driver = _Driven(simulation, lambda t: carried + effort(t), constant, arguments.to)
@@ -241,7 +246,7 @@ def _missed(arm, pose, rows, stiffness):
     return f'{line}Give more --seconds, or other --stiffness and --damping'
 
 
-def _is_led(arguments):
+def _is_prescribed(arguments):
     return (arguments.shaper or arguments.feedback or arguments.within
             or arguments.integral is not None)
 
@@ -262,14 +267,14 @@ def _set_servo(simulation, arguments):
     if arguments.to is None:
         if _has_own_gains(arguments):
             raise UsageError('--stiffness and --damping need a pose to hold: --to.')
-        if _is_led(arguments):
+        if _is_prescribed(arguments):
             raise UsageError('--shaper, --feedback, --integral and --within need a pose to go to: '
                              '--to.')
         return np.zeros(n), Servo(np.zeros(n), np.zeros(n), 0.0)
     if not 0.0 <= arguments.within < 1e9:
         raise UsageError('--within must be 0 or more.')
     has_efforts = arguments.effort or arguments.effort_table
-    if _is_led(arguments) and has_efforts:
+    if _is_prescribed(arguments) and has_efforts:
         raise UsageError('--shaper, --feedback, --integral and --within go without --effort.')
     servo = fitting_servo(simulation.arm)
     for name in ('stiffness', 'damping'):

@@ -14,7 +14,7 @@ from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.closed_loop_move import (
     FEEDBACKS,
-    LedMove,
+    ClosedLoopMove,
     Residue,
     feedback_law,
     integral_rates,
@@ -59,7 +59,7 @@ def add_shaping(parser: ArgumentParser) -> None:
                              '(default: none; 0.2 is usual)')
 
 
-def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
+def closed_loop_moves(arguments: Namespace, simulation: Simulation, started: Callable,
               held_by: Servo) -> list[_Watched]:
     """
     Return the move that is asked for, and, if it is cheap, the same one without.
@@ -84,12 +84,13 @@ def led_moves(arguments: Namespace, simulation: Simulation, started: Callable,
     steps = max(round(arguments.seconds / arguments.time_step), 1)
 
     def moved(shaper=None):
-        move = _Watched(LedMove(started(), goal, servo, arguments.within, copy.deepcopy(shaper),
-                                integral=integral), arm, goal, servo)
+        move = _Watched(ClosedLoopMove(started(), goal, servo, arguments.within,
+                                       copy.deepcopy(shaper), integral=integral),
+                        arm, goal, servo)
         move.advance(steps)
         return move
 
-    move = LedMove(simulation, goal, servo, arguments.within, shaper, law, integral)
+    move = ClosedLoopMove(simulation, goal, servo, arguments.within, shaper, law, integral)
     moves = [_Watched(move, arm, goal, servo, law)]
     is_cheap = arguments.seconds <= MOST_STEPS * arguments.time_step and (
         arguments.formulation == 'recursion' and arguments.scheme != 'reference')

@@ -21,7 +21,7 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.reference import Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.shaped_reference import SetPoints
+from flex_robot_sim.shaping.shaped_reference import ShapedReference
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -32,7 +32,7 @@ MOST_CORNERS = 27       # of all joints; beyond that it has those of the goal
 WATCHED = 1.0, 3.0      # periods after the set points stand, in which tips are looked at
 
 
-class LedMove:
+class ClosedLoopMove:
     """Leads a Simulation to a pose, sample by sample."""
 
     def __init__(self, simulation: Simulation, goal: ArrayLike, servo: tuple[ArrayLike, ArrayLike],
@@ -55,7 +55,7 @@ class LedMove:
         self._law, self._sensors = law, flex_sensors(arm).matrix
         self.reference = reference = Reference(arm)
         reference.hold(simulation.motor_position)
-        self._points, self._begin = SetPoints(reference, rate_limits(arm)), simulation.time
+        self._points, self._begin = ShapedReference(reference, rate_limits(arm)), simulation.time
         self._points.use(shaper)
         goal, n = np.asarray(goal, float), len(arm.joint_names)
         if duration > 0.0:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import scales
-from flex_robot_sim.control.gravity_table import MOST_JOINTS, WeightTable
+from flex_robot_sim.control.gravity_table import MOST_JOINTS, GravityTable
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
@@ -40,7 +40,7 @@ class FeedForward:
         self._is_bent = kind == 'sag'
         self._table = None
         if not self._is_bent and n <= MOST_JOINTS:
-            self._table = WeightTable(arm)
+            self._table = GravityTable(arm)
             self.effort = self._table.effort
         elastic = slice(n + int((arrays.motor >= 0).sum()), arm.size)
         self._e, self._pull = self._q[elastic], self._force[elastic]    # views

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
@@ -18,7 +18,7 @@ def fitting_gains(arm: ArmModel, frequency: float = 1.0,
         joint moves most; elsewhere it is higher [Hz].
     :param ratio: its damping ratio there.
     """
-    inertia, rate = felt_inertia(arm).largest, 2 * np.pi * frequency
+    inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
     return inertia * rate**2, 2 * ratio * inertia * rate
 
 

@@ -18,7 +18,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 MOST_JOINTS = 7         # beyond that a table costs more than it saves
 
 
-class WeightTable:
+class GravityTable:
     """Efforts of an arm with few joints that carry it at any position."""
 
     def __init__(self, arm: ArmModel) -> None:

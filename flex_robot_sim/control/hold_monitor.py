@@ -30,7 +30,7 @@ def hold_tolerance(arm: ArmModel) -> np.ndarray:
     return np.array([AWAY_SLIDE if unit == 'm' else AWAY_TURN for unit in arm.units])
 
 
-class Holding:
+class HoldMonitor:
     """What was seen of the joints of an arm since its target stands."""
 
     def __init__(self, arm: ArmModel) -> None:

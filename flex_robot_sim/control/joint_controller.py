@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import loaded
-from flex_robot_sim.control.hold_monitor import Holding
+from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.integral import Integral, resting_pull
 from flex_robot_sim.control.overload import Overload
-from flex_robot_sim.control.payload_model import LadenArm
+from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
@@ -28,7 +28,7 @@ from flex_robot_sim.motion.reference import NO_PROFILE, Reference
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.motion.trajectory_queue import TrajectoryQueue
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.shaped_reference import SetPoints
+from flex_robot_sim.shaping.shaped_reference import ShapedReference
 from flex_robot_sim.util.exceptions import SettingError
 
 NEVER = -math.inf
@@ -60,14 +60,14 @@ class JointController:
         self.saturated = np.zeros(n, int)   # updates in which a joint wanted more than its limit
         self.reports: list[str] = []        # lines to be said once
         self.servo: Servo                   # the gains, and whether they hold the arm
-        self.holding = Holding(arm)         # renewed by `look`
+        self.holding = HoldMonitor(arm)         # renewed by `look`
         self.feedback = VibrationFeedback(n, self.reports)
         self._bare, self._sampling = arm, sampling
-        self._laden = LadenArm(arm, sampling)
+        self._laden = ControllerModel(arm, sampling)
         self._told_straight = False
         self._reference = Reference(arm)
         self.trajectories = TrajectoryQueue(self._reference)    # planned in other threads
-        self._points = SetPoints(self._reference, rate_limits(arm))
+        self._points = ShapedReference(self._reference, rate_limits(arm))
         self._wanted, self._error, self._rate_error = np.zeros((3, n))
         self._measured = np.zeros(n)        # where the reference would be without error
         self._place, self._speed, self._change = np.zeros((3, n))   # of the newest state
@@ -85,13 +85,13 @@ class JointController:
         """Get ready for a `change`, which takes a while here; SettingError if it is useless."""
         self._laden.fitted(settings)
 
-    def load(self, payload: tuple[str, float, ArrayLike] | None) -> LadenArm:
+    def load(self, payload: tuple[str, float, ArrayLike] | None) -> ControllerModel:
         """Return what `carry` takes for a payload of `mode_table.loaded`; this takes a while."""
-        laden = LadenArm(loaded(self._bare, payload), self._sampling)
+        laden = ControllerModel(loaded(self._bare, payload), self._sampling)
         laden.fitted(self.settings)
         return laden
 
-    def carry(self, laden: LadenArm) -> None:
+    def carry(self, laden: ControllerModel) -> None:
         """Reckon with what `load` has returned from now on, without a jump."""
         self.arm, self._laden = laden.arm, laden
         self.feedback.smooth()

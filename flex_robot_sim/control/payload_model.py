@@ -13,7 +13,7 @@ from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
 
 
-class LadenArm:
+class ControllerModel:
     """An arm, and what is made for it once, so that a change while it runs takes no time."""
 
     def __init__(self, arm: ArmModel, sampling: Sampling | None = None) -> None:

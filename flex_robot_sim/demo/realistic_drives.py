@@ -5,7 +5,7 @@ Papers do without. But a controller that sees a joint every few milliseconds can
 a drive without inertia, since the beam shakes it faster than commands come.
 """
 
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.description.document import Document
 from flex_robot_sim.model.arm_model import ArmModel
 
@@ -13,7 +13,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 BUILT = ((0.02, 0.005), (0.05, 0.005), (0.1, 0.01), (0.2, 0.01), (0.5, 0.02), (1.0, 0.02))
 
 
-def as_built(arm: ArmModel, share: float, damping: float) -> str:
+def with_realistic_drives(arm: ArmModel, share: float, damping: float) -> str:
     """
     Return the text of the description of `arm` with rotors and damping where it has too little.
 
@@ -27,7 +27,7 @@ def as_built(arm: ArmModel, share: float, damping: float) -> str:
         flexibility = root.makeelement('flexibility', {})
         root.append(flexibility)
     elements = {element.get('name'): element for element in flexibility.findall('joint')}
-    for name, inertia in zip(arm.joint_names, felt_inertia(arm).largest):
+    for name, inertia in zip(arm.joint_names, joint_space_inertia(arm).largest):
         joint = arm.description.joint(name)
         if joint.reflected_inertia < share * inertia:
             element = elements.get(name)

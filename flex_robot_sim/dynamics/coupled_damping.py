@@ -22,7 +22,7 @@ MOST_ROUNDS = 40
 
 
 @compiled
-def damp_together(arm, h, guess, work, qdd):
+def apply_coupled_damping(arm, h, guess, work, qdd):
     """
     Correct accelerations as if the dampers S S^T had been part of the elimination (T45).
 

@@ -40,7 +40,8 @@ def set_energies(arm, q, qd, work, out):
             z += mz
         R, p = work.base_R[i], work.base_p[i]
         for r in range(3):
-            height += arm.rising[3 + r] * (mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z)
+            height += arm.base_acceleration[3 + r] * (
+                mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z)
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]

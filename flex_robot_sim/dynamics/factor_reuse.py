@@ -45,11 +45,11 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     are those of `implicit_dynamics`.
     """
     slopes, lack = work.together[1], work.together[2]
-    for k in range(arm.felt.size - arm.shared.shape[0]):
-        slopes[k] = work.added[k]
+    for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
+        slopes[k] = work.added_inertia[k]
     set_forces(arm, q, qd, effort, h, guess, work)
-    for k in range(arm.felt.size - arm.shared.shape[0]):
-        if work.added[k] != slopes[k]:
+    for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
+        if work.added_inertia[k] != slopes[k]:
             solve_dynamics(arm, q, qd, effort, h, guess, work, qdd)
             return
     inverse_dynamics(arm, q, qd, guess, work, lack)
@@ -57,11 +57,11 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
         lack[k] = work.force[k] - lack[k]
     for j in range(arm.motor.size):
         m = arm.motor[j]
-        lack[j] += 0.5 * h * work.law_slope[j] * guess[j]
+        lack[j] += 0.5 * h * work.joint_force_slope[j] * guess[j]
         if m >= 0:
             pull = work.coupling[j] * (guess[m] - guess[j])
             lack[j] += pull
-            lack[m] += 0.5 * h * work.law_slope[m] * guess[m] - pull
+            lack[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - pull
     for i in range(arm.parent.size):
         first = arm.first[i]
         for k in range(arm.modes[i]):
@@ -97,9 +97,9 @@ def set_answer(arm, force, work, qdd):
         if j >= 0:
             m = arm.motor[j]
             work.tau[i] = force[j] - dot(arm.screw[i], F0)
-            if m >= 0 and work.given[j] == 0.0:
-                work.tau[i] += work.coupling[j] / work.added[m] * force[m]
-            if m >= 0 or work.given[j] == 0.0:
+            if m >= 0 and work.prescribed[j] == 0.0:
+                work.tau[i] += work.coupling[j] / work.added_inertia[m] * force[m]
+            if m >= 0 or work.prescribed[j] == 0.0:
                 add_scaled(work.tau[i] / work.d[i], work.IA[i], F0)
         if parent >= 0 and station < 0:
             add_to_parent(work.solved_R[i], work.solved_p[i], F0, work.F0[parent])
@@ -119,13 +119,13 @@ def set_answer(arm, force, work, qdd):
         else:
             set_by_carrier(arm, i, work.solved_R[i], work.solved_p[i], work.solved_K, work, qdd)
         if j >= 0:
-            m, is_given = arm.motor[j], work.given[j] != 0.0
+            m, is_given = arm.motor[j], work.prescribed[j] != 0.0
             qdd[j] = (work.tau[i] - dot(work.IA[i], dV)) / work.d[i]
             if m < 0 and is_given:
                 qdd[j] = 0.0
             elif m >= 0:
                 qdd[m] = 0.0 if is_given else (
-                    force[m] + work.coupling[j] * qdd[j]) / work.added[m]
+                    force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
             add_scaled(qdd[j], arm.screw[i], dV)
         first, E = arm.first[i], work.E[i]
         for k in range(arm.modes[i] - 1, -1, -1):

@@ -58,7 +58,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
                         abs(qd[k]) > work.rate_limit[j]):
                     touches = True
-            if h == 0.0 or (drives and work.given[j] != 0.0):
+            if h == 0.0 or (drives and work.prescribed[j] != 0.0):
                 force, slope = smooth_force(
                     qd[k], start, h, a, s, p, ps, work.effort_limit[j], work.rate_limit[j],
                     above, below, arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
@@ -66,23 +66,24 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                     force -= smoothed_friction(qd[k], coulomb, arm.stiction[j], arm.stribeck[j],
                                                arm.coulomb_rate[j])[0]
                 slope = 0.0
-            elif touches or dry > 0.0 or work.cornered[k]:
-                own = work.own[k] if work.own[k] > 0.0 else arm.felt[k]
+            elif touches or dry > 0.0 or work.is_nonsmooth[k]:
+                own = work.own_inertia[k] if work.own_inertia[k] > 0.0 else arm.inertia_scale[k]
                 r = 2.0 * own / h
                 dry = 0.0 if dry == 0.0 else friction_level(start, coulomb, arm.stiction[j],
                                                             arm.stribeck[j])
                 force, slope = settle(
-                    work.ease[0] * r * qd[k] - work.law[k], work.ease[0] * r, r, dry,
-                    qd[k], start, h, a, s, p, ps, work.effort_limit[j], work.rate_limit[j], above,
-                    below, arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
-                work.cornered[k] = touches or slope != -(s + ps)
+                    work.relaxation[0] * r * qd[k] - work.joint_force[k],
+                    work.relaxation[0] * r, r, dry, qd[k], start, h, a, s, p, ps,
+                    work.effort_limit[j], work.rate_limit[j], above, below, arm.stop_stiffness[j],
+                    arm.stop_damping[j], arm.stop_depth[j])
+                work.is_nonsmooth[k] = touches or slope != -(s + ps)
             else:
                 force, slope = a + p, -(s + ps)
-            work.law_force[k], work.law_slope[k] = force, slope
+            work.joint_force_at_rest[k], work.joint_force_slope[k] = force, slope
             work.force[k] = force + slope * start
-            work.added[k] = -0.5 * h * slope
+            work.added_inertia[k] = -0.5 * h * slope
         if m < 0:
-            work.added[j] += arm.rotor[j]
+            work.added_inertia[j] += arm.rotor[j]
         else:
             # the motor pulls on the link through the gear, which gives
             spring = (arm.gear_stiffness[j] * (q[m] - q[j])
@@ -92,9 +93,9 @@ def set_forces(arm, q, qd, effort, h, guess, work):
                 spring -= coupling * (guess[m] - guess[j])
             work.force[j] += spring
             work.force[m] -= spring
-            work.added[j] += coupling
-            work.own[m] = arm.rotor[j] + coupling
-            work.added[m] += work.own[m]
+            work.added_inertia[j] += coupling
+            work.own_inertia[m] = arm.rotor[j] + coupling
+            work.added_inertia[m] += work.own_inertia[m]
             work.coupling[j] = coupling
 
     for i in range(arm.parent.size):
@@ -116,10 +117,10 @@ def set_forces(arm, q, qd, effort, h, guess, work):
 def keep_laws(arm, qd, work):
     """Keep the forces of all laws at the rates qd that an implicit step has just found."""
     for k in range(arm.motor.size):
-        work.law[k] = work.law_force[k] + work.law_slope[k] * qd[k]
+        work.joint_force[k] = work.joint_force_at_rest[k] + work.joint_force_slope[k] * qd[k]
         m = arm.motor[k]
         if m >= 0:
-            work.law[m] = work.law_force[m] + work.law_slope[m] * qd[m]
+            work.joint_force[m] = work.joint_force_at_rest[m] + work.joint_force_slope[m] * qd[m]
 
 
 @compiled
@@ -142,8 +143,8 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
         pull, _ = motor_pull(
             v, effort[j] + kp * (work.target[j] - place) + kd * work.target_rate[j],
             kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
-        if work.given[j] != 0.0:
-            pull += work.given_effort[j]
+        if work.prescribed[j] != 0.0:
+            pull += work.prescribed_effort[j]
         work.applied[j] = pull
         done += pull * v
         taken += arm.viscous[j] * v * v
@@ -159,12 +160,12 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
             spin = qd[m] - qd[j]
             taken += arm.gear_damping[j] * spin * spin
         if arm.coulomb[j] + arm.stiction[j] > 0.0:
-            if h == 0.0 or work.given[j] != 0.0:
+            if h == 0.0 or work.prescribed[j] != 0.0:
                 friction = smoothed_friction(v, arm.coulomb[j], arm.stiction[j], arm.stribeck[j],
                                              arm.coulomb_rate[j])[0]
             else:
                 # what sticks has no law: its friction is what is left
-                friction = pull - arm.viscous[j] * v - work.law[driven]
+                friction = pull - arm.viscous[j] * v - work.joint_force[driven]
                 if m < 0:
                     friction += lower - upper + arm.spring[j] * (arm.spring_rest[j] - q[j])
             taken += friction * v

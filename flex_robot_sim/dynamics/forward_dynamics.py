@@ -143,19 +143,19 @@ def eliminate(arm, work):
             A, IA = arm.screw[i], work.IA[i]
             set_product(I, A, IA)
             d = dot(A, IA)
-            work.own[j] = d + work.coupling[j]
-            d += work.added[j]
+            work.own_inertia[j] = d + work.coupling[j]
+            d += work.added_inertia[j]
             tau = work.force[j] - dot(A, F0)
             m = arm.motor[j]
-            if m >= 0 and work.given[j] != 0.0:
-                tau += work.coupling[j] * work.given_rate[j]
+            if m >= 0 and work.prescribed[j] != 0.0:
+                tau += work.coupling[j] * work.prescribed_acceleration[j]
             elif m >= 0 and work.coupling[j] > 0.0:         # the motor moves in the same step
-                share = work.coupling[j] / work.added[m]
+                share = work.coupling[j] / work.added_inertia[m]
                 d -= share * work.coupling[j]
                 tau += share * work.force[m]
             work.d[i], work.tau[i] = d, tau
-            if m < 0 and work.given[j] != 0.0:
-                add_scaled(work.given_rate[j], IA, F0)
+            if m < 0 and work.prescribed[j] != 0.0:
+                add_scaled(work.prescribed_acceleration[j], IA, F0)
             elif parent >= 0:
                 inverse = 1.0 / d
                 for r in range(6):
@@ -243,16 +243,16 @@ def set_accelerations(arm, work, qdd):
                 total -= work.IA[i, r] * (dV[r] - work.c[i, r])
             m = arm.motor[j]
             qdd[j] = total / work.d[i]
-            if m < 0 and work.given[j] != 0.0:
-                qdd[j] = work.given_rate[j]
-                work.given_effort[j] = work.d[i] * qdd[j] - total
+            if m < 0 and work.prescribed[j] != 0.0:
+                qdd[j] = work.prescribed_acceleration[j]
+                work.prescribed_effort[j] = work.d[i] * qdd[j] - total
             add_scaled(qdd[j], arm.screw[i], dV)
-            if m >= 0 and work.given[j] != 0.0:
-                qdd[m] = work.given_rate[j]
-                work.given_effort[j] = (work.added[m] * qdd[m] - work.force[m]
+            if m >= 0 and work.prescribed[j] != 0.0:
+                qdd[m] = work.prescribed_acceleration[j]
+                work.prescribed_effort[j] = (work.added_inertia[m] * qdd[m] - work.force[m]
                                         - work.coupling[j] * qdd[j])
             elif m >= 0:
-                qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added[m]
+                qdd[m] = (work.force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
         first = arm.first[i]
         for k in range(n - 1, -1, -1):
             total = work.z[i, k]
@@ -286,7 +286,7 @@ def set_by_carrier(arm, i, R, p, K, work, qdd):
 def set_carried_acceleration(arm, i, work, qdd):
     """Acceleration of body i without that of its own joint; gravity is a base that rises."""
     if arm.parent[i] < 0:
-        set_in_child(work.R[i], work.origin[i], arm.rising, work.dV[i])
+        set_in_child(work.R[i], work.origin[i], arm.base_acceleration, work.dV[i])
     else:
         set_by_carrier(arm, i, work.R[i], work.origin[i], work.K, work, qdd)
     add_scaled(1.0, work.c[i], work.dV[i])

@@ -13,7 +13,7 @@ Orders and stability: Hairer, Lubich & Wanner, Geometric Numerical Integration (
 
 from math import inf, isfinite, sqrt
 
-from flex_robot_sim.dynamics.coupled_damping import damp_together
+from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
 from flex_robot_sim.dynamics.forces import add_powers, keep_laws
@@ -67,7 +67,7 @@ def advance(arm, loads, iterations, q, qd, qdd, effort, h, steps, flow, watch, s
                       work)
         if not is_kept(q, qd, qdd, stage):
             flow[0], flow[1] = done, taken
-            work.law[:] = 0.0
+            work.joint_force[:] = 0.0
             return step
         note_validity(arm, q, step, watch, work)
     return steps
@@ -128,11 +128,11 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
     left, part, calls, last = h, h, 0, work.step[0]
     prescribed = together = False
     for j in range(arm.motor.size):
-        prescribed = prescribed or work.given[j] != 0.0
+        prescribed = prescribed or work.prescribed[j] != 0.0
     while left > 0.0:
         for k in range(q.size):
             start[k] = qdd[k]
-            old_law[k] = work.law[k]
+            old_law[k] = work.joint_force[k]
             if part == last:        # the acceleration goes on changing as it did
                 qdd[k] += qdd[k] - work.last[k]
         before, converged, fast, count, rounds = inf, False, False, 0, 0
@@ -143,20 +143,20 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
                 middle[k] = q[k] + 0.5 * part * rate[k]
             if count > 0:
                 keep_laws(arm, rate, work)
-            work.ease[0] = 1.0 if count < PATIENT else 0.25 * work.ease[0]
+            work.relaxation[0] = 1.0 if count < PATIENT else 0.25 * work.relaxation[0]
             set_loads(arm, loads, middle, rate, work)
             if count == 0 or prescribed or not fast:
                 solve_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
             else:
                 refine_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
             if together:
-                rounds += damp_together(arm, part, guess, work, qdd)
+                rounds += apply_coupled_damping(arm, part, guess, work, qdd)
             count += 1
             change = size = 0.0
             for k in range(q.size):
                 error, speed = part * (qdd[k] - guess[k]), part * qdd[k]
-                change += arm.felt[k] * error * error
-                size += arm.felt[k] * (rate[k] * rate[k] + speed * speed + STILL * STILL)
+                change += arm.inertia_scale[k] * error * error
+                size += arm.inertia_scale[k] * (rate[k] * rate[k] + speed * speed + STILL * STILL)
             # what is left is about change * change / before
             converged = count >= iterations and (
                 change * min(change, before) <= TOLERANCE * TOLERANCE * size * before)
@@ -188,7 +188,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
         if not good and calls < EVALUATIONS and part > SHORTEST * h:
             part *= 0.5
             set_copy(start, qdd)
-            set_copy(old_law, work.law)
+            set_copy(old_law, work.joint_force)
             flow[0], flow[1] = done, taken
             continue
         if not good and lost < 0.0:         # no law gives energy
@@ -198,7 +198,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
         if not good and not now - due <= kinetic and (calls >= EVALUATIONS or isfinite(now)):
             # too much for the rates to give: the arm is left as it was                      (T46)
             flow[0], flow[1] = done, taken
-            set_copy(old_law, work.law)
+            set_copy(old_law, work.joint_force)
             qdd[:] = 0.0
             work.last[:] = 0.0
         else:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.description.bodies import IDENTIFICATION, ROUNDING, impossibility
 from flex_robot_sim.dynamics.kinematics import set_poses
-from flex_robot_sim.jit.array_table import by_address
+from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.model.arguments import array_or_nan, expect_arm, is_known, truth
 from flex_robot_sim.spatial.screws import set_body_inertia
@@ -39,7 +39,7 @@ class Push(NamedTuple):
     follows: bool = False               # False: given in the base frame; True: in the link frame
 
 
-@by_address
+@pass_by_pointer
 class LoadArrays(NamedTuple):
     """What `set_loads` reads; one row per push."""
 

@@ -56,7 +56,7 @@ def _halves(size):
 
 def _jacobians(arrays: ArmArrays, own: list[slice], work: Workspace) -> np.ndarray:
     """Twist of each body in its own frame by all rates, (i, 6, n); own: its elastic ones."""
-    J = np.zeros((len(own), 6, arrays.felt.size))
+    J = np.zeros((len(own), 6, arrays.inertia_scale.size))
     to_child = _twists_to_children(work)
     for i, (parent, s, j) in enumerate(zip(arrays.parent, arrays.station, arrays.joint)):
         if parent >= 0:

@@ -15,7 +15,7 @@ import numpy as np
 
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.dynamics.stability import spring_matrices
-from flex_robot_sim.jit.array_table import by_address
+from flex_robot_sim.jit.array_table import pass_by_pointer
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.util.eigenproblem import eigvalsh
 
@@ -35,7 +35,7 @@ STILL = 1e-2            # rate that is added to others, for an arm at rest      
 _slowest: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()
 
 
-@by_address
+@pass_by_pointer
 class Watch(NamedTuple):
     """One row per flexible body."""
 
@@ -133,8 +133,8 @@ def note_coarseness(arm, rate, before, qdd, part, watch):
     change = speed = 0.0
     for k in range(rate.size):
         jump = part * (qdd[k] - before[k])
-        change += arm.felt[k] * jump * jump
-        speed += arm.felt[k] * (rate[k] * rate[k] + STILL * STILL)
+        change += arm.inertia_scale[k] * jump * jump
+        speed += arm.inertia_scale[k] * (rate[k] * rate[k] + STILL * STILL)
     coarse = 1.0 if change > COARSE * COARSE * speed else 0.0
     kept = 1.0 - 1.0 / MEMORY
     watch.coarse[0] = kept * watch.coarse[0] + coarse * speed

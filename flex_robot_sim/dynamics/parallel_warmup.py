@@ -66,7 +66,7 @@ def _bury(process):
 
 def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     """Return by what to compile what `advance` calls, the last first, and for which arguments."""
-    from flex_robot_sim.dynamics.coupled_damping import damp_together
+    from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
     from flex_robot_sim.dynamics.factor_reuse import set_answer
     from flex_robot_sim.dynamics.forces import add_powers, keep_laws, set_forces
@@ -89,7 +89,7 @@ def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
             (compile_part, note_validity, (arm, q, 0, watch, work)),
             (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
             (compile_part, keep_laws, (arm, q, work)),
-            (compile_part, damp_together, (arm, h, q, work, q)),
+            (compile_part, apply_coupled_damping, (arm, h, q, work, q)),
             (compile_part, set_answer, (arm, q, work, q)),
             (compile_for, set_energies, (arm, q, q, work, flow)),   # Python asks for them, too
             (compile_part, eliminate, (arm, work)),

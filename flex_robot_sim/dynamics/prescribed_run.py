@@ -6,8 +6,8 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stage, work, driven,
-                places, rates, out, efforts):
+def advance_prescribed(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stage, work,
+                       driven, places, rates, out, efforts):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
 
@@ -22,7 +22,7 @@ def advance_led(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stag
     """
     for k in range(len(places) - 1):
         for j in range(driven.size):
-            work.given_rate[j] = (rates[k + 1, j] - rates[k, j]) / h
+            work.prescribed_acceleration[j] = (rates[k + 1, j] - rates[k, j]) / h
         work.step[0] = 0.0
         if advance(arm, loads, iterations, q, qd, qdd, effort, h, 1, flow, watch, stage, work) < 1:
             return k

@@ -7,9 +7,9 @@ from flex_robot_sim.jit.compiled import compiled
 
 
 @compiled
-def advance_tracked(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, watch, stage, work,
-                    driven, seen, led, efforts, places, rates, stiffness, damping, recall, lag,
-                    behind, out, out_rates, pull):
+def advance_tracking(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, watch, stage,
+                     work, driven, seen, led, efforts, places, rates, stiffness, damping, recall,
+                     lag, behind, out, out_rates, pull):
     """
     Take steps from each sample of a log to the next; stop before a state that is not finite.
 
@@ -38,7 +38,7 @@ def advance_tracked(arm, loads, iterations, q, qd, qdd, effort, h, parts, flow, 
     for k in range(len(efforts) - 1):
         for j in range(driven.size):
             if led[j] != 0:
-                work.given_rate[j] = (rates[k + 1, j] - rates[k, j]) / (parts * h)
+                work.prescribed_acceleration[j] = (rates[k + 1, j] - rates[k, j]) / (parts * h)
         for part in range(parts):
             share = (part + 0.5) / parts
             for j in range(driven.size):

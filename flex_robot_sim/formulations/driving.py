@@ -135,7 +135,7 @@ class Drive:
         now = kinetic + stored_in_springs(self.arm, q) + height
         done, taken = self.flow[:2] - flow
         due = step[1] + done - taken
-        if not has_converged or not isfinite(now) or self.work.given.any() or kinetic <= 0.0:
+        if not has_converged or not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
             step[1], step[2] = now, 0.0
             return has_converged
         adds_up = abs(now - due) <= (ACCURACY * (kinetic + abs(done) + abs(taken))
@@ -212,7 +212,7 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
 
 def _solve_midpoint(drive, q, qd, guess, h, iterations):
     """Accelerations of one part of a step, evaluations, and whether they have converged."""
-    felt, qdd, steering, before, count = drive.arm.felt, guess.copy(), None, inf, 0
+    felt, qdd, steering, before, count = drive.arm.inertia_scale, guess.copy(), None, inf, 0
     while count < MOST_ITERATIONS:
         rate = qd + 0.5 * h * qdd
         middle = q + 0.5 * h * rate

@@ -76,7 +76,7 @@ class DualScrew:
     def __init__(self, arm: ArmModel, variant: Variant | None = None) -> None:
         self.arm, self.variant = arm, variant or Variant()
         self.projections = Projections(arm, self.variant.turning_ends)
-        self.gravity = np.concatenate([-arm.arrays.rising[3:], np.zeros(3)])
+        self.gravity = np.concatenate([-arm.arrays.base_acceleration[3:], np.zeros(3)])
         self.points, self.masses, self.D = self._elements()
         self.K = self._stiffness()
         self.rotors = np.zeros(arm.size)

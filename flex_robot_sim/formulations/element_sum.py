@@ -99,7 +99,7 @@ class ElementSum:
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
         """Kinetic energy and energy of height of all elements [J]."""
-        arrays, up = self.arm.arrays, self.arm.arrays.rising[3:]
+        arrays, up = self.arm.arrays, self.arm.arrays.base_acceleration[3:]
         height = 0.0
         for i, at in enumerate(self._motions(q, qd)):
             I = arrays.inertia[i]
@@ -125,7 +125,7 @@ class ElementSum:
         if parent < 0:
             zero = np.zeros(3)
             at = Motion(np.eye(3), zero, np.zeros((3, n)), np.zeros((3, n)), zero,
-                        arrays.rising[3:], zero)
+                        arrays.base_acceleration[3:], zero)
         else:
             at = motions[parent]
         if i in self._carried:

@@ -89,7 +89,7 @@ class Stiffened:
 
     def energies(self, q: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
         """Kinetic energy and energy of height [J]."""
-        arrays, up, height = self.arm.arrays, self.arm.arrays.rising[3:], 0.0
+        arrays, up, height = self.arm.arrays, self.arm.arrays.base_acceleration[3:], 0.0
         for i, at in enumerate(self._chains(q, qd)):
             if self._mass[i] is not None:
                 height += up @ at.W[:3] @ self._mass[i][:, 3]
@@ -105,7 +105,8 @@ class Stiffened:
         """Chains of all bodies, gravity as a base that rises."""
         arrays, n = self.arm.arrays, self.arm.size
         chains: list[Chain] = []
-        base = Chain(np.eye(4), np.zeros((n, 4, 4)), _of(np.zeros((3, 3)), arrays.rising[3:], 0))
+        base = Chain(np.eye(4), np.zeros((n, 4, 4)),
+                     _of(np.zeros((3, 3)), arrays.base_acceleration[3:], 0))
         for i, parent in enumerate(arrays.parent):
             at = base if parent < 0 else chains[parent]
             if i in self._carried:

@@ -139,7 +139,7 @@ class WrenchDae:
             de = qd[arrays.first[i]:arrays.first[i] + arrays.modes[i]]
             kinetic += V @ (0.5 * link.M @ V + link.B @ de) + 0.5 * de @ link.E @ de
             first = np.array([link.M[2, 4], link.M[0, 5], link.M[1, 3]])    # mass times centre
-            height += arrays.rising[3:] @ (link.M[3, 3] * p + R @ first)
+            height += arrays.base_acceleration[3:] @ (link.M[3, 3] * p + R @ first)
         return float(kinetic), float(height)
 
     def _seats(self, q: np.ndarray, qd: np.ndarray) -> tuple[list[Seat], np.ndarray]:
@@ -189,7 +189,7 @@ class WrenchDae:
             put(row, row, wrench)
             put(row, row + 6, P)
             if parent < 0:
-                right[row:row + 6] += P @ seat.X @ arrays.rising
+                right[row:row + 6] += P @ seat.X @ arrays.base_acceleration
             else:
                 before, XT = start[parent], seat.X @ seat.T
                 put(row, before + 6, -P @ XT)
@@ -241,7 +241,7 @@ class WrenchDae:
                                    arrays.modes[i])
             qdd[first:first + n] = found[start[i] + 12:start[i + 1]]
             if j >= 0:
-                carried = arrays.rising
+                carried = arrays.base_acceleration
                 if parent >= 0:
                     carried = seats[i].T @ rates[parent]
                     if i in self._carried:

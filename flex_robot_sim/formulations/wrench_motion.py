@@ -126,7 +126,7 @@ class WrenchMotion:
     def _rates(self, solution):
         """Rates of the twists, (bodies, 6), with gravity for what it is."""
         rates = solution.twist_rates.copy()
-        rates[:, 3:] -= np.einsum('iba,b->ia', self.R, self.arm.arrays.rising[3:])
+        rates[:, 3:] -= np.einsum('iba,b->ia', self.R, self.arm.arrays.base_acceleration[3:])
         return rates
 
     def _go_on(self, state, V, qd, dV, qdd, h):

@@ -95,7 +95,7 @@ def near_known(unknown: Unknown, known: Iterable[KnownNumber]) -> Unknown:
 
 def gauge_notes(found: Identification, calibration: Calibration) -> list[str]:
     """Return lines about gauges whose gain was fitted: whether forces and ringing agree."""
-    numbers = {one.path: one for one in found.numbers if one.is_told}
+    numbers = {one.path: one for one in found.numbers if one.is_identifiable}
     out = []
     for name, sensor in calibration.sensors.items():
         link, _, own = name.partition('/')

@@ -102,8 +102,8 @@ def slopes_of(arm: ArmModel, trial: Trial,
     """Return what is free, and how a Trial depends on it, (k, c, p), over the noise."""
     channels, seen = trial.channels, known_to(arm)[1]
     data = Measured([trial.sequence], channels, seen, True, [])
-    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.rising[3:]), finer=0,
-                  time_step=2e-3)
+    setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.base_acceleration[3:]),
+                  finer=0, time_step=2e-3)
     unknowns = unknowns_of(arm, data, free)
     problem = Problem(setup, unknowns, soft_servo(setup),
                       starts=[np.zeros((2 * arm.size, 0))])

@@ -67,7 +67,7 @@ def open_loop(arm: ArmModel, trial: Trial) -> tuple[str, float]:
     free = trial.sequence._replace(efforts=means[rows])
     none = np.zeros(len(arm.joint_names))
     setup = Setup(arm.description, Measured([free], channels, seen, True, []), arm.coupling,
-                  tuple(-arm.arrays.rising[3:]), time_step=2e-3, finer=0)
+                  tuple(-arm.arrays.base_acceleration[3:]), time_step=2e-3, finer=0)
     found = respond(setup, SoftServo(none, none), arm, free)
     if not np.isfinite(found.channels).all():
         return 'state', float('inf')

@@ -20,7 +20,7 @@ def squares(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> float:
     return float(2 * ROBUST**2 * np.sum(np.sqrt(1 + r**2) - 1))
 
 
-def told_by_slopes(problem: Problem, fit: Fit, spread: Uncertainty) -> list[bool]:
+def identifiable_from_covariance(problem: Problem, fit: Fit, spread: Uncertainty) -> list[bool]:
     """Return whether the log tells each of the unknowns, by deviations where the fit ended."""
     out = []
     for k, one in enumerate(problem.unknowns):
@@ -36,7 +36,7 @@ def told_by_slopes(problem: Problem, fit: Fit, spread: Uncertainty) -> list[bool
     return out
 
 
-def told_from_before(problem: Problem, fit: Fit, spread: Uncertainty,
+def identifiable_from_refit(problem: Problem, fit: Fit, spread: Uncertainty,
                      told: list[bool]) -> list[bool]:
     """
     Return whether the log tells each, where what was before explains less, too (I24).

@@ -14,7 +14,11 @@ from flex_robot_sim.analysis.recorded_vibration import Resonance
 from flex_robot_sim.identification import uncertainty
 from flex_robot_sim.identification.calibration_priors import KnownNumber, near_known
 from flex_robot_sim.identification.fit import Fit, Problem, solve
-from flex_robot_sim.identification.identifiability import squares, told_by_slopes, told_from_before
+from flex_robot_sim.identification.identifiability import (
+    identifiable_from_covariance,
+    identifiable_from_refit,
+    squares,
+)
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     grown_start,
@@ -55,7 +59,7 @@ class Number(NamedTuple):
     value: float
     deviation: float        # standard deviation; inf: the log does not tell
     interval: tuple[float, float]       # of 95 %
-    is_told: bool
+    is_identifiable: bool
     trades_with: str        # another one, or ''
     hint: str               # what would tell more, or ''
 
@@ -89,7 +93,7 @@ class Identification:
     @property
     def values(self) -> dict[str, float]:
         """Numbers that the logs tell, by path."""
-        return {number.path: number.value for number in self.numbers if number.is_told}
+        return {number.path: number.value for number in self.numbers if number.is_identifiable}
 
 
 def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] = (),
@@ -201,11 +205,12 @@ def _left_alone(problem, fit, spread, watch):
     unknowns, lost = problem.unknowns, []
     refitted, refit_problem, refit_spread = fit, problem, spread
     for _ in range(2):
-        told = told_by_slopes(refit_problem, refitted, refit_spread)
+        told = identifiable_from_covariance(refit_problem, refitted, refit_spread)
         if not lost:
-            told = told_from_before(refit_problem, refitted, refit_spread, told)
-        vague = [one for one, is_told in zip(refit_problem.unknowns, told) if not is_told
-                 and one.kind != 'offset' and (not lost or one.kind == 'gain')]
+            told = identifiable_from_refit(refit_problem, refitted, refit_spread, told)
+        vague = [one for one, is_identifiable in zip(refit_problem.unknowns, told)
+                 if not is_identifiable and one.kind != 'offset'
+                 and (not lost or one.kind == 'gain')]
         # a gauge that is not told apart from masses may be told by those described
         lost = lost + ([one for one in vague if one.kind != 'gain'] or vague)
         if not vague or len(lost) == sum(one.kind != 'offset' for one in unknowns):

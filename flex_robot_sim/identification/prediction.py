@@ -19,7 +19,7 @@ from scipy.signal import butter, sosfilt, sosfilt_zi
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia
+from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
@@ -27,7 +27,7 @@ from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
-from flex_robot_sim.dynamics.tracking_run import advance_tracked
+from flex_robot_sim.dynamics.tracking_run import advance_tracking
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
 from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
@@ -112,7 +112,7 @@ class SoftServo(NamedTuple):
     lag: float = 0.0        # behind which it acts; 0: at once                              [s]
 
     def gains(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return those of `advance_tracked`: behind a lag, no rate is needed."""
+        """Return those of `advance_tracking`: behind a lag, no rate is needed."""
         if self.lag == 0.0:
             return self.stiffness, self.damping, 0.0 * self.stiffness, 1.0
         spring = self.damping / self.lag
@@ -147,7 +147,7 @@ def soft_servo(setup: Setup) -> SoftServo:
         pose = setup.data.sequences[0].places[0]
         first = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
         frequency = min([PULL, *(PULL_SHARE * first[first > 0.0][:1])])
-    inertia, rate = felt_inertia(arm).largest, 2 * np.pi * frequency
+    inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
     active = np.array([bool(side) for side in setup.data.seen])
     return SoftServo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate,
                  PULL_LAG / rate)
@@ -281,9 +281,9 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     out, out_rates, pull = np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
     out[0], out_rates[0] = q, qd
     work = make_workspace(arm.arrays)
-    work.given[:] = led
+    work.prescribed[:] = led
     watch = make_watch(arm, SimulationSettings())
-    done = advance_tracked(
+    done = advance_tracking(
         arm.arrays, make_loads(arm), ITERATIONS, q, qd, qdd, np.zeros(joints),
         sequence.period / parts, parts, np.zeros(3), watch, np.zeros((9, n)), work, motors, seen,
         led, np.ascontiguousarray(sequence.efforts), np.ascontiguousarray(places),

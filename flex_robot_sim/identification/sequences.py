@@ -181,7 +181,7 @@ def _idle(logs, channels):
 
 def _check_weight(log, arm):
     """Refuse accelerometers in multiples of g, which at rest read 1."""
-    weight = float(np.linalg.norm(arm.arrays.rising[3:]))
+    weight = float(np.linalg.norm(arm.arrays.base_acceleration[3:]))
     for link, frame in arm.frames.items():
         axes = [log.columns.get(f'acceleration/{link}/{axis}') for axis in 'xyz']
         if frame.body < 0 or any(

@@ -101,7 +101,7 @@ def try_out(arm: ArmModel, plan: Course, time_step: float = 2e-3,
     sequence = Sequence('trial', plan.time, plan.position, plan.velocity, carried,
                         np.zeros((plan.time.size, len(channels))))
     setup = Setup(arm.description, Measured([sequence], channels, seen, True, []), arm.coupling,
-                  tuple(-arm.arrays.rising[3:]), time_step=time_step, finer=0)
+                  tuple(-arm.arrays.base_acceleration[3:]), time_step=time_step, finer=0)
     found = respond(setup, servo, arm, sequence)
     if not np.isfinite(found.channels).all():
         raise UsageError(f'the arm is lost on the way of this {plan.kind}. Give --pose, or fewer '

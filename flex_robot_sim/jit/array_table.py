@@ -3,9 +3,9 @@ Tables of arrays as one word: how an arm and its workspace get into compiled cod
 
 To Numba, a NamedTuple of a hundred arrays is a value of seven hundred words: every call copies
 them, and every function that is given one takes seconds to compile. A class decorated with
-`by_address` reads as before, `work.R[i]`, but compiled code gets the address of a list with the
-place and the shape of each array, and loads what it uses. A list never changes, and LLVM is told
-so, so that loads move out of loops.
+`pass_by_pointer` reads as before, `work.R[i]`, but compiled code gets the address of a list with
+the place and the shape of each array, and loads what it uses. A list never changes, and LLVM knows
+it, so that loads move out of loops.
 
 The Python object owns arrays and list, and lives as long as a call that was given it.
 
@@ -52,10 +52,10 @@ Matrices3 = Annotated[np.ndarray, 3, 3]
 Matrices6 = Annotated[np.ndarray, 6, 6]
 
 
-def by_address(fields: Table) -> Table:
+def pass_by_pointer(fields: Table) -> Table:
     """Let compiled code take instances of a NamedTuple of arrays by address; a decorator."""
     name = fields.__name__
-    return type(name, (_ByAddress, fields), {'__doc__': fields.__doc__,     # type: ignore
+    return type(name, (_PassByPointer, fields), {'__doc__': fields.__doc__,     # type: ignore
                                              '__module__': fields.__module__,
                                              '__qualname__': fields.__qualname__})
 
@@ -67,8 +67,8 @@ def _lengths_of(fields):
             for name, kind in get_type_hints(fields, include_extras=True).items()}
 
 
-class _ByAddress:
-    """What `by_address` adds to a NamedTuple."""
+class _PassByPointer:
+    """What `pass_by_pointer` adds to a NamedTuple."""
 
     def __reduce__(self):
         # without the list: addresses hold in this process and for these arrays only
@@ -199,7 +199,7 @@ for kind in (Handle, HandleRows):
     register_model(kind)(models.OpaqueModel)
 
 
-@typeof_impl.register(_ByAddress)
+@typeof_impl.register(_PassByPointer)
 @typeof_impl.register(TableRows)
 def _type_of(value, _):
     return value._numba_type_

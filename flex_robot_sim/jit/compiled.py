@@ -34,7 +34,7 @@ import flex_robot_sim.jit.typing_rules  # noqa: F401      (tells Numba)
 from flex_robot_sim.jit.cache import DYNAMICS, PACKAGE, CacheError, cache_variable, folder_of
 from flex_robot_sim.jit.call_marker import marked_call
 from flex_robot_sim.jit.checked_files import CheckedFiles
-from flex_robot_sim.jit.deferred_signals import is_of_a_handler, pass_on_signals, signals_held
+from flex_robot_sim.jit.deferred_signals import deferred_signals, is_of_a_handler, pass_on_signals
 from flex_robot_sim.jit.linking import LinkedResults, is_for_python, stand_alone
 from flex_robot_sim.jit.pipeline import ShortPipeline
 from flex_robot_sim.util.garbage import collected_seldom
@@ -193,7 +193,7 @@ def _compile_once(dispatcher, compile_, signature):
     if made is not None and not _depth:
         # a handler that raises inside llvmlite, or right after Numba's lock is taken, leaves a
         # lock taken, and other threads wait for it for ever
-        with signals_held():
+        with deferred_signals():
             if is_for_python(made):
                 return made.entry_point
     with global_compiler_lock, contextlib.ExitStack() as stack:     # threads before processes
@@ -209,7 +209,7 @@ def _compile_once(dispatcher, compile_, signature):
                 if is_of_a_handler(error):
                     raise
         dispatcher.targetoptions['no_cpython_wrapper'] = _depth > 0
-        with signals_held():
+        with deferred_signals():
             with _inside_another(), collected_seldom(), _plain_loops():
                 entry = compile_(signature)
             if isinstance(dispatcher._cache, _PackageCache):

@@ -21,7 +21,7 @@ _MARK = 'is_of_a_handler'       # attribute of what a handler has raised
 
 
 @contextlib.contextmanager
-def signals_held() -> Iterator[None]:
+def deferred_signals() -> Iterator[None]:
     """Keep signals from handlers in Python until the end of this or of one inside this."""
     # they come to the main thread alone
     if threading.current_thread() is not threading.main_thread():

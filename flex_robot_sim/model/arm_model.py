@@ -18,7 +18,7 @@ from flex_robot_sim.jit.array_table import (
     Matrices6,
     Vectors3,
     Vectors6,
-    by_address,
+    pass_by_pointer,
     zeros,
 )
 from flex_robot_sim.util.serialization import Serializable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.elastic.beam import Beam
 
 
-@by_address
+@pass_by_pointer
 class ArmArrays(NamedTuple):
     """What the compiled functions read. Bodies: i, joints: j, stations: s, points: g."""
 
@@ -77,11 +77,11 @@ class ArmArrays(NamedTuple):
     stop_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     stop_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
     stop_depth: np.ndarray      # (j,)       where the damping is in full force            [rad, m]
-    felt: np.ndarray            # (n,)       inertia of each coordinate: its scale      [kg m2, kg]
-    rising: Vectors6            # (6,)       acceleration of the base that stands for gravity
+    inertia_scale: np.ndarray   # (n,)       inertia of each coordinate: its scale      [kg m2, kg]
+    base_acceleration: Vectors6  # (6,)      acceleration of the base that stands for gravity
 
 
-@by_address
+@pass_by_pointer
 class Workspace(NamedTuple):
     """Scratch of one thread; shapes as in ArmArrays."""
 
@@ -114,14 +114,14 @@ class Workspace(NamedTuple):
     Ve: Vectors6                # (s, 6)     twist against the root
     beta: Vectors6              # (s, 6)     bias acceleration (T12)
     force: np.ndarray           # (n,)       on every coordinate
-    added: np.ndarray           # (n,)       to the inertia of joints and motors
+    added_inertia: np.ndarray   # (n,)       to the inertia of joints and motors
     coupling: np.ndarray        # (j,)       implicit, between joint and motor
-    own: np.ndarray             # (n,)       inertia of joints and motors, neighbours standing
-    law: np.ndarray             # (n,)       force of all laws along a joint, as last solved
-    law_force: np.ndarray       # (n,)       the line that stands for them: at rate zero
-    law_slope: np.ndarray       # (n,)       likewise: by rate
-    cornered: np.ndarray        # (n,)       whether one of them is off its first straight piece
-    ease: np.ndarray            # (1,)       share of `own` with which laws are settled
+    own_inertia: np.ndarray     # (n,)       inertia of joints and motors, neighbours standing
+    joint_force: np.ndarray     # (n,)       of friction, stops and servo, as last solved
+    joint_force_at_rest: np.ndarray  # (n,)  its linearisation: at velocity zero
+    joint_force_slope: np.ndarray  # (n,)    its linearisation: by velocity
+    is_nonsmooth: np.ndarray    # (n,)       whether one of them left its first linear piece
+    relaxation: np.ndarray      # (1,)       share of `own_inertia` in the solution of these forces
     last: np.ndarray            # (n,)       acceleration of the step before the last one
     step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and how
                                 #            much of that is to be taken away [J]; its iterations
@@ -133,9 +133,9 @@ class Workspace(NamedTuple):
     rate_limit: np.ndarray      # (j,)       from which they no longer push          [rad/s, m/s]
     target: np.ndarray          # (j,)       of the servo                                  [rad, m]
     target_rate: np.ndarray     # (j,)       likewise                                [rad/s, m/s]
-    given: np.ndarray           # (j,)       whether the motion of the drive is prescribed
-    given_rate: np.ndarray      # (j,)       acceleration of such a drive          [rad/s2, m/s2]
-    given_effort: np.ndarray    # (j,)       what this motion takes, beside `effort`       [N m, N]
+    prescribed: np.ndarray      # (j,)       whether the motion of the drive is prescribed
+    prescribed_acceleration: np.ndarray  # (j,)  of such a drive                    [rad/s2, m/s2]
+    prescribed_effort: np.ndarray  # (j,)    that this motion takes beyond `effort`        [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
     child_R: Matrices3          # (3, 3) and so on: inside one function
@@ -215,14 +215,15 @@ class ArmModel(Serializable):
         return heading, [
             *((label, listed(words)) for label, words in rows if words),
             ('mass', f'{mass:.4g} kg without the base'),
-            ('gravity', f'{numbers(-arrays.rising[3:] + 0.0)} m/s2'), ('coupling', self.coupling),
+            ('gravity', f'{numbers(-arrays.base_acceleration[3:] + 0.0)} m/s2'),
+            ('coupling', self.coupling),
             ('source', self.description.source)]
 
 
 def make_workspace(arm: ArmArrays) -> Workspace:
     """Return a Workspace for ArmArrays `arm`."""
     work = zeros(Workspace, _shapes(arm.modes.size, arm.stiffness.shape[1], arm.station_x.size,
-                                    arm.motor.size, arm.felt.size, arm.shared.shape[1]))
+                                    arm.motor.size, arm.inertia_scale.size, arm.shared.shape[1]))
     work.effort_limit[:] = work.rate_limit[:] = np.inf
     return work
 
@@ -237,11 +238,11 @@ def _shapes(i, n, s, j, total, shared):
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
         'station_R': (s, 3, 3), 'station_p': (s, 3), 'K': (s, 6, n), 'solved_R': (i, 3, 3),
         'solved_p': (i, 3), 'solved_K': (s, 6, n), 'Ve': (s, 6), 'beta': (s, 6),
-        'force': (total,), 'added': (total,), 'coupling': (j,), 'own': (total,),
-        'law': (total,), 'law_force': (total,), 'law_slope': (total,), 'cornered': (total,),
-        'ease': (1,), 'last': (total,), 'step': (4,), 'energy': (3,),
-        'applied': (j,), 'effort_limit': (j,),
-        'rate_limit': (j,), 'given': (j,), 'given_rate': (j,), 'given_effort': (j,),
+        'force': (total,), 'added_inertia': (total,), 'coupling': (j,), 'own_inertia': (total,),
+        'joint_force': (total,), 'joint_force_at_rest': (total,), 'joint_force_slope': (total,),
+        'is_nonsmooth': (total,), 'relaxation': (1,), 'last': (total,), 'step': (4,),
+        'energy': (3,), 'applied': (j,), 'effort_limit': (j,), 'rate_limit': (j,),
+        'prescribed': (j,), 'prescribed_acceleration': (j,), 'prescribed_effort': (j,),
         'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
         'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
         'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),

@@ -178,14 +178,14 @@ class _Assembly:
                 ('home_R', (3, 3)), ('home_p', (3,)), ('screw', (6,)))},
             inertia=self._inertia_rows(beams), modes=modes, first=first,
             **self._beam_rows(beams, n, width), **self._station_rows(beams, n, width),
-            **self._joint_rows(joints, motors), felt=None, damping=None, shared=None,
+            **self._joint_rows(joints, motors), inertia_scale=None, damping=None, shared=None,
             shared_T=None,
-            rising=np.concatenate([np.zeros(3), -self.gravity]))
+            base_acceleration=np.concatenate([np.zeros(3), -self.gravity]))
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
         local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
         felt = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
-        arrays = arrays._replace(damping=local, shared=shared, felt=np.concatenate(felt),
+        arrays = arrays._replace(damping=local, shared=shared, inertia_scale=np.concatenate(felt),
                                  shared_T=np.ascontiguousarray(shared.T))
         return ArmModel(
             arrays=arrays, joint_names=tuple(joint.name for joint in joints),

@@ -16,7 +16,7 @@ SPARE = 8                   # samples for which a leap is remembered beyond the 
 FASTER = 1.0 + 1e-10        # than the limit by rounding
 
 
-class KeptRates:
+class RateLimiter:
     """
     Keeps the rates of set points (joints,), sample by sample.
 

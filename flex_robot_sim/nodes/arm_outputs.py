@@ -10,7 +10,7 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.display.description import undeformed_tip
 from flex_robot_sim.display.turns import quaternion_about
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import NOT_LED, JointStateBuffer, PoseBuffer
+from flex_robot_sim.nodes.conversions import UNCOMMANDED, JointStateBuffer, PoseBuffer
 from flex_robot_sim.nodes.topics import STATES
 from flex_robot_sim.recording.topic_words import topic_words
 
@@ -38,16 +38,16 @@ class ArmOutputs:
                       for link in arm.tips}
 
     def send_joints(self, stamp: int, q: np.ndarray, qd: np.ndarray, effort: np.ndarray,
-                    is_led: bool = True) -> None:
+                    is_prescribed: bool = True) -> None:
         """
         Send joint_states and motor_states.
 
         :param stamp: [ns]; q, qd: coordinates and rates (n,), where there are no motor
             coordinates those of the joints do; effort: of the motors (joints,).
-        :param is_led: whether commands move the arm.
+        :param is_prescribed: whether commands move the arm.
         """
         size = self._size
-        self._joints.send(stamp, q[:size], qd[:size], effort, is_led=is_led)
+        self._joints.send(stamp, q[:size], qd[:size], effort, is_prescribed=is_prescribed)
         if self._driving.size:
             rows = self._motor_rows
             self._motors.send(stamp, q[rows], qd[rows], effort[self._driving])
@@ -76,11 +76,11 @@ class _States:
 
     def __init__(self, node, topic, names, fields=('position', 'velocity', 'effort')):
         self._buffer = JointStateBuffer(names, fields)
-        self._not_led = JointStateBuffer(names, fields, NOT_LED)
+        self._uncommanded = JointStateBuffer(names, fields, UNCOMMANDED)
         self._publisher = node.create_publisher(JointState, topic, STATES)
 
-    def send(self, stamp, *values, is_led=True):
-        buffer = self._buffer if is_led else self._not_led
+    def send(self, stamp, *values, is_prescribed=True):
+        buffer = self._buffer if is_prescribed else self._uncommanded
         self._publisher.publish(buffer.fill(stamp, *values))
 
 

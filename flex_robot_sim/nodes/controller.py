@@ -26,7 +26,7 @@ from flex_robot_sim.nodes.conversions import (
     reference_of,
     stamp_of,
 )
-from flex_robot_sim.nodes.joint_motor_pairing import StatePairs, StrainReader
+from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, StrainReader
 from flex_robot_sim.nodes.joint_state_reader import listen_to_joint_states
 from flex_robot_sim.nodes.message_limits import reserve_message_memory
 from flex_robot_sim.nodes.parameters import Parameters
@@ -37,7 +37,7 @@ from flex_robot_sim.nodes.settings import CONTROLLER_SETTINGS, MessageSettings, 
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
 from flex_robot_sim.nodes.trajectory_inbox import TrajectoryInbox
 from flex_robot_sim.realtime.loop import SimulationLoop
-from flex_robot_sim.realtime.rate_gate import Beat
+from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.settings import PayloadSettings, payload_of
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
@@ -101,7 +101,8 @@ class ControllerNode(Node):
         self._prepare(arm)
         self._command = JointStateBuffer(arm.joint_names, ('effort',))
         self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
-        self._pairs = StatePairs(arm, self.parameters[ControllerSettings].feedback == 'motor')
+        self._pairs = JointMotorPairing(
+            arm, self.parameters[ControllerSettings].feedback == 'motor')
         self._heard = time.monotonic()
         listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
         if self._pairs.need_motors:
@@ -122,7 +123,7 @@ class ControllerNode(Node):
         if payload is not None:
             self.controller.carry(self.controller.load(payload))
         self._gauges = flex_sensors(arm).matrix
-        self._now, self._target_beat = 0.0, Beat(TARGET_RATE)
+        self._now, self._target_beat = 0.0, RateGate(TARGET_RATE)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         limits = self.parameters[MessageSettings]
@@ -173,7 +174,7 @@ class ControllerNode(Node):
         pairs = self._pairs
         self._send(stamp, self.controller.update(
             self._now, pairs.position, pairs.velocity, pairs.motor_position,
-            pairs.motor_velocity, pairs.is_led))
+            pairs.motor_velocity, pairs.is_prescribed))
         self._send_target(self._now, stamp)
 
     def _stamp_offset(self):

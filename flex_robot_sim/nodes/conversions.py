@@ -24,7 +24,7 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import CommandError, plain
 
 SECOND = 1_000_000_000     # [ns]
-NOT_LED = 'not_led'        # frame of the state of an arm that commands do not move
+UNCOMMANDED = 'uncommanded'    # frame of the state of an arm that commands do not move
 STAMP = struct.Struct('=iI')
 STAMP_MARK = 1_618_033_988_749_894_848
 LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,

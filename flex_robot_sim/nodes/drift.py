@@ -11,7 +11,7 @@ from rclpy.clock import Clock, ClockType
 from flex_robot_sim.identification.drift_settings import DriftSettings
 from flex_robot_sim.identification.drift_watch import DriftWatch
 from flex_robot_sim.nodes.drift_inputs import DriftInputs
-from flex_robot_sim.nodes.polling_node import Onlooker
+from flex_robot_sim.nodes.polling_node import PollingNode
 from flex_robot_sim.nodes.reporting import Reporter, log
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import DRIFT_SETTINGS
@@ -25,7 +25,7 @@ PER_PERIOD = 20         # looks for joint states in a period of the slowest mode
 RATES = 20.0, 100.0     # least and most of them                                           [Hz]
 
 
-class DriftNode(Onlooker):
+class DriftNode(PollingNode):
     """Watch an arm that somebody else simulates or drives."""
 
     _inputs: DriftInputs

@@ -7,11 +7,11 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.nodes.conversions import NOT_LED, stamp_of
+from flex_robot_sim.nodes.conversions import UNCOMMANDED, stamp_of
 from flex_robot_sim.util.exceptions import CommandError
 
 
-class StatePairs:
+class JointMotorPairing:
     """Positions and velocities of all joints on both sides of their drives."""
 
     def __init__(self, arm: ArmModel, need_motors: bool) -> None:
@@ -22,7 +22,7 @@ class StatePairs:
         """
         n = len(arm.joint_names)
         self.position, self.velocity, self.motor_position, self.motor_velocity = np.zeros((4, n))
-        self.is_led = True              # whether commands move the arm
+        self.is_prescribed = True              # whether commands move the arm
         self.need_motors = need_motors and bool(arm.motor_names)
         self._joints = _Reader(arm.joint_names, arm.joint_names, 'joint_states')
         self._motors = _Reader(arm.motor_names, arm.joint_names, 'motor_states')
@@ -34,7 +34,7 @@ class StatePairs:
         """Take joint_states; return whether a state is complete. CommandError if unusable."""
         self._joints.read(message, self.position, self.velocity)
         self._joint_stamp = stamp_of(message.header)
-        self.is_led = message.header.frame_id != NOT_LED
+        self.is_prescribed = message.header.frame_id != UNCOMMANDED
         np.copyto(self.motor_position, self.position, where=self._rigid)
         np.copyto(self.motor_velocity, self.velocity, where=self._rigid)
         return self._is_complete()

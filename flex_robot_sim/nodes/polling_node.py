@@ -36,7 +36,7 @@ class Inputs(Protocol):
         """Return the subscriptions."""
 
 
-class Onlooker(Node):
+class PollingNode(Node):
     """Wait for the robot, and look on from then."""
 
     _inputs: Inputs | None = None

@@ -81,7 +81,7 @@ class ShaperNode(Node):
         self.get_logger().info(f'{plain(self._name)}: shapes {topics}')
 
     def _made(self, settings, progress=None):
-        """ShaperParts of ShaperSettings."""
+        """ShaperSpecification of ShaperSettings."""
         if settings.design_file:
             return read_parts(settings.design_file,
                               None if self._arm is None else self._arm.joint_names)
@@ -132,7 +132,7 @@ class ShaperNode(Node):
             self._stream.stream.tolerance = settings.start_tolerance
 
     def _use(self, parts):
-        """Go over to other ShaperParts: a stream at once, trajectories from the next rest on."""
+        """Change the ShaperSpecification: a stream at once, trajectories at the next rest."""
         if self._stream is not None:
             self._stream.stream.use(parts)
             self._log_omitted_modes()

@@ -60,7 +60,7 @@ class ShaperStream:
         now = self._now()
         try:
             names, positions, stamp = set_point_of(message)
-            if self._is_idle and self._was_led_elsewhere():
+            if self._is_idle and self._was_prescribed_elsewhere():
                 self.stream.forget()
             self.stream.take(positions, names, stamp, now)
         except FlexRobotSimError as error:
@@ -79,7 +79,7 @@ class ShaperStream:
         # a clock that is set back is as silent
         self._is_idle = self.stream.is_settled and abs(self._now() - self._heard) > SILENT
 
-    def _was_led_elsewhere(self):
+    def _was_prescribed_elsewhere(self):
         stream = self.stream
         return stream.has_begun and any(
             abs(stream.measured.get(name, place) - place) > stream.tolerance

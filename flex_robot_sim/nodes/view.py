@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 
-from flex_robot_sim.nodes.polling_node import Onlooker
+from flex_robot_sim.nodes.polling_node import PollingNode
 from flex_robot_sim.nodes.run import run
 from flex_robot_sim.nodes.settings import VIEW_SETTINGS, ViewSettings
 from flex_robot_sim.nodes.view_inputs import ViewInputs
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FEW, SPARED = 2, 3      # browsers that get every picture; of more, none gets every third one
 
 
-class ViewNode(Onlooker):
+class ViewNode(PollingNode):
     """Show an arm in browsers."""
 
     _inputs: ViewInputs

@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.nodes.conversions import LEVELS, vector_of
-from flex_robot_sim.nodes.joint_motor_pairing import NamedValues, StatePairs
+from flex_robot_sim.nodes.joint_motor_pairing import JointMotorPairing, NamedValues
 from flex_robot_sim.nodes.polling_node import Stamps
 from flex_robot_sim.nodes.topics import COMMANDS, NEWEST, SAMPLES, STATES
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
@@ -36,7 +36,7 @@ class ViewInputs:
     def __init__(self, node: Node, arm: ArmModel, seen: Observed) -> None:
         """Make the subscriptions of `node`, which no executor may wait for: see `polled`."""
         self._node, self._arm, self._seen = node, arm, seen
-        self._pairs = StatePairs(arm, False)
+        self._pairs = JointMotorPairing(arm, False)
         self._time = Stamps(node)
         joints, motors = len(arm.joint_names), len(arm.motor_names)
         self._motors = slice(joints, joints + motors)
@@ -93,7 +93,7 @@ class ViewInputs:
         seen.coordinates[:len(pairs.position)] = pairs.position
         if len(message.effort):
             seen.effort[:] = self._effort.read(message, 'effort')
-        seen.stamp, seen.heard, seen.is_led = self._time(message), now, pairs.is_led
+        seen.stamp, seen.heard, seen.is_prescribed = self._time(message), now, pairs.is_prescribed
 
     def _on_motors(self, _, message):
         self._pairs.take_motors(message)

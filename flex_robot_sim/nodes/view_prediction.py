@@ -9,7 +9,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import excited_modes, loaded
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.control.payload_model import LadenArm
+from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.servo import Sampling
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.arm_model import ArmModel
@@ -41,7 +41,7 @@ class Prediction:
         self._arm, self._view, self._work = arm, view, Background('prediction')
         self._next = -np.inf
         self._asked: tuple[Case, np.ndarray] | None = None
-        self._laden: tuple[tuple, LadenArm] | None = None
+        self._laden: tuple[tuple, ControllerModel] | None = None
 
     def look(self, now: float, seen: Observed, parameters: Mapping[str, Mapping[str, Any]],
              is_commanded: bool) -> None:
@@ -72,7 +72,7 @@ class Prediction:
         if case.controller is not None:
             key = case.payload, case.sampling
             if self._laden is None or self._laden[0] != key:
-                self._laden = key, LadenArm(loaded(self._arm, case.payload), case.sampling)
+                self._laden = key, ControllerModel(loaded(self._arm, case.payload), case.sampling)
             servo = self._laden[1].fitted(case.controller)
             gains = servo.stiffness, servo.damping
         found = excited_modes(loaded(self._arm, case.payload), pose, gains)

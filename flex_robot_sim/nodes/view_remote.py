@@ -126,10 +126,11 @@ class ViewRemote:
         self._push.publish(message)
         (self._pushed.add if np.any(force) else self._pushed.discard)(link)
 
-    def carry(self, link: str, mass: float, is_told: bool) -> None:
+    def carry(self, link: str, mass: float, informs_controller: bool) -> None:
         """Hang a mass [kg] at a link."""
         self._set('dynamics', payload_link=link, payload_mass=mass)
-        self._set('controller', payload_link=link, payload_mass=mass if is_told else 0.0)
+        self._set('controller', payload_link=link,
+                  payload_mass=mass if informs_controller else 0.0)
 
     def choose(self, what: str, value: str) -> None:
         """Set SHAPER or FEEDBACK."""

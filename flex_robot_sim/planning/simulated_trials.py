@@ -16,7 +16,7 @@ from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.simulation.simulation import Simulation
 
 
-class Trials:
+class SimulatedTrials:
     """An arm, its servo, and where its tip is to be."""
 
     def __init__(self, arm: ArmModel, link: str, motion: Motion, duration: float,

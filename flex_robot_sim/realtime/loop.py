@@ -25,7 +25,7 @@ from flex_robot_sim.realtime.commands import CommandInbox
 from flex_robot_sim.realtime.pacing import Pacer
 from flex_robot_sim.realtime.priority import use_realtime_priority
 from flex_robot_sim.realtime.settings import payload_of
-from flex_robot_sim.realtime.timing import Echo, Samples
+from flex_robot_sim.realtime.timing import RoundTrip, Samples
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class SimulationLoop:
         self._waits = settings.wait_for_command and not self.is_lockstep
         self.state, self.periods = PAUSED if self._waits else RUNNING, 0
         self.resets = 0                 # how often the arm was put back
-        self.step_times, self.lateness, self.echo = Samples(), Samples(), Echo()
+        self.step_times, self.lateness, self.echo = Samples(), Samples(), RoundTrip()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
         self._began: float | None = None

@@ -3,7 +3,7 @@
 EARLY = 0.05            # of a period: what is so nearly due need not wait for the next look
 
 
-class Beat:
+class RateGate:
     """Tells when the next of something that goes out at a rate is due."""
 
     def __init__(self, rate: float) -> None:

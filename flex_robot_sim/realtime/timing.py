@@ -76,7 +76,7 @@ class Histogram:
         return self._SHORTEST * 10.0 ** ((row + 0.5) / self._PER_DECADE)
 
 
-class Echo:
+class RoundTrip:
     """
     How long it takes until a command answers a state, told by the stamp that both carry.
 

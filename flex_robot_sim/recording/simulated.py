@@ -118,4 +118,4 @@ class SimulationRecording:
 def about(arm: ArmModel) -> dict[str, str]:
     """What a recording says about the arm in it, beside its description."""
     return {'robot': arm.description.name, 'coupling': arm.coupling,
-            'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.rising[3:])}
+            'gravity': ' '.join(f'{value:.9g}' for value in -arm.arrays.base_acceleration[3:])}

@@ -57,7 +57,7 @@ def heading_of(run: RecordedRun) -> list[str]:
     if run.arm is not None:
         arm = run.arm
         bends = f', {len(arm.tips)} of its links bend' if arm.tips else ''
-        gravity = -arm.arrays.rising[3:]
+        gravity = -arm.arrays.base_acceleration[3:]
         lines.append(f'{len(arm.joint_names)} joints, {arm.size} coordinates{bends}; coupling '
                      f'{arm.coupling}, gravity '
                      f'{" ".join(f"{value:.4g}" for value in gravity)} m/s2')

@@ -32,7 +32,7 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:       # which need what is here
-    from flex_robot_sim.shaping.validation_moves import TrialMoves
+    from flex_robot_sim.shaping.validation_moves import ValidationMoves
 
 PARTS = 0.4, 0.2            # of the tolerance, to which `si` by pose is designed
 TRIED = 0.5                 # likewise, that a trial move may leave
@@ -61,7 +61,7 @@ class Design(NamedTuple):
 
 
 @summarized
-class Choice(NamedTuple):
+class ShaperCandidate(NamedTuple):
     """A shaper, and what it does in all cases."""
 
     shaper: Shaper
@@ -85,7 +85,7 @@ class Choice(NamedTuple):
 
 def choices(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = TOLERANCE,
             allowed: float = 5e-4, fixed: bool = False,
-            trials: TrialMoves | None = None) -> tuple[list[Choice], int]:
+            trials: ValidationMoves | None = None) -> tuple[list[ShaperCandidate], int]:
     """
     Return the Choices, without a shaper first, and the row of the recommended one.
 
@@ -93,7 +93,7 @@ def choices(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = 
     :param uncertainty: share by which frequencies may be off.
     :param allowed: vibration of the tool that does not matter [m].
     :param fixed: whether delays must stand still, as where nobody knows the pose.
-    :param trials: TrialMoves, which have the last word.
+    :param trials: ValidationMoves, which have the last word.
     """
     if not 0.0 <= uncertainty < 0.5:
         raise SettingError(f'uncertainty = {uncertainty!r} of frequencies must be at least 0 and '
@@ -111,7 +111,7 @@ def choices(cases: Sequence[Case], uncertainty: float = 0.1, tolerance: float = 
     return found, recommended(found, tolerance)
 
 
-def recommended(found: Sequence[Choice], tolerance: float = TOLERANCE) -> int:
+def recommended(found: Sequence[ShaperCandidate], tolerance: float = TOLERANCE) -> int:
     """Row of the Choice that the rule takes; 0, the arm without a shaper, if none helps."""
     rows = _rows(found)
     good = [k for k in rows if _is_good(found[k], tolerance)]
@@ -125,13 +125,13 @@ def recommended(found: Sequence[Choice], tolerance: float = TOLERANCE) -> int:
     return best if left[best] < 1.0 else 0
 
 
-def keeps(choice: Choice, tolerance: float = TOLERANCE) -> bool:
+def keeps(choice: ShaperCandidate, tolerance: float = TOLERANCE) -> bool:
     """Whether a Choice keeps the tolerance in all that was looked at."""
     return _is_good(choice, tolerance) and not choice.moving > tolerance
 
 
-def tried(found: Sequence[Choice], trials: TrialMoves,
-          tolerance: float = TOLERANCE) -> list[Choice]:
+def tried(found: Sequence[ShaperCandidate], trials: ValidationMoves,
+          tolerance: float = TOLERANCE) -> list[ShaperCandidate]:
     """Return the Choices, with what trial moves leave of those that the rule looks at."""
     found = [*found]
     order = sorted((k for k in _rows(found) if _is_good(found[k], tolerance)),
@@ -158,15 +158,16 @@ def _is_good(choice, tolerance):
     return choice.vibration <= 1.01 * tolerance
 
 
-def judged(shaper: Shaper, cases: Sequence[Case], uncertainty: float, allowed: float) -> Choice:
-    """Return the Choice of a Shaper."""
+def judged(shaper: Shaper, cases: Sequence[Case], uncertainty: float,
+           allowed: float) -> ShaperCandidate:
+    """Return the ShaperCandidate of a Shaper."""
     left, most = 0.0, 0.0
     for case in cases:
         for off in np.linspace(1 - uncertainty, 1 + uncertainty, OFF):
             each = case.sizes * shaper.vibration(off * case.frequencies, case.ratios)
             left = max(left, float(each.sum() / case.sizes.sum()))
             most = max(most, float(2 * each.sum()))     # a step of it makes twice the deflection
-    return Choice(shaper, left, allowed / most if most > 0 else np.inf, shaper.duration)
+    return ShaperCandidate(shaper, left, allowed / most if most > 0 else np.inf, shaper.duration)
 
 
 def spread(cases: Sequence[Case]) -> float:
@@ -196,7 +197,7 @@ def _following(cases, uncertainty, tolerance, allowed):
         name = f'si {100 * design.tolerance:g}%' if design.kind == 'si' else design.kind
         each = [judged(convolved([for_frequency(unit, f) for unit, f in zip(units, middle)], name),
                        group, uncertainty, allowed) for middle, group in zip(middles, groups)]
-        yield Choice(each[0].shaper, max(one.vibration for one in each),
+        yield ShaperCandidate(each[0].shaper, max(one.vibration for one in each),
                      min(one.acceleration for one in each), max(one.added for one in each), design,
                      tuple(units))
 

@@ -18,7 +18,7 @@ EXACT = 1e-10               # difference of the responses that is none
 WHOLE = 1e-9                # of a sample: an impulse so near to one lies on it
 
 
-def taps_of(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
+def fir_coefficients(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
     """
     Delays in samples (k,) and weights (k,), positive and of sum 1, that do what a Shaper does.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.model.arguments import whole
-from flex_robot_sim.shaping.fir_coefficients import taps_of
+from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import NONE, Shaper, check_mode, check_period
 from flex_robot_sim.shaping.online_shaper_kernel import (
     EMPTY,
@@ -66,7 +66,7 @@ class OnlineShaper(Serializable):
                                'often, or leave slow modes out')
         for stage in stages:
             check_mode(float(stage.frequencies.max()), 0.0, period)
-        delays, weights = taps_of(shaper, period)
+        delays, weights = fir_coefficients(shaper, period)
         self.refused = 0                                # samples that were no set points
         self.position, self.velocity = np.zeros((2, joints))    # shaped [rad, m, per s]
         s, most = len(stages), max([1, *(stage.cycles.size for stage in stages)])

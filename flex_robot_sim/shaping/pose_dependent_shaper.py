@@ -15,15 +15,15 @@ import numpy as np
 from flex_robot_sim.motion.motion import Motion
 
 if TYPE_CHECKING:       # which need what is here
-    from flex_robot_sim.shaping.shaper_specification import ShaperParts
+    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
 GRID = 5e-3                 # time between two samples of a motion                              [s]
 
 
-class PoseFollower:
+class PoseDependentShaper:
     """An OnlineShaper at a time of the motion that it shapes."""
 
-    def __init__(self, parts: ShaperParts, position: np.ndarray, time: float) -> None:
+    def __init__(self, parts: ShaperSpecification, position: np.ndarray, time: float) -> None:
         """Let everything have stood at a position (joints,) until a time [s]."""
         self._online, self.time = parts.online(len(position), GRID), time
         self._online.reset(position)
@@ -33,7 +33,7 @@ class PoseFollower:
         """Time that it adds to a motion, at most [s]."""
         return self._online.duration
 
-    def advanced(self, motion: Motion, time: float) -> PoseFollower:
+    def advanced(self, motion: Motion, time: float) -> PoseDependentShaper:
         """Return the follower at the last sample at a time or before [s]."""
         other = deepcopy(self)
         while other.time + GRID <= time:

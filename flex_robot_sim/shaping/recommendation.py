@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, Choice, Design, choices, keeps
+from flex_robot_sim.shaping.comparison import Case, Design, ShaperCandidate, choices, keeps
 from flex_robot_sim.shaping.impulses import TOLERANCE
 from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
 from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
-from flex_robot_sim.shaping.validation_moves import TrialMoves
+from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
@@ -37,7 +37,7 @@ class Recommendation(NamedTuple):
     why: str = ''               # none keeps the tolerance, if none does and that is known
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> ShaperCandidate:
         """The Choice to take."""
         return self.found[self.best]
 
@@ -74,7 +74,8 @@ def recommend(arm: ArmModel, poses: ArrayLike | None = None,
         return Recommendation([], [], 0, 0)
     trials = None
     if given is None or len(given) > 1:
-        trials = TrialMoves(arm, given, payloads, uncertainty, cases[0].frequencies.size, gains)
+        trials = ValidationMoves(arm, given, payloads, uncertainty, cases[0].frequencies.size,
+                                 gains)
     found, best = choices(cases, uncertainty, tolerance, allowed, fixed, trials)
     why = '' if keeps(found[best], tolerance) else slow_servo(arm, poses[0], gains)
     return Recommendation(cases, found, best, 0 if trials is None else len(trials), why)

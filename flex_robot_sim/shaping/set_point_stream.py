@@ -16,8 +16,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.motion.trajectory import joint_rows
 from flex_robot_sim.shaping.online_shaper import LARGEST
-from flex_robot_sim.shaping.shaped_reference import SetPoints
-from flex_robot_sim.shaping.shaper_specification import ShaperParts
+from flex_robot_sim.shaping.shaped_reference import ShapedReference
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 
 SLOWEST = 0.25              # time between two set points that are still joined by a line      [s]
@@ -28,13 +28,13 @@ SET_BACK = 5.0              # of stamps, from which on they tell another time   
 class SetPointStream:
     """Shape set points of joints, one tick after another."""
 
-    def __init__(self, names: Sequence[str], period: float, parts: ShaperParts,
+    def __init__(self, names: Sequence[str], period: float, parts: ShaperSpecification,
                  arm: ArmModel | None = None, tolerance: float = 0.1) -> None:
         """
         Begin where `begin` or the first set point says.
 
         :param names: of the joints, in the order of the ArmModel if there is one.
-        :param period: of the ticks [s]; parts: ShaperParts.
+        :param period: of the ticks [s]; parts: ShaperSpecification.
         :param arm: ArmModel, whose stops and velocities are kept to; None: of nobody's.
         :param tolerance: how far a joint without a limit of velocity may be sent at once, and any
             from where the arm is at first [rad, m].
@@ -54,14 +54,14 @@ class SetPointStream:
         self.omitted_modes = ''     # line about modes that are too fast for the ticks
         self.ignored = self.limited = 0             # set points that came late or twice; too far
         self._target = _Target(n, self.rates)
-        self._points = SetPoints(self._target, self.rates)
+        self._points = ShapedReference(self._target, self.rates)
         self._stamp: float | None = None
         self._heard: float | None = None
         self._ticks = 0
         self.use(parts)
 
-    def use(self, parts: ShaperParts) -> None:
-        """Change to other ShaperParts without a jump; SettingError if they need more samples."""
+    def use(self, parts: ShaperSpecification) -> None:
+        """Change the ShaperSpecification without a jump; SettingError if it needs more samples."""
         parts, self.omitted_modes = parts.for_samples(self.period)
         online = parts.online(len(self.names), self.period, 2)
         self._points.use(None if online.duration == 0.0 else online)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flex_robot_sim.motion.rate_limiter import KeptRates
+from flex_robot_sim.motion.rate_limiter import RateLimiter
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 
 FADES = 1.5                 # durations of the longer shaper in which one becomes the other
@@ -32,7 +32,7 @@ class Targets(Protocol):
     doublet: Any                # that takes their place, or None
 
 
-class SetPoints:
+class ShapedReference:
     """Positions and velocities of the joints for a servo, later than the reference."""
 
     def __init__(self, reference: Targets, rates: np.ndarray | None = None) -> None:
@@ -43,7 +43,7 @@ class SetPoints:
         """
         n = reference.position.size
         self._rates = np.full(n, np.inf) if rates is None else rates
-        self._kept = KeptRates(self._rates, 1.0)                # of the period in use
+        self._kept = RateLimiter(self._rates, 1.0)                # of the period in use
         self.is_shaped = False          # whether they are another thing than the reference
         self.position, self.velocity = np.zeros((2, n))         # [rad, m; per s]
         self._reference, self._stages = reference, [_Stage(None, reference)]
@@ -82,7 +82,7 @@ class SetPoints:
         if shaper is not None and shaper.period != self._period:
             # older ones go on at the new pace: they end soon
             self._period, self._origin = shaper.period, None
-            self._kept = KeptRates(self._rates, shaper.period)
+            self._kept = RateLimiter(self._rates, shaper.period)
             self._kept.stand(self._newest[0])
         is_moving = np.any(self.velocity) or np.any(self.position != self._seen)
         self._stages = [*self._stages, stage] if is_moving else [stage]

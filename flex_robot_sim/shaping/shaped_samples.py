@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.motion.motion import Motion, rest
-from flex_robot_sim.shaping.fir_coefficients import taps_of
+from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
@@ -25,7 +25,7 @@ def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndar
     :param period: of the samples [s].
     """
     samples = checked_samples(samples)
-    delays, weights = taps_of(shaper, period)
+    delays, weights = fir_coefficients(shaper, period)
     rows = np.arange(len(samples) + delays[-1])
     newest = samples[np.minimum(rows, len(samples) - 1)]
     out = newest.copy()

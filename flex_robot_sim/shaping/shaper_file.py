@@ -8,7 +8,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.mode_table import ModeTable
 from flex_robot_sim.shaping.impulses import tidied
-from flex_robot_sim.shaping.shaper_specification import ShaperParts
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import Stage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
@@ -17,9 +17,9 @@ KIND = 'flex_robot_sim shaper 1'
 LARGEST = 16 * 2**20        # file that is read                                             [bytes]
 
 
-def write_parts(path: str | Path, parts: ShaperParts, robot: str = '',
+def write_parts(path: str | Path, parts: ShaperSpecification, robot: str = '',
                 joints: Sequence[str] = ()) -> None:
-    """Write ShaperParts for a robot of these joints to a JSON file; SettingError if it cannot."""
+    """Write the ShaperSpecification of a robot with these joints to a JSON file."""
     table, shaper = parts.table, parts.shaper
     tree = {'kind': KIND, 'robot': robot, 'joints': list(joints), 'name': parts.name,
             'shaper': {'times': shaper.times.tolist(), 'amplitudes': shaper.amplitudes.tolist(),
@@ -38,7 +38,7 @@ def write_parts(path: str | Path, parts: ShaperParts, robot: str = '',
         raise SettingError(f'{path}: cannot be written: {error.strerror}') from error
 
 
-def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperParts:
+def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
     """
     Read what `write_parts` has written; SettingError says in one line what is wrong with it.
 
@@ -88,7 +88,7 @@ def _parts(tree):
             raise ValueError
     if min([*shaper.amplitudes, *(a for stage in stages for a in stage.amplitudes)]) <= 0.0:
         raise ValueError
-    return ShaperParts(str(tree['name']), shaper, table, stages)
+    return ShaperSpecification(str(tree['name']), shaper, table, stages)
 
 
 def _numbers(values):

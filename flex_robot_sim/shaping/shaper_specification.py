@@ -24,7 +24,7 @@ POSES = 6                       # in which the shares of modes are computed
 MAX_CYCLES_PER_SAMPLE = 0.49    # of a mode that a shaper of samples can cancel
 
 
-class ShaperParts(NamedTuple):
+class ShaperSpecification(NamedTuple):
     """Arguments of an OnlineShaper, and their name."""
 
     name: str
@@ -33,7 +33,7 @@ class ShaperParts(NamedTuple):
     stages: tuple = ()
     modes: tuple[PoseModes, ...] = ()       # of the arm in some poses; (): unknown
 
-    def for_samples(self, period: float) -> tuple[ShaperParts, str]:
+    def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
         """
         Return parts for samples every period [s], and a line about modes that they omit, or ''.
 
@@ -70,8 +70,8 @@ class ShaperParts(NamedTuple):
 
 
 def parts_by_modes(kind: str, frequencies: Sequence[float],
-                   ratios: Sequence[float] = ()) -> ShaperParts:
-    """Return the ShaperParts for modes [Hz] that are the same in all poses."""
+                   ratios: Sequence[float] = ()) -> ShaperSpecification:
+    """Return the ShaperSpecification for modes [Hz] that are the same in all poses."""
     if not len(frequencies):
         raise SettingError('frequencies = [] must name what the arm rings with [Hz], or robot a '
                            'URDF with <flexibility>')
@@ -85,21 +85,21 @@ def parts_by_modes(kind: str, frequencies: Sequence[float],
         f = np.array(frequencies, float)
         found, best = choices([Case(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
         shaper = found[best].shaper
-    return ShaperParts(NO_SHAPER if kind == NO_SHAPER else shaper.name, shaper)
+    return ShaperSpecification(NO_SHAPER if kind == NO_SHAPER else shaper.name, shaper)
 
 
 def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
                  gains: tuple[ArrayLike, ArrayLike] | None = None,
-                 progress: Callable[[int, int], object] | None = None) -> ShaperParts:
+                 progress: Callable[[int, int], object] | None = None) -> ShaperSpecification:
     """
-    Return the ShaperParts for the modes of an ArmModel, whose delays follow the pose.
+    Return the ShaperSpecification for the modes of an ArmModel, whose delays follow the pose.
 
     :param masses: that its tool may carry: one that is known, or several of which nobody tells
         [kg]; none: what the description has.
     :param progress: as of `mode_table.mode_table`.
     """
     if kind == NO_SHAPER:
-        return ShaperParts(NO_SHAPER)
+        return ShaperSpecification(NO_SHAPER)
     payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
     design = Design(kind, 0.05)
     if kind == AUTO:
@@ -107,8 +107,9 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
         found.refuse_none(arm)
         design = found.choice.design
         if design is None:
-            return ShaperParts(found.choice.name, found.choice.shaper)
+            return ShaperSpecification(found.choice.name, found.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
     modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
                   for pose in poses_within(arm, POSES))
-    return ShaperParts(f'{design.kind} by pose', table=table, stages=tuple(stages), modes=modes)
+    return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),
+                               modes=modes)

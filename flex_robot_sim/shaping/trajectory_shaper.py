@@ -28,12 +28,12 @@ from flex_robot_sim.motion.trajectory import Interpolation, Trajectory, joint_ro
 from flex_robot_sim.shaping.impulses import NONE, Shaper, convolved, of_kind
 from flex_robot_sim.shaping.motion_history import appended, sampled
 from flex_robot_sim.shaping.path_deviation import MAX_SAMPLES, path_deviation
-from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseFollower
+from flex_robot_sim.shaping.pose_dependent_shaper import GRID, PoseDependentShaper
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 if TYPE_CHECKING:       # which needs what is here
-    from flex_robot_sim.shaping.shaper_specification import ShaperParts
+    from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
 NO_SHAPER = 'none'          # as its kind
 MOST_POINTS = 100_000       # of a trajectory that is sent
@@ -66,7 +66,7 @@ class _Memory:
     joints: tuple               # that the motion has
     sent: tuple                 # those of them that are told to the controller
     motion: Motion
-    shaper: Shaper | PoseFollower   # the latter at the time of the change
+    shaper: Shaper | PoseDependentShaper   # the latter at the time of the change
     order: int                  # 0 where points have positions only, 1 velocities, 2 accelerations
     now: float                  # when it changed last                                          [s]
 
@@ -79,7 +79,7 @@ class _Memory:
 class TrajectoryShaper:
     """Shape trajectories one after the other, or one in place of the other."""
 
-    def __init__(self, shaper_at: Callable[[np.ndarray], Shaper] | ShaperParts,
+    def __init__(self, shaper_at: Callable[[np.ndarray], Shaper] | ShaperSpecification,
                  period: float = 0.02, arm: ArmModel | None = None,
                  tolerance: float = 0.1, most_points: int = MOST_POINTS,
                  shortest_period: float = 0.0) -> None:
@@ -87,7 +87,7 @@ class TrajectoryShaper:
         Begin without a motion.
 
         :param shaper_at: function that returns the Shaper for a motion that ends at joint
-            positions (n,), or ShaperParts whose delays follow the pose of the arm.
+            positions (n,), or ShaperSpecification whose delays follow the pose of the arm.
         :param period: longest time between two points [s].
         :param arm: ArmModel, whose joints and stops are kept to; None: any joints, no stops.
         :param tolerance: how far a motion may begin from where the arm is [rad, m].
@@ -285,23 +285,23 @@ class TrajectoryShaper:
         refuse_curve_beyond_rates(self._arm, motion)
 
     def _shaper(self, end, start, begin):
-        """Shaper of a motion from rest to an end (n,), or the PoseFollower of it."""
+        """Shaper of a motion from rest to an end (n,), or the PoseDependentShaper of it."""
         shaper = self._shaper_at(end)
         stages = getattr(shaper, 'stages', ())
         if stages:
-            return PoseFollower(shaper, start, begin - GRID)
+            return PoseDependentShaper(shaper, start, begin - GRID)
         return getattr(shaper, 'shaper', shaper)
 
     @staticmethod
     def _gone_on(old, now):
-        if isinstance(old.shaper, PoseFollower):
+        if isinstance(old.shaper, PoseDependentShaper):
             return old.shaper.advanced(old.motion, now)
         return old.shaper
 
     def _points(self, memory, begin, trajectory):
         """Points of the shaped motion from `begin` on."""
         columns = [memory.joints.index(name) for name in memory.sent]
-        if isinstance(memory.shaper, PoseFollower):
+        if isinstance(memory.shaper, PoseDependentShaper):
             return self._followed(memory, columns, trajectory)
         times = self._times(memory, begin)
         tables = sampled(memory.shaper, memory.motion, times)

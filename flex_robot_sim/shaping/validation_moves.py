@@ -21,7 +21,7 @@ from flex_robot_sim.analysis.mode_table import loaded, path_table
 from flex_robot_sim.analysis.statics import Equilibrium, equilibrium
 from flex_robot_sim.model.arm_model import ArmModel, with_stiffness
 from flex_robot_sim.motion.limits import rate_limits
-from flex_robot_sim.shaping.comparison import Choice
+from flex_robot_sim.shaping.comparison import ShaperCandidate
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stretched
@@ -40,7 +40,7 @@ SHORTEST_STEP, LONGEST_STEP = 5e-4, 4e-3                                        
 
 
 @summarized
-class TrialMove(NamedTuple):
+class ValidationMove(NamedTuple):
     """A move of an arm that need not be as described."""
 
     arm: object                 # ArmModel
@@ -54,7 +54,7 @@ class TrialMove(NamedTuple):
     step: float                 # of set points and of the simulation                       [s]
 
 
-class TrialMoves:
+class ValidationMoves:
     """Moves of an arm, and what shapers leave of the vibration of its tool."""
 
     def __init__(self, arm: ArmModel, poses: np.ndarray | None = None,
@@ -90,7 +90,7 @@ class TrialMoves:
         """Count them."""
         return len(self._ways)
 
-    def left(self, choice: Choice, limit: float = np.inf) -> float:
+    def left(self, choice: ShaperCandidate, limit: float = np.inf) -> float:
         """
         Largest share of the vibration that a Choice leaves in all moves.
 
@@ -122,7 +122,7 @@ class TrialMoves:
         if not np.isfinite(rate_limits(arm)).any():
             duration = max(duration, PERIODS / slowest)
         rests = equilibrium(arm, start), equilibrium(arm, end)
-        return TrialMove(
+        return ValidationMove(
             arm, start, end, rests, jacobian(arm, rests[1].coordinates, self._tool, 'mixed')[3:],
             trapezoid(max(int(np.ceil(duration / step)), 6)), tables, 1 / slowest, step)
 

@@ -32,11 +32,11 @@ class StepLimits:
         """Begin with stops as damped as they are described; `arrays` get less where that helps."""
         self._arrays, self._full = arrays, arrays.stop_damping.copy()
         self._step, self._scheme = settings.time_step, settings.scheme
-        self.is_told = False
+        self.is_reported = False
 
     def forget(self) -> None:
         """Tell again what is to be told."""
-        self.is_told = False
+        self.is_reported = False
 
     def fit(self, stiffness: np.ndarray | float, damping: np.ndarray | float) -> list[str]:
         """
@@ -74,9 +74,9 @@ class StepLimits:
             self._arrays.stop_damping[:] = share * self._full
             if self._step <= longest:
                 return []
-        if self.is_told:
+        if self.is_reported:
             return []
-        self.is_told = True
+        self.is_reported = True
         return [f'time_step = {self._step:g} s is too long for {self._scheme} where joints lean '
                 f'on their stops, even without damping: it takes {rounded_down(longest):.3g} s at '
                 'most there']
@@ -87,7 +87,7 @@ class EnergyGain:
 
     def __init__(self) -> None:
         """Begin with nothing seen and nothing told."""
-        self.is_told = False
+        self.is_reported = False
         self.forget()
 
     def forget(self) -> None:
@@ -97,7 +97,7 @@ class EnergyGain:
     def is_due(self, steps: int) -> bool:
         """Count steps that were taken; return whether they ask for a look."""
         self._steps += steps
-        return self._steps >= EVERY and not self.is_told
+        return self._steps >= EVERY and not self.is_reported
 
     def look(self, energies: np.ndarray, flow: np.ndarray, start: float, time: float,
              settings: SimulationSettings) -> list[str]:
@@ -113,12 +113,12 @@ class EnergyGain:
         # where a swing turns, nothing moves
         self._most = max(self._most, kinetic + strain + taken + abs(done))
         is_seen = bool(gain > SHARE * self._most + SMALL * (abs(height) + abs(start)))
-        self.is_told = is_seen and self._was_seen
+        self.is_reported = is_seen and self._was_seen
         self._steps, self._was_seen = 0, is_seen
         is_explicit = settings.scheme in EXPLICIT
         name, remedy = ((settings.scheme, 'the scheme implicit_midpoint') if is_explicit else
                         (settings.formulation, 'the formulation recursion'))
-        return self.is_told * [
+        return self.is_reported * [
             f'by {time:.4g} s {name} has made {gain:.3g} J out of nothing: time_step = '
             f'{settings.time_step:g} s is too long for it here'
             f'{"" if is_explicit else ", or the arm bends too far"}. Take a shorter one, or '

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.monitors import Watch, lines_of
-from flex_robot_sim.dynamics.prescribed_run import advance_led
+from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
 from flex_robot_sim.jit.compiled import bound
 from flex_robot_sim.motion.prescribed_motion import GivenMotion, as_motion
 from flex_robot_sim.simulation.explicit_schemes import StepLimits
-from flex_robot_sim.simulation.queries import Questions
+from flex_robot_sim.simulation.queries import Queries
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 REMEDY = 'Take a shorter time_step or smaller efforts'
@@ -25,7 +25,7 @@ NEAR = 1e-6                 # that a drive may be beside its motion without a wo
 CURVED = 0.1                # of its way in a step, that a motion may be bent aside
 
 
-class LedDrives(Questions):
+class PrescribedDrives(Queries):
     """A base of Simulation, whose state it changes."""
 
     time: float
@@ -61,12 +61,12 @@ class LedDrives(Questions):
         self._motions.pop(row, None)
         self._ends.pop(row, None)
         self._jumped.discard(row)
-        self._work.given[row] = self._work.given_effort[row] = 0.0
+        self._work.prescribed[row] = self._work.prescribed_effort[row] = 0.0
         if motion is None:
             return
         motion = as_motion(joint, motion, self.arm.units[row])
         self._motions[row] = motion
-        self._work.given[row] = 1.0
+        self._work.prescribed[row] = 1.0
         end = motion(self.time)
         self._tell_jump(row, self.time, self._q[self._driven[row]], end[0], 'its drive is at')
         self._put({row: end})
@@ -99,12 +99,12 @@ class LedDrives(Questions):
         h, steps = float(self.settings.time_step), len(places) - 1
         self._put(dict(enumerate(zip(places[0], rates[0]))))
         out = np.tile(self._q, (len(places), 1))
-        self._work.given[:] = 1.0
-        done = advance_led(
+        self._work.prescribed[:] = 1.0
+        done = advance_prescribed(
             self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
             self._effort, h, self._flow, self._watch, self._stage, self._work, self._driven,
             places, rates, out, np.empty(places.shape) if efforts is None else efforts)
-        self._work.given[:] = self._work.given_effort[:] = 0.0
+        self._work.prescribed[:] = self._work.prescribed_effort[:] = 0.0
         start, self.time = self.time, self.time + done * h
         self._forget_steps()
         self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
@@ -119,7 +119,7 @@ class LedDrives(Questions):
             (place, rate), end = motion(now), motion(then)
             self._ends[row] = end
             h, change = then - now, end[1] - rate
-            self._work.given_rate[row] = change / h
+            self._work.prescribed_acceleration[row] = change / h
             led = place + 0.5 * h * (rate + end[1])
             # rates that change within the step may change at its begin or at its end
             allowed = h * (0.5 * abs(change) + CURVED * max(abs(rate), abs(end[1])))
@@ -173,8 +173,8 @@ class LedDrives(Questions):
 
     def _forget_steps(self):
         """Begin afresh: what the last steps found no longer holds."""
-        for left in (self._work.law, self._work.own, self._work.last, self._work.cornered,
-                     self._work.step):
+        for left in (self._work.joint_force, self._work.own_inertia, self._work.last,
+                     self._work.is_nonsmooth, self._work.step):
             left[:] = 0.0
 
 

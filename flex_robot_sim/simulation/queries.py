@@ -38,7 +38,7 @@ class Energy(NamedTuple):
     balance: float
 
 
-class Questions:
+class Queries:
     """A base of Simulation, whose state it reads."""
 
     arm: ArmModel
@@ -108,7 +108,8 @@ class Questions:
         qdd, guess, work = self._qdd.copy(), np.empty(self.arm.size), self._asking
         sticks = self.settings.scheme == 'implicit_midpoint' and (
             self._arrays.coulomb + self._arrays.stiction).any()
-        work.law[:], work.own[:], work.ease[0] = self._work.law, self._work.own, 1.0
+        work.joint_force[:], work.own_inertia[:] = self._work.joint_force, self._work.own_inertia
+        work.relaxation[0] = 1.0
         set_loads(self._arrays, self._loads, self._q, self._qd, work)
         # what sticks is found by a step too short to move anything
         for _ in range(INSTANTS if sticks else 1):

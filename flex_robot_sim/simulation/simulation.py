@@ -35,7 +35,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position, state_note
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.simulation.explicit_schemes import EVERY, EXPLICIT, EnergyGain
-from flex_robot_sim.simulation.prescribed_drives import REMEDY, LedDrives, lost_state
+from flex_robot_sim.simulation.prescribed_drives import REMEDY, PrescribedDrives, lost_state
 from flex_robot_sim.simulation.simulation_state import make_tables, state_of, write_state
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
@@ -46,7 +46,7 @@ STEPS_AT_ONCE = 10000       # between two looks at whether the user pressed Ctrl
 
 
 @summarized
-class Simulation(LedDrives, Serializable):
+class Simulation(PrescribedDrives, Serializable):
     """An arm in motion."""
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings | None = None) -> None:
@@ -119,7 +119,7 @@ class Simulation(LedDrives, Serializable):
                 + work.servo_damping * work.target_rate)
         rows = zip(*(values.tolist() for values in (
             self.motor_velocity, push, work.servo_damping, work.effort_limit, work.rate_limit)))
-        return np.array([motor_pull(*row)[0] for row in rows]) + work.given_effort
+        return np.array([motor_pull(*row)[0] for row in rows]) + work.prescribed_effort
 
     @property
     def mean_effort(self) -> np.ndarray:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from flex_robot_sim.simulation.simulation import Simulation
 
 # of the workspace: what a step reads from the one before it, and what is set from outside
-WORK = ('law', 'own', 'last', 'cornered', 'step', 'applied', 'effort_limit', 'rate_limit',
-        'target', 'target_rate', 'servo_stiffness', 'servo_damping', 'given', 'given_rate',
-        'given_effort')
+WORK = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step', 'applied', 'effort_limit',
+        'rate_limit', 'target', 'target_rate', 'servo_stiffness', 'servo_damping', 'prescribed',
+        'prescribed_acceleration', 'prescribed_effort')
 # of the workspace, which the scratch of queries shares
 SHARED = ('effort_limit', 'rate_limit', 'target', 'target_rate', 'servo_stiffness',
-          'servo_damping', 'given', 'given_rate')
+          'servo_damping', 'prescribed', 'prescribed_acceleration')
 ARRAYS = ('inertia', 'stop_damping')    # of the arm: they change with payloads and servos
 COPIED = ('_q', '_qd', '_qdd', '_effort', '_flow', '_watch', '_gain', '_motions', '_ends',
           '_jumped', '_payload', '_pushes', '_reported', 'reports')
@@ -43,7 +43,7 @@ def state_of(simulation: Simulation) -> dict[str, Any]:
              for name, value in vars(simulation).items() if name not in REBUILT}
     state['work'] = {name: getattr(simulation._work, name).copy() for name in WORK}
     state['arrays'] = {name: getattr(simulation._arrays, name).copy() for name in ARRAYS}
-    state['is_limit_reported'] = simulation._limits.is_told
+    state['is_limit_reported'] = simulation._limits.is_reported
     return state
 
 
@@ -73,6 +73,6 @@ def write_state(simulation: Simulation, state: dict[str, Any]) -> None:
     for table, values in ((simulation._work, work), (simulation._arrays, arrays)):
         for name, array in values.items():
             getattr(table, name)[:] = array
-    simulation._limits.is_told = is_limit_reported
+    simulation._limits.is_reported = is_limit_reported
     simulation._loads = make_loads(simulation.arm, simulation._pushes.values())
     simulation._drive = simulation._made_drive()

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 
-from flex_robot_sim.jit.deferred_signals import signals_held
+from flex_robot_sim.jit.deferred_signals import deferred_signals
 
 ONE_THREAD = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -32,7 +32,7 @@ def processes(count: int) -> Iterator[Executor]:
         yield pool
     except KeyboardInterrupt:
         # what they are at is made again; who presses it twice does not come in between
-        with signals_held():
+        with deferred_signals():
             for child in multiprocessing.active_children():
                 if child not in others:
                     child.kill()

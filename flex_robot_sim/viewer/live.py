@@ -52,7 +52,7 @@ class Live:
             self._drives.target, self._poses = np.array(target, float), np.zeros((0, 0))
 
     @property
-    def is_led(self) -> bool:
+    def is_prescribed(self) -> bool:
         """Whether drives are led; otherwise the arm falls."""
         return self._drives is not None
 

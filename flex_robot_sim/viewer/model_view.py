@@ -94,7 +94,7 @@ class ModelView:
             energy = self._live.simulation.energy()
             rows['time'] = f'{self._live.simulation.time:.2f} s' + (
                 ', paused' if self._is_paused else '')
-            rows['motion'] = 'led' if self._live.is_led else 'let go'
+            rows['motion'] = 'led' if self._live.is_prescribed else 'let go'
             rows['energy'] = (f'{energy.kinetic:.3g} J moving, '
                               f'{energy.strain:.3g} J bending')
             if self._lost > 1.0:
@@ -126,7 +126,7 @@ class ModelView:
 
     def _pose(self, position):
         """Put the arm to rest somewhere, or lead it there."""
-        if self._moves and self._live is not None and self._live.is_led:
+        if self._moves and self._live is not None and self._live.is_prescribed:
             self._live.lead(position)
             return
         self._moves = False

@@ -61,7 +61,7 @@ class Observed:
         self.target = np.full(joints, np.nan)           # [rad, m]; nan: nobody has one
         self.stamp, self.heard, self.flex_heard = -np.inf, -np.inf, -np.inf     # [s]
         self.target_heard = -np.inf                     # [s]
-        self.is_led, self.problem = True, ''            # why the states are of no use
+        self.is_prescribed, self.problem = True, ''            # why the states are of no use
         # elastic coordinates that have come since they were taken last: (stamp, (n,))
         self.bent: list[tuple[float, np.ndarray]] = []
         self.pushes: dict[str, np.ndarray] = {}         # by link: force (3,) in its frame  [N]

@@ -33,7 +33,7 @@ class Enlarger:
         """Take `arm` (ArmModel) with n coordinates."""
         self.arm = arm
         self.linear = arm if arm.coupling == 'zero_order' else build_arm(
-            arm.description, 'zero_order', arm.arrays.rising[3:] * -1.0)
+            arm.description, 'zero_order', arm.arrays.base_acceleration[3:] * -1.0)
         self._joints, self._motors = len(arm.joint_names), driven(arm)
 
     def enlarged(self, q: np.ndarray, factor: float) -> np.ndarray:

@@ -40,11 +40,11 @@ class Remote(Protocol):
     def push(self, link: str, force: np.ndarray) -> None:
         """Push at a link with a force (3,) in its frame [N] until told otherwise."""
 
-    def carry(self, link: str, mass: float, is_told: bool) -> None:
+    def carry(self, link: str, mass: float, informs_controller: bool) -> None:
         """
         Hang a mass [kg] at a link.
 
-        :param is_told: whether the controller is told, too.
+        :param informs_controller: whether the controller gets the payload, too.
         """
 
     def choose(self, what: str, value: str) -> None:

@@ -89,8 +89,8 @@ class RobotView:
             stage.forget_trace()
         self._tip = tip
         here = seen.coordinates[driven(self._arm)]
-        is_led = now - seen.target_heard < STALE and np.isfinite(seen.target).all()
-        if self._shown('target', self._target, is_led and bool(
+        is_prescribed = now - seen.target_heard < STALE and np.isfinite(seen.target).all()
+        if self._shown('target', self._target, is_prescribed and bool(
                 np.abs(seen.target - here).max(initial=0.0) > FAR)):
             self._target.draw(self._rigid(seen.target))
         if seen.twin is not None and self._twin is None:
@@ -155,5 +155,5 @@ class RobotView:
             return 'paused'
         if self._arm.tips and now - seen.flex_heard > SILENT:
             return 'moving; without flex_states links are drawn as they were'
-        return 'live' if seen.is_led else 'live, but commands do not move it'
+        return 'live' if seen.is_prescribed else 'live, but commands do not move it'
 

@@ -96,7 +96,7 @@ class Stage:
                 self.page.text('<br>'.join(map(as_html, lines)))
 
     def _draw_gravity(self):
-        down = -self.arm.arrays.rising[3:]
+        down = -self.arm.arrays.base_acceleration[3:]
         size = np.linalg.norm(down)
         if size == 0.0:
             return

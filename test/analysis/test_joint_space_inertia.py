@@ -5,7 +5,11 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.analysis.joint_space_inertia import felt_inertia, poses_within, rigid_inertia
+from flex_robot_sim.analysis.joint_space_inertia import (
+    joint_space_inertia,
+    poses_within,
+    rigid_inertia,
+)
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.composite_inertia import moments_beyond
 from flex_robot_sim.util.share import shipped_robots
@@ -31,7 +35,7 @@ def test_an_axis_feels_m_r2_between_none_and_that_of_the_stretched_arm():
         joint('tilt', 'revolute', 'column', 'rod', '<axis xyz="0 1 0"/>'
               '<limit lower="0" upper="1.5707963" effort="0" velocity="0"/>'),
         link('rod', 2.0, '0 0 0.5', (1e-9,) * 3))))
-    felt = felt_inertia(arm)
+    felt = joint_space_inertia(arm)
     for tilt in (0.0, 0.4, 1.2):
         expected = 0.01 + 2.0 * (0.5 * np.sin(tilt))**2
         assert rigid_inertia(arm, [0.0, tilt])[0, 0] == pytest.approx(expected, rel=1e-6)

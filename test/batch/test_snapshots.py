@@ -14,8 +14,8 @@ from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it
-KEPT = (*FORGOTTEN, *SERVO, 'effort_limit', 'rate_limit', 'given', 'given_rate', 'given_effort',
-        'coupling')
+KEPT = (*FORGOTTEN, *SERVO, 'effort_limit', 'rate_limit', 'prescribed',
+        'prescribed_acceleration', 'prescribed_effort', 'coupling')
 
 
 def random_acts(arm, rng):

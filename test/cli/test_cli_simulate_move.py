@@ -11,7 +11,7 @@ from project_files import ROOT
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.closed_loop_move import LedMove, integral_rates
+from flex_robot_sim.control.closed_loop_move import ClosedLoopMove, integral_rates
 from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.shaping.shaper_specification import parts_by_arm
 
@@ -118,7 +118,7 @@ def test_integral_action_lifts_what_the_servo_was_not_told_of():
     for integral in (None, integral_rates(arm, servo, 0.2, 1e-3)):
         simulation = frs.Simulation(arm)
         simulation.set_payload('tool', 0.1)
-        LedMove(simulation, goal, servo, 1.0, integral=integral).advance(15000)
+        ClosedLoopMove(simulation, goal, servo, 1.0, integral=integral).advance(15000)
         left.append(np.abs(simulation.motor_position - goal).max())
     assert left[0] > 0.01 and left[1] < 1e-3
 

@@ -8,7 +8,7 @@ from project_files import ROOT
 
 from flex_robot_sim import DescriptionError, SettingError, load, read_description
 from flex_robot_sim.cli import main
-from flex_robot_sim.control.hold_monitor import Holding
+from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.motion.limits import refuse_beyond_stops
 
 SLIDE = """<robot name="cart"><link name="rail"/><joint name="slide" type="{kind}">
@@ -42,7 +42,7 @@ def test_stops_are_told_in_the_unit_of_the_joint(joint, unit):
 
 def test_what_is_not_held_is_told_in_the_unit_of_the_joint():
     arm = load('rig')
-    holding, target = Holding(arm), np.zeros(2)
+    holding, target = HoldMonitor(arm), np.zeros(2)
     for now in np.arange(0.0, 20.0, 0.1):
         holding.look(now, False, target, np.array([0.5, 0.0]), np.zeros(2), 1.0)
     assert holding.line == '"slide" is not held: 0.5 m from its target, at 0 m/s'

@@ -7,7 +7,7 @@ import pytest
 from controlled import POSE, feed, started
 
 import flex_robot_sim as frs
-from flex_robot_sim.control.hold_monitor import Holding
+from flex_robot_sim.control.hold_monitor import HoldMonitor
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.control.settings import ControllerSettings
@@ -22,7 +22,7 @@ def arm():
 
 def looked(arm, error, rate, times=None, frequency=1.0):
     """Return a Holding that has looked at three joints whose target is POSE."""
-    holding = Holding(arm)
+    holding = HoldMonitor(arm)
     for t in np.arange(0.0, 8.0, 0.1) if times is None else times:
         holding.look(t, False, POSE, POSE + error(t) * np.array([0, 0, 1]),
                      rate(t) * np.array([0, 1, 0]), frequency)
@@ -71,7 +71,7 @@ def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, reme
     arm = frs.load('two_link')
     arm = replace(arm, arrays=arm.arrays._replace(coulomb=np.array([0.0, 0.0, 4.0])))
     servo = Servo(np.full(3, 10.0), np.ones(3), 1.0, integral=integral and np.array(integral))
-    holding = Holding(arm)
+    holding = HoldMonitor(arm)
     for error, line in ((0.3, f'"elbow" is not held: 0.3 rad from its target, at 0 rad/s. Its dry '
                               f'friction of 4 N m {remedy}'),
                         (0.5, '"elbow" is not held: 0.5 rad from its target, at 0 rad/s')):

@@ -9,7 +9,7 @@ from controlled import INERTIA, NOTHING, POSE, SWING, feed, rigid_arm, see, star
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.gravity_table import WeightTable
+from flex_robot_sim.control.gravity_table import GravityTable
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.model.assembly import build_arm
@@ -101,7 +101,7 @@ def test_gravity_holds_a_rigid_arm_where_it_is(pose):
 @pytest.mark.parametrize('name', shipped_robots())
 def test_a_table_of_weight_is_exact_everywhere(name):
     arm = build_arm(frs.read_description(name), gravity=(2.0, -3.0, -9.0))
-    table = WeightTable(arm)
+    table = GravityTable(arm)
     for pose in np.random.default_rng(1).uniform(-4.0, 4.0, (20, len(arm.joint_names))):
         table.update(pose)
         expected = carrying_efforts(arm, pose)

@@ -18,7 +18,7 @@ from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.demo import dies_with_parent
 from flex_robot_sim.demo.children import PATIENCE, Children
 from flex_robot_sim.demo.picture import panels_of_comparison, panels_of_run
-from flex_robot_sim.demo.realistic_drives import BUILT, as_built
+from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
 from flex_robot_sim.demo.record import Lateness, RunRecord, Track
 from flex_robot_sim.demo.ringing import ringing_of
 from flex_robot_sim.demo.screen import Screen
@@ -121,7 +121,7 @@ def test_with_rotors_and_damping_every_other_shipped_robot_swings_too(name):
     arm = frs.load(name)
     gravity = {} if can_carry_itself(arm) else {'gravity': (0.0, 0.0, 0.0)}
     for share, damping in BUILT:
-        heavier = frs.load(as_built(arm, share, damping), **gravity)
+        heavier = frs.load(with_realistic_drives(arm, share, damping), **gravity)
         try:
             swing = fitting_swing(heavier)
             break

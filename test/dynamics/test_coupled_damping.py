@@ -6,7 +6,7 @@ from compare import arm_of
 from random_arms import random_robot, random_state
 from reference import Reference
 
-from flex_robot_sim.dynamics.coupled_damping import damp_together
+from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.factor_reuse import solve_dynamics
 from flex_robot_sim.dynamics.stability import spring_matrices
 from flex_robot_sim.model.arm_model import make_workspace
@@ -25,12 +25,13 @@ def test_accelerations_are_those_of_the_dense_equations(seed, given):
     free = np.ones(arm.size, bool)
     if given:       # the drive of every other joint moves as told
         rows = np.arange(0, arrays.motor.size, 2)
-        work.given[rows], work.given_rate[rows] = 1.0, random.normal(size=rows.size)
+        work.prescribed[rows] = 1.0
+        work.prescribed_acceleration[rows] = random.normal(size=rows.size)
         free[np.where(arrays.motor[rows] < 0, rows, arrays.motor[rows])] = False
     solve_dynamics(arm.arrays, q, np.zeros(arm.size), np.zeros(arrays.motor.size), h, guess, work,
                    found)
     alone = found.copy()
-    damp_together(arm.arrays, h, guess, work, found)
+    apply_coupled_damping(arm.arrays, h, guess, work, found)
 
     K, D = spring_matrices(arrays)
     S = np.zeros((arm.size, arrays.shared.shape[1]))

@@ -113,8 +113,8 @@ def told_to_be_coarse(simulation):
     return [line for line in simulation.reports if 'swings in fewer than 10 steps' in line]
 
 
-@pytest.mark.parametrize('steps_in_a_period, is_told', [(4, True), (8, True), (13, False)])
-def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_told):
+@pytest.mark.parametrize('steps_in_a_period, is_reported', [(4, True), (8, True), (13, False)])
+def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_reported):
     inertia, stiffness = 1 / 6 + 2 * 0.5**2, 30.0       # of the rod about its hinge
     period = 2 * math.pi * math.sqrt(inertia / stiffness)
     step = period / steps_in_a_period
@@ -122,7 +122,7 @@ def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_told):
     simulation.set_state([0.5])
     simulation.hold([0.0], stiffness, 0.0)
     simulation.step(400)
-    assert told_to_be_coarse(simulation) == is_told * [
+    assert told_to_be_coarse(simulation) == is_reported * [
         f'by {step:.4g} s most of the motion swings in fewer than 10 steps: time_step = {step:g} '
         's is too long to show it. Take a shorter one']
     # energy does not show it
@@ -139,10 +139,10 @@ def test_the_steps_that_are_told_are_those_that_miss_the_motion():
         return simulation
 
     true = fallen(5e-5, 'rk4').position         # to 3e-7
-    for step, is_told in ((1e-3, False), (1e-2, True)):
+    for step, is_reported in ((1e-3, False), (1e-2, True)):
         simulation = fallen(step)
-        assert bool(told_to_be_coarse(simulation)) == is_told
-        assert (np.abs(simulation.position - true).max() > 0.02) == is_told
+        assert bool(told_to_be_coarse(simulation)) == is_reported
+        assert (np.abs(simulation.position - true).max() > 0.02) == is_reported
 
 
 def count_evaluations():

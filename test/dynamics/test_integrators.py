@@ -246,8 +246,8 @@ def test_the_midpoint_does_not_drift_in_a_minute():
     assert np.ptp(errors) < 5e-3 * largest
 
 
-@pytest.mark.parametrize('scheme, is_told', [('forward_euler', True), ('rk4', False)])
-def test_an_explicit_scheme_that_makes_energy_is_told_once(scheme, is_told):
+@pytest.mark.parametrize('scheme, is_reported', [('forward_euler', True), ('rk4', False)])
+def test_an_explicit_scheme_that_makes_energy_is_told_once(scheme, is_reported):
     # a pendulum has no spring, so that no step is refused; it swings by a twentieth of a radian
     hinge = joint(kind='continuous', inside='<axis xyz="0 1 0"/>')
     arm = build_arm(read_description(robot(link(), hinge)), gravity=(0.0, 0.0, -9.81))
@@ -255,8 +255,8 @@ def test_an_explicit_scheme_that_makes_energy_is_told_once(scheme, is_told):
     square = 2 * 9.81 * 0.5 / (1 / 6 + 2 * 0.25)        # of its rate
     simulation.set_state([pi / 2 + 0.05])
     simulation.step(1000)
-    assert len(simulation.reports) == is_told
-    if is_told:
+    assert len(simulation.reports) == is_reported
+    if is_reported:
         found = re.fullmatch(r'by (\S+) s forward_euler has made (\S+) J out of nothing: '
                              r'time_step = 0.005 s is too long for it here. Take a shorter one, '
                              r'or the scheme implicit_midpoint', simulation.reports[0])

@@ -91,7 +91,7 @@ def test_numbers_of_a_finer_arm_come_out_of_six_seconds():
     assert abs(errors['tip_mass.mass']) < 0.01
     assert abs(errors['motor.coulomb']) < 0.06      # a rate within which it is smooth is not one
     assert abs(errors['delay']) < 1e-3
-    assert found().is_good and all(one.is_told for one in found().numbers)
+    assert found().is_good and all(one.is_identifiable for one in found().numbers)
 
 
 def test_a_stiffness_wrong_by_two_ends_in_the_same_optimum(factor=2.0):
@@ -155,7 +155,7 @@ def test_a_free_decay_gives_the_frequency_and_the_log_decrement_it_was_made_of()
 def test_what_the_log_cannot_tell_is_said_and_left_as_it_was():
     # where the motion drives, twice the stiffness and twice all masses bend in the same way
     result = identify(setup_of(by_motion=True), ['arm.stiffness', 'tip_mass.mass', 'arm.mass'])
-    lost = [one for one in result.numbers if not one.is_told]
+    lost = [one for one in result.numbers if not one.is_identifiable]
     assert {one.path for one in lost} == {'arm.stiffness', 'tip_mass.mass', 'arm.mass'}
     assert all(one.value == one.before and one.hint for one in lost)
 
@@ -164,19 +164,19 @@ def test_gauges_that_trade_with_masses_are_told_by_those_described():
     free = ['arm.stiffness', 'tip_mass.mass', 'arm.mass', 'arm/root.gain', 'arm/tip.gain']
     values = {path: TRUE[path] for path in ('arm.stiffness', 'arm.damping', 'tip_mass.mass')}
     result = identify(setup_of(by_motion=True, **values), free)
-    told = {one.path: one.value for one in result.numbers if one.is_told}
+    told = {one.path: one.value for one in result.numbers if one.is_identifiable}
     assert [*told] == ['arm/root.gain', 'arm/tip.gain']
     # gauges of the truth have a gain of one; encoder steps of 0.1 mrad drive the model
     assert [*told.values()] == pytest.approx([1.0, 1.0], abs=0.1)
 
 
-@pytest.mark.parametrize('before, is_told', [(0.0004, True), (0.004, False)])
-def test_a_number_told_roughly_is_taken_where_the_one_before_is_far_off(before, is_told):
+@pytest.mark.parametrize('before, is_identifiable', [(0.0004, True), (0.004, False)])
+def test_a_number_told_roughly_is_taken_where_the_one_before_is_far_off(before, is_identifiable):
     result = identify(setup_of(decay(2.1, 0.004, 0.006, 2.2), **{'arm.damping': before}),
                       ['arm.stiffness', 'arm.damping'])
     damping = next(one for one in result.numbers if one.path == 'arm.damping')
     assert damping.deviation > 0.25 * damping.value      # which alone would not be enough
-    assert damping.is_told == is_told
+    assert damping.is_identifiable == is_identifiable
     assert damping.value == pytest.approx(0.004, abs=3 * damping.deviation)
 
 

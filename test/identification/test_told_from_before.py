@@ -30,13 +30,13 @@ def told(monkeypatch, saved, dispersion=1.0, z=-1.8, scale=0.0, deviation=0.1):
     one = SimpleNamespace(scale=scale)
     problem = Problem(None, [one], None, None)
     spread = SimpleNamespace(deviations=np.array([deviation]))
-    return telling.told_from_before(problem, fit, spread, [True])[0]
+    return telling.identifiable_from_refit(problem, fit, spread, [True])[0]
 
 
-@pytest.mark.parametrize('saved, dispersion, is_told', [
+@pytest.mark.parametrize('saved, dispersion, is_identifiable', [
     (8.5, 1.0, False), (9.5, 1.0, True), (35.0, 7.0, False), (65.0, 7.0, True)])
-def test_squares_that_it_saves_decide(monkeypatch, saved, dispersion, is_told):
-    assert told(monkeypatch, saved, dispersion) is is_told
+def test_squares_that_it_saves_decide(monkeypatch, saved, dispersion, is_identifiable):
+    assert told(monkeypatch, saved, dispersion) is is_identifiable
 
 
 @pytest.mark.parametrize('more', [{'z': -0.25}, {'deviation': 0.04}, {'scale': 0.1}],

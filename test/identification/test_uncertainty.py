@@ -89,8 +89,8 @@ def test_two_numbers_of_one_effect_are_said_to_trade():
     assert trading(spread.correlations, 2, 3) is None
 
 
-@pytest.mark.parametrize('apart, is_told', [(0.02, True), (0.001, False)])
-def test_two_numbers_are_told_apart_as_far_as_slopes_are_known(apart, is_told):
+@pytest.mark.parametrize('apart, is_identifiable', [(0.02, True), (0.001, False)])
+def test_two_numbers_are_told_apart_as_far_as_slopes_are_known(apart, is_identifiable):
     # columns of length one with an angle between them; what tells them apart is a share of
     # (angle / 2)^2 of what tells their sum, and slopes by differences are good to a thousandth
     turns = np.linspace(0, 2 * np.pi, ROWS, endpoint=False)
@@ -99,7 +99,7 @@ def test_two_numbers_are_told_apart_as_far_as_slopes_are_known(apart, is_told):
     noise -= J[:, 0] @ np.linalg.lstsq(J[:, 0], noise, rcond=None)[0]
     spread = uncertainty(Fit(np.zeros(2), noise[:, None], J, np.ones((ROWS, 1)), np.ones(1), 0.0,
                              0), [ROWS])
-    if is_told:     # white noise of variance one; 24 blocks know it to a third
+    if is_identifiable:     # white noise of variance one; 24 blocks know it to a third
         assert spread.deviations == pytest.approx(2 * [1 / np.sin(apart)], rel=0.35)
     else:
         assert np.isinf(spread.deviations).all()

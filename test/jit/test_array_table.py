@@ -9,11 +9,11 @@ import pytest
 from small_package import start, write_package
 from test_compiled import needs_numba
 
-from flex_robot_sim.jit.array_table import TableRows, Vectors3, by_address, zeros
+from flex_robot_sim.jit.array_table import TableRows, Vectors3, pass_by_pointer, zeros
 from flex_robot_sim.jit.compiled import bound, compiled
 
 
-@by_address
+@pass_by_pointer
 class Table(NamedTuple):
     """Arrays of several kinds."""
 
@@ -79,8 +79,8 @@ def test_a_call_that_is_bound_takes_other_tables_of_the_kind():
         assert moment(table, call) == pytest.approx(expected, rel=1e-14)
 
 
-@by_address
-class Scratch(NamedTuple):
+@pass_by_pointer
+class ScratchWorkspace(NamedTuple):
     """Arrays of odd sizes, one of them empty."""
 
     empty: np.ndarray       # (0, 2)
@@ -100,7 +100,7 @@ def _count_up(table, out):
 
 def test_a_table_of_zeros_is_one_piece_in_which_nothing_overlaps():
     shapes = (0, 2), (3,), (2, 3), (1, 1, 1)
-    table, other = zeros(Scratch, shapes), zeros(Scratch, shapes)
+    table, other = zeros(ScratchWorkspace, shapes), zeros(ScratchWorkspace, shapes)
     assert tuple(array.shape for array in table) == shapes and not any(map(np.any, table))
     out = np.zeros(2)
     for _ in range(2):
@@ -114,7 +114,7 @@ def test_a_table_of_zeros_is_one_piece_in_which_nothing_overlaps():
 
 @pytest.mark.parametrize('odd', [np.ones(3), np.ones(5)])
 def test_a_table_with_some_other_arrays_shares_the_rest(odd):
-    table, out = zeros(Scratch, ((0, 2), (3,), (2, 3), (1, 1, 1))), np.zeros(2)
+    table, out = zeros(ScratchWorkspace, ((0, 2), (3,), (2, 3), (1, 1, 1))), np.zeros(2)
     changed = table._replace(odd=odd, empty=np.zeros((1, 2)))
     _count_up(changed, out)
     assert [*out] == [len(odd) + 20.0, 2.0]
@@ -147,10 +147,10 @@ def test_arrays_that_compiled_code_would_misread_are_refused():
 TABLES = """
 from typing import NamedTuple
 import numpy as np
-from small.jit.array_table import by_address
+from small.jit.array_table import pass_by_pointer
 from small.jit.compiled import compiled
 
-@by_address
+@pass_by_pointer
 class Table(NamedTuple):
     a: np.ndarray
 

@@ -15,7 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.jit.deferred_signals import pass_on_signals, signals_held
+from flex_robot_sim.jit.deferred_signals import deferred_signals, pass_on_signals
 from flex_robot_sim.util.interpreter import run_text
 
 
@@ -103,7 +103,7 @@ def test_alarms_at_every_moment_leave_handlers_as_they_were():
         for _ in range(5000):
             try:
                 at_work = True
-                with signals_held():
+                with deferred_signals():
                     pass
                 at_work = False
             except TimeIsUp:
@@ -126,7 +126,7 @@ def test_of_two_signals_both_have_their_effect_even_if_the_first_raises():
     numbers = signal.SIGUSR1, signal.SIGUSR2
     before = [signal.signal(number, note) for number in numbers]
     try:
-        with pytest.raises(TimeIsUp), signals_held():
+        with pytest.raises(TimeIsUp), deferred_signals():
             for number in numbers:
                 signal.raise_signal(number)
             assert not seen
@@ -140,7 +140,7 @@ def test_other_threads_leave_signals_to_the_main_one():
     seen = []
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(threading.current_thread()))
     try:
-        with signals_held():
+        with deferred_signals():
             signal.raise_signal(signal.SIGUSR1)
             thread = threading.Thread(target=pass_on_signals)
             thread.start()

@@ -36,7 +36,7 @@ def of_drift(message):
     return message.status[0].name == '/drift: stiffness'
 
 
-def is_told(message, truth, soft):
+def is_reported(message, truth, soft):
     """Whether the watch says what is true of a strip of a share of the stiffness described."""
     seen, status = figures(message), message.status[0]
     if not of_drift(message) or int(seen['stops that rang']) < ENOUGH:
@@ -73,7 +73,7 @@ def test_stops_of_the_bench_ring_as_its_strip_does_and_a_softer_one_is_reported(
         heard = observer.listen(DiagnosticArray, '/diagnostics', 100)
 
         def is_as_it_should_be():
-            return any(is_told(message, truth, soft) for message in heard)
+            return any(is_reported(message, truth, soft) for message in heard)
         for _ in range(MOST_PLAYS):
             assert observer.call(Trigger, '/bridge/start_profile').success
             observer.spin_until(lambda: is_as_it_should_be() or bridge.count('profile is done'))

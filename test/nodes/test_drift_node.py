@@ -74,7 +74,7 @@ def test_what_is_of_another_robot_is_refused_in_one_line(start, observer):
     watch.wait_for_line('two_link: slowest mode')
     strain = observer.publisher(JointState, 'strain')
 
-    def is_told():
+    def is_reported():
         strain.publish(JointState(name=['boom/root'], position=[0.1]))
         return watch.count('refused: strain lacks the flex sensor "upper_arm/root"') > 0
-    observer.spin_until(is_told)
+    observer.spin_until(is_reported)

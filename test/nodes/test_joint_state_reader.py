@@ -17,7 +17,7 @@ def random_message(random, names=None):
         names = [random.choice(['', 'q', 'höfte', 'wrist_3', 'a' * 9]) + str(k)
                  for k in range(random.integers(5))]
     message = JointState(name=names)
-    message.header.frame_id = str(random.choice(['', 'not_led', 'x' * 6]))
+    message.header.frame_id = str(random.choice(['', 'uncommanded', 'x' * 6]))
     fields = [field for field in FIELDS if random.random() < 0.7]
     return filled(random, message, fields, len(names))
 

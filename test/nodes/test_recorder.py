@@ -225,10 +225,10 @@ def test_parameters_of_the_nodes_are_in_the_file(record, observer, start):
     process, path = record('--seconds', '60', hears=['/joint_states'])
     reader = RecordingReader(path)
 
-    def is_told():
+    def is_reported():
         list(reader)
         return 'parameters /shaper' in reader.facts
-    observer.spin_until(is_told, what='the parameters in the file')
+    observer.spin_until(is_reported, what='the parameters in the file')
     assert process.stop()[0] == 0
     assert reader.facts['parameters /shaper']['frequencies'] == '[2.5]'
     assert reader.facts['parameters /shaper']['shaper'] == '"auto"'

@@ -10,7 +10,7 @@ from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.motion.spline_path import plain_motion
 from flex_robot_sim.planning.iterative_learning import WORSE, RepeatedMove
-from flex_robot_sim.planning.simulated_trials import Trials
+from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 
 LOOP = Loop(1e-3, 1e-3)
 LEAD, DURATION, WHOLE = 0.25, 1.2, 2.05     # rest before the move, the move, the trial     [s]
@@ -26,7 +26,7 @@ def arm():
 def learnt(arm):
     """Trials, and the lifted gain, of the arm as described."""
     motion = plain_motion(np.zeros(1), np.array([0.4]), DURATION, LEAD)
-    trials = Trials(arm, 'tool', motion, WHOLE, *SERVO, LOOP)
+    trials = SimulatedTrials(arm, 'tool', motion, WHOLE, *SERVO, LOOP)
     gain = RepeatedMove(motion, WHOLE, 1, 16).model(
         lambda reference: trials.run(arm, reference), 0.01)
     return motion, trials, gain

@@ -7,7 +7,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.realtime.loop import FAILED, IDLE, PAUSED, RUNNING, SimulationLoop
-from flex_robot_sim.realtime.rate_gate import Beat
+from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.report import LoopReport
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
 from flex_robot_sim.util.exceptions import CommandError, SettingError, SimulationError
@@ -332,7 +332,7 @@ def test_a_request_that_was_not_served_in_time_is_never_carried_out(arm):
     (50.0, 2e-3, 0.0), (50.0, 2e-3, 5e-4), (30.0, 1e-3, 0.0), (50.0, 0.015, 1e-3),
     (50.0, 0.02, 1e-6)])
 def test_a_beat_keeps_its_rate_however_often_it_is_asked(rate, step, jitter):
-    beat, rng, seconds = Beat(rate), np.random.default_rng(1), 20.0
+    beat, rng, seconds = RateGate(rate), np.random.default_rng(1), 20.0
     times = np.arange(0.0, seconds, step)
     times += rng.uniform(0.0, 1.0, times.size) * jitter
     sent = [time for time in times if beat.is_due(time)]
@@ -341,7 +341,7 @@ def test_a_beat_keeps_its_rate_however_often_it_is_asked(rate, step, jitter):
 
 
 def test_a_beat_begins_anew_after_a_gap_and_where_time_jumps_back():
-    beat = Beat(10.0)
+    beat = RateGate(10.0)
     assert [beat.is_due(now) for now in (5.0, 5.05, 5.1, 9.0, 9.05, 9.1, 1.0, 1.05, 1.1)] == [
         True, False, True, True, False, True, True, False, True]
 

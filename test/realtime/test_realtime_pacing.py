@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from flex_robot_sim.realtime.pacing import Pacer
-from flex_robot_sim.realtime.timing import Echo, Histogram, Samples
+from flex_robot_sim.realtime.timing import Histogram, RoundTrip, Samples
 
 
 def test_deadlines_do_not_drift():
@@ -68,7 +68,7 @@ def test_no_samples_have_no_median():
 
 
 def test_an_echo_is_timed_once_and_only_for_what_was_sent():
-    echo = Echo(states=2)
+    echo = RoundTrip(states=2)
     for stamp in (1, 2, 3):
         echo.sent(stamp, now=float(stamp))
     assert not echo.answered(1, now=9.0)        # forgotten: two are remembered

@@ -5,12 +5,12 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import modes_along
-from flex_robot_sim.shaping.comparison import TRIED, Choice, keeps, recommended, tried
+from flex_robot_sim.shaping.comparison import TRIED, ShaperCandidate, keeps, recommended, tried
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
-from flex_robot_sim.shaping.validation_moves import TrialMoves, trapezoid
+from flex_robot_sim.shaping.validation_moves import ValidationMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
@@ -94,7 +94,7 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
 
 
 def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
-    trials = TrialMoves(arm, count=3, uncertainty=0.0)
+    trials = ValidationMoves(arm, count=3, uncertainty=0.0)
     choice = next(one for one in best.found if one.name == 'ei by pose')
     table, stages = following(arm, choice.design, count=3)
     for k in (0, 5):
@@ -108,8 +108,8 @@ def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
 
 
 def test_no_shaper_leaves_all_and_a_long_one_little(arm):
-    trials = TrialMoves(arm, count=3)
-    whole = Choice(NONE, 1.0, 0.0, 0.0)
+    trials = ValidationMoves(arm, count=3)
+    whole = ShaperCandidate(NONE, 1.0, 0.0, 0.0)
     # a move that rings less than the median counts less
     assert 0.9 < trials.left(whole) <= 1.0 + 1e-9
     assert trials.left(whole, limit=0.5) > 0.5
@@ -117,7 +117,7 @@ def test_no_shaper_leaves_all_and_a_long_one_little(arm):
 
 def test_moves_stay_between_given_poses(arm):
     poses = np.array([[0.0, 0.3, -1.0], [0.4, 0.8, 0.5], [-0.3, 1.0, 1.0]])
-    trials = TrialMoves(arm, poses, count=3)
+    trials = ValidationMoves(arm, poses, count=3)
     pairs = {(tuple(start), tuple(end)) for start, end in trials._ways}
     assert pairs == {(tuple(a), tuple(b)) for a in poses for b in poses if (a != b).any()}
     assert len(trials) >= 16
@@ -142,7 +142,7 @@ def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
 
 
 def choice(moving, added, vibration=0.01):
-    return Choice(of_kind('zv', 1 / added), vibration, 1.0, added, moving=moving)
+    return ShaperCandidate(of_kind('zv', 1 / added), vibration, 1.0, added, moving=moving)
 
 
 def test_the_shortest_that_passes_the_moves_is_taken():
@@ -166,13 +166,13 @@ def test_none_is_taken_where_each_leaves_as_much_as_none():
 def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 
-    class Trials:
+    class SimulatedTrials:
         def left(self, one, limit=np.inf):
             asked.append((one.added, limit))
             return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
     found = [choice(np.nan, 0.01), choice(np.nan, 0.5), choice(np.nan, 0.4),
              choice(np.nan, 0.1, vibration=0.2), choice(np.nan, 0.2)]
-    done = tried(found, Trials(), 0.05)
+    done = tried(found, SimulatedTrials(), 0.05)
     assert asked == [(0.2, TRIED * 0.05), (0.4, TRIED * 0.05)]
     assert recommended(done, 0.05) == 2 and np.isnan(done[3].moving)
 

@@ -8,7 +8,11 @@ import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_specification import ShaperParts, parts_by_arm, parts_by_modes
+from flex_robot_sim.shaping.shaper_specification import (
+    ShaperSpecification,
+    parts_by_arm,
+    parts_by_modes,
+)
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
@@ -24,9 +28,10 @@ def arm():
 
 @pytest.fixture(scope='module')
 def by_pose(arm):
-    """ShaperParts of a kind whose delays follow the pose."""
+    """ShaperSpecification of a kind whose delays follow the pose."""
     table = mode_table(arm, poses=[[0.0, 0.2, -1.0], [0.5, 0.9, 1.5]], count=2)
-    return lambda kind: ShaperParts(kind, table=table, stages=tuple(stages_of(table, kind)))
+    return lambda kind: ShaperSpecification(kind, table=table,
+                                            stages=tuple(stages_of(table, kind)))
 
 
 def run(stream, source, count, changes=None):
@@ -118,7 +123,7 @@ def test_leaps_become_moves_no_faster_than_the_urdf_allows(arm, by_pose):
 @pytest.mark.parametrize('seed', range(3))
 def test_another_shaper_at_any_instant_makes_no_jump(arm, by_pose, seed):
     rng = np.random.default_rng(seed)
-    kinds = [by_pose(kind) for kind in ('zv', 'ei', 'zvdd')] + [ShaperParts('none')]
+    kinds = [by_pose(kind) for kind in ('zv', 'ei', 'zvdd')] + [ShaperSpecification('none')]
     changes = {int(k): kinds[rng.integers(len(kinds))] for k in rng.integers(5, 280, 6)}
     share = [10 * u**3 - 15 * u**4 + 6 * u**5 for u in np.linspace(0.0, 1.0, 251)]
     source = {k: [(k * PERIOD, [0.9 * s, 0.4, -0.5 - 1.2 * s])] for k, s in enumerate(share)}

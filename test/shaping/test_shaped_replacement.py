@@ -12,7 +12,7 @@ from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.path_deviation import path_deviation
 from flex_robot_sim.shaping.set_point_stream import SetPointStream
-from flex_robot_sim.shaping.shaper_specification import ShaperParts, parts_by_arm
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification, parts_by_arm
 from flex_robot_sim.shaping.shaper_stages import Stage
 from flex_robot_sim.shaping.trajectory_shaper import TrajectoryShaper
 from flex_robot_sim.util.exceptions import SettingError
@@ -122,7 +122,7 @@ def parts(*shares):
     frequencies = np.array([9.0, 58.0])
     stages = tuple(Stage(np.array([0.0, 0.5]), np.array([0.5, 0.5]), np.full(4, f))
                    for f in frequencies)
-    return ShaperParts('zv by pose', stages=stages,
+    return ShaperSpecification('zv by pose', stages=stages,
                        modes=(PoseModes(frequencies, np.zeros(2), np.array(shares)),))
 
 

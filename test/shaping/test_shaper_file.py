@@ -10,7 +10,7 @@ from flex_robot_sim import cli
 from flex_robot_sim.analysis.mode_table import mode_table
 from flex_robot_sim.shaping.impulses import of_kind
 from flex_robot_sim.shaping.shaper_file import read_parts, write_parts
-from flex_robot_sim.shaping.shaper_specification import ShaperParts
+from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -18,12 +18,12 @@ from flex_robot_sim.util.exceptions import SettingError
 @pytest.fixture(scope='module')
 def by_pose():
     table = mode_table(frs.load('two_link'), poses=[[0.0, 0.2, -1.0], [0.5, 0.9, 1.5]], count=2)
-    return ShaperParts('zvd by pose', table=table, stages=tuple(stages_of(table, 'zvd')))
+    return ShaperSpecification('zvd by pose', table=table, stages=tuple(stages_of(table, 'zvd')))
 
 
 @pytest.mark.parametrize('is_by_pose', [False, True])
 def test_what_is_read_shapes_as_what_was_written(tmp_path, by_pose, is_by_pose):
-    parts = by_pose if is_by_pose else ShaperParts('ei', of_kind('ei', 2.3, 0.01))
+    parts = by_pose if is_by_pose else ShaperSpecification('ei', of_kind('ei', 2.3, 0.01))
     write_parts(tmp_path / 'shaper.json', parts, 'two_link', ('waist', 'shoulder', 'elbow'))
     read = read_parts(tmp_path / 'shaper.json', ('waist', 'shoulder', 'elbow'))
     samples = np.random.default_rng(0).normal(size=(300, 3)).cumsum(axis=0) * 1e-2

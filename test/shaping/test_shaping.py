@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 from flex_robot_sim.motion.motion import Motion, cubic, line, minimum_jerk, rest
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.shaping.fir_coefficients import taps_of
+from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import KINDS, NONE, convolved, of_kind
 from flex_robot_sim.shaping.shaped_samples import shaped_motion, shaped_samples, trajectory_points
 from flex_robot_sim.shaping.specified_insensitivity import Band, for_modes, shortest
@@ -61,7 +61,7 @@ def test_sampled_shaper_leaves_at_its_modes_what_the_impulses_leave(name, period
 @pytest.mark.parametrize('period', [1e-3, 0.0041, 0.0237])
 @pytest.mark.parametrize('name', SHAPERS)
 def test_weights_of_samples_are_positive_and_add_up_to_one(name, period):
-    delays, weights = taps_of(SHAPERS[name], period)
+    delays, weights = fir_coefficients(SHAPERS[name], period)
     assert weights.min() > 0.0
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert (np.diff(delays) > 0).all()
@@ -71,7 +71,7 @@ def test_weights_of_samples_are_positive_and_add_up_to_one(name, period):
 
 def test_weights_between_samples_keep_the_insensitivity():
     shaper, period = of_kind('ei', 3.0, 0.01), 0.02
-    delays, weights = taps_of(shaper, period)
+    delays, weights = fir_coefficients(shaper, period)
     for f in np.linspace(2.5, 3.5, 21):
         s = 2 * np.pi * f * (-0.01 + 1j * np.sqrt(1 - 1e-4))
         sampled = abs(np.exp(-s * period * delays) @ weights)
@@ -146,7 +146,7 @@ def test_points_of_a_shaped_motion_lead_a_trajectory_along_it():
      'a motion that repeats has no last point: give one that ends'),
     (lambda: trajectory_points(Motion([0.0, 1.0], [rest(np.zeros(1))] * 3), 0.0),
      'period = 0.0 of points must be above 0 and finite [s]'),
-    (lambda: taps_of(of_kind('zv', 60.0), 0.01),
+    (lambda: fir_coefficients(of_kind('zv', 60.0), 0.01),
      'frequency = 60 Hz of a mode is not below half of the 100 set points per second: send them '
      'more often, or leave this mode out'),
     (lambda: shaped_samples(NONE, [[0.0], [np.nan]], 1e-3),

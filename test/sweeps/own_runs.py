@@ -48,7 +48,7 @@ def failing(case):
     return {'x': None} if case.run % 4 == 3 else {'twice': 2.0 * case.values['payload']}
 
 
-class Holding:
+class HoldMonitor:
     """A run that holds what cannot be sent."""
 
     def __init__(self):

@@ -59,7 +59,8 @@ class ExperimentLog:
         """
         self.path, self.rows = Path(path), 0
         about = {'format': FORMAT, 'robot': arm.description.text, 'coupling': arm.coupling,
-                 'gravity': (-arm.arrays.rising[3:]).tolist(), 'calibration': asdict(calibration)}
+                 'gravity': (-arm.arrays.base_acceleration[3:]).tolist(),
+                 'calibration': asdict(calibration)}
         self._recording = None
         self.failure = ''               # why nothing is written any more
         if self.path.suffix == '.mcap':

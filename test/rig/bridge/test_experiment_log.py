@@ -110,13 +110,13 @@ def test_arm_of_a_log_is_the_one_that_was_driven_whatever_it_was_made_of(tmp_pat
     log.close()
     file.unlink()           # the log stands alone
     found = read_experiment(log.path).arm
-    for name in ('inertia', 'rising', 'home_p', 'point_mass', 'stiffness'):
+    for name in ('inertia', 'base_acceleration', 'home_p', 'point_mass', 'stiffness'):
         assert np.array_equal(getattr(found.arrays, name), getattr(driven.arrays, name))
     assert found.coupling == 'zero_order'
     plain = frs.load('rig')
     assert not np.allclose(found.arrays.inertia, plain.arrays.inertia)
     # another robot is seen under the gravity of the log
-    assert not read_experiment(log.path, 'rig').arm.arrays.rising.any()
+    assert not read_experiment(log.path, 'rig').arm.arrays.base_acceleration.any()
 
 
 def test_log_that_knows_no_gravity_is_read_as_before(path):
@@ -125,7 +125,7 @@ def test_log_that_knows_no_gravity_is_read_as_before(path):
     del about['gravity'], about['coupling']
     path.write_text(f'# {json.dumps(about)}\n{rest}')
     arm = read_experiment(path).arm
-    assert arm.coupling == 'shortening' and arm.arrays.rising[5] == 9.81
+    assert arm.coupling == 'shortening' and arm.arrays.base_acceleration[5] == 9.81
 
 
 def test_raw_counts_are_integers_in_the_file(path, readings):
