@@ -1,0 +1,33 @@
+"""Files that the pages for developers name exist where these say."""
+
+import re
+
+import pytest
+from project_files import ROOT
+
+ENDINGS = '|'.join(('py', 'md', 'rst', 'yaml', 'toml', 'txt', 'h', 'c', 'js', 'css', 'urdf'))
+PATH = re.compile(rf'`((?:[\w.-]+/)*[\w.-]+\.(?:{ENDINGS})|(?:[\w.-]+/)+)`')
+PACKAGE = ROOT / 'flex_robot_sim'
+
+
+def named_files(page):
+    """Return the paths that stand in backquotes, without examples such as `cli/NAME.py`."""
+    text = re.sub(r'```.*?```', '', (ROOT / page).read_text('utf-8'), flags=re.DOTALL)
+    return sorted({path for path in PATH.findall(text) if 'NAME' not in path})
+
+
+def is_there(path):
+    """Whether a path is one of the project, of the package, or, without a folder, of any room."""
+    return (ROOT / path).exists() or (PACKAGE / path).exists() or (
+        '/' not in path and any(PACKAGE.rglob(path)))
+
+
+@pytest.mark.parametrize('page', ['CONTRIBUTING.md', 'docs/architecture.md'])
+def test_files_that_a_page_names_exist(page):
+    paths = named_files(page)
+    assert len(paths) > 20 and [path for path in paths if not is_there(path)] == []
+
+
+def test_a_file_that_does_not_exist_is_found():
+    assert is_there('dynamics/joint_laws.py') and is_there('docs/') and not is_there(
+        'core/joint_laws.py') and not is_there('nowhere.py')
