@@ -1,0 +1,101 @@
+"""Names of the old private dialect do not come back: each has a word that engineers search for."""
+
+import ast
+
+import pytest
+from project_files import ROOT
+
+PACKAGE = ROOT / 'flex_robot_sim'
+
+# old name -> new name, in the whole package: modules, classes, functions, parameters, attributes,
+# constants and variables
+EVERYWHERE = {
+    'led_drives': 'prescribed_drives', 'LedDrives': 'PrescribedDrives', 'is_led': 'is_prescribed',
+    'not_led': 'uncommanded', 'NOT_LED': 'UNCOMMANDED', 'advance_led': 'advance_prescribed',
+    'tracked': 'tracking_run', 'advance_tracked': 'advance_tracking',
+    'by_address': 'pass_by_pointer', 'kept_code': 'cache', 'compile_ahead': 'parallel_warmup',
+    'held_signals': 'deferred_signals', 'signals_held': 'deferred_signals',
+    'numba_shortcuts': 'typing_rules', 'refining': 'factor_reuse',
+    'damping_together': 'coupled_damping', 'damp_together': 'apply_coupled_damping',
+    'carried_inertia': 'composite_inertia', 'felt_inertia': 'joint_space_inertia',
+    'FeltInertia': 'JointSpaceInertia', 'questions': 'queries', 'Questions': 'Queries',
+    'Scratch': 'ScratchWorkspace', 'carried_state': 'state_transfer', 'laden_arm': 'payload_model',
+    'LadenArm': 'ControllerModel', 'Trials': 'SimulatedTrials', 'trial_moves': 'validation_moves',
+    'led_move': 'closed_loop_move', 'LedMove': 'ClosedLoopMove', 'hand_over': 'bumpless_transfer',
+    'insensitive': 'specified_insensitivity', 'taps': 'fir_coefficients',
+    'pose_follower': 'pose_dependent_shaper', 'PoseFollower': 'PoseDependentShaper',
+    'shaper_parts': 'shaper_specification', 'ShaperParts': 'ShaperSpecification',
+    'set_points': 'shaped_reference', 'SetPoints': 'ShapedReference',
+    'shaper_choice': 'comparison',
+    'Choice': 'ShaperCandidate', 'kept_rates': 'rate_limiter', 'KeptRates': 'RateLimiter',
+    'Holding': 'HoldMonitor',
+    'WeightTable': 'GravityTable', 'excitation': 'chirp_and_step',
+    'told_by_slopes': 'identifiable_from_covariance',
+    'told_from_before': 'identifiable_from_refit',
+    'onlooker': 'polling_node', 'Onlooker': 'PollingNode',
+    'state_pairs': 'joint_motor_pairing', 'StatePairs': 'JointMotorPairing',
+    'Beat': 'RateGate', 'Echo': 'RoundTrip', 'as_built': 'with_realistic_drives',
+}
+# fields of the tables of the kernels, and their parameters and variables
+IN_DYNAMICS = {
+    'given': 'prescribed', 'rising': 'base_acceleration', 'law': 'joint_force',
+    'cornered': 'is_nonsmooth', 'ease': 'relaxation', 'felt': 'inertia_scale',
+}
+# modules whose names are too common as variables
+MODULES = {
+    'control/holding': 'control/hold_monitor', 'control/trials': 'planning/simulated_trials',
+    'control/weight': 'control/gravity_table', 'analysis/about': 'analysis/operating_point',
+    'analysis/borrowed': 'analysis/workspace_pool', 'core/handle': 'jit/array_table',
+    'core/led': 'dynamics/prescribed_run', 'core/screws': 'spatial/screws',
+    'core/validity': 'dynamics/monitors', 'identification/told': 'identification/identifiability',
+    'identification/answers': 'identification/uncertainty',
+    'identification/start': 'identification/initial_guess',
+    'identification/unknowns': 'identification/parameters',
+    'identification/refinement': 'identification/model_order',
+    'identification/trial': 'identification/simulated_experiment',
+    'identification/information': 'identification/experiment_design',
+    'identification/courses': 'identification/excitation_trajectories',
+    'identification/calibrated': 'identification/calibration_priors',
+    'control/shaper_tick': 'shaping/online_shaper_kernel',
+    'nodes/reach': 'nodes/network_exposure', 'realtime/beat': 'realtime/rate_gate',
+}
+
+
+def names_of(path):
+    """Yield (name, line) of all that a module defines, takes or asks for, and of the module."""
+    yield path.stem, 0
+    for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+        for field in ('name', 'arg', 'attr', 'id'):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                yield name, getattr(node, 'lineno', 0)
+
+
+def old_names(path, names):
+    """Return a line for each old name in a module."""
+    place = path.relative_to(ROOT)
+    return [f'{place}:{line}: {name}: write {names[name]}'
+            for name, line in names_of(path) if name in names]
+
+
+@pytest.mark.parametrize('room', sorted(
+    path.name for path in PACKAGE.iterdir() if (path / '__init__.py').exists()))
+def test_names_are_those_of_the_field(room):
+    names = EVERYWHERE | (IN_DYNAMICS if room in ('dynamics', 'model', 'simulation') else {})
+    found = [line for path in sorted((PACKAGE / room).rglob('*.py'))
+             for line in old_names(path, names)]
+    assert found == []
+
+
+@pytest.mark.parametrize('old, new', MODULES.items())
+def test_modules_have_their_new_names(old, new):
+    assert not (PACKAGE / f'{old}.py').exists() and (PACKAGE / f'{new}.py').exists()
+
+
+def test_an_old_name_is_found(tmp_path):
+    path = tmp_path / 'flex_robot_sim' / 'kernel.py'
+    path.parent.mkdir()
+    path.write_text('def step(arm, is_led):\n    return arm.felt\n')
+    names = EVERYWHERE | IN_DYNAMICS
+    found = [(name, line) for name, line in names_of(path) if name in names]
+    assert found == [('is_led', 1), ('felt', 2)]
