@@ -1,9 +1,9 @@
 """
-Efforts that come from elsewhere: the newest one of every joint, and for how long it counts.
+Commanded efforts: the newest of each joint, and the time until which it is valid.
 
-Commands arrive in one thread and are used in another: each accepted one makes a new pair of
-tuples, and putting the pair in its place is one assignment, so nobody waits for anybody. An arm
-has a handful of joints, for which plain floats take a fifth of the time of arrays.
+One thread offers commands and another reads them. Each accepted command makes a new pair of tuples
+and assigns it at once, so no lock is needed. For a handful of joints, floats take a fifth of the
+time of arrays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CommandInbox:
 
     def __init__(self, joint_names: Sequence[str], limits: np.ndarray, timeout: float) -> None:
         """
-        Start without any command.
+        Start without a command.
 
         :param joint_names: in the order of the efforts.
         :param limits: largest effort of each motor, inf where there is none (joints,) [N m, N].
@@ -38,15 +38,15 @@ class CommandInbox:
     def forget(self) -> None:
         """Go back to the state without any command."""
         size = len(self._index)
-        # efforts, and until when each counts
-        self._newest = (0.0,) * size, (math.inf,) * size
+        # efforts, and the time until which each is valid
+        self._commands = (0.0,) * size, (math.inf,) * size
         self.is_stale = False
 
     def offer(self, names: Sequence[str], efforts: Sequence[float], now: float) -> None:
         """
-        Take efforts by joint name; the other joints keep theirs. CommandError if unusable.
+        Accept efforts by joint name; other joints keep theirs. CommandError if they are refused.
 
-        :param now: when it arrived, by a clock that never jumps [s].
+        :param now: time of arrival by a monotonic clock [s].
         """
         try:
             rows = self._rows(names)
@@ -59,7 +59,7 @@ class CommandInbox:
         except CommandError:
             self.refused += 1
             raise
-        effort, until = map(list, self._newest)
+        effort, until = map(list, self._commands)
         is_limited = False
         for row, value in zip(rows, efforts):
             limit = self._limits[row]
@@ -67,16 +67,16 @@ class CommandInbox:
             effort[row] = min(max(float(value), -limit), limit)
             until[row] = now + self.timeout
         self.limited += is_limited
-        self._newest = tuple(effort), tuple(until)
+        self._commands = tuple(effort), tuple(until)
         self.accepted += 1
 
     def efforts(self, now: float) -> tuple[float, ...]:
         """
-        Efforts that count at `now`, a tuple [N m, N]: zero where the command is too old.
+        Return the efforts that are valid at `now` [N m, N]: zero where a command is too old.
 
-        Sets `is_stale` from the first command that is not followed in time to the next one.
+        `is_stale` is set while the newest command is older than the timeout.
         """
-        effort, until = self._newest
+        effort, until = self._commands
         if now <= min(until, default=now):
             self.is_stale = False
             return effort

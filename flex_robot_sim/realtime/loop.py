@@ -1,9 +1,9 @@
 """
-A simulation that runs beside everything else, in a thread of its own.
+A loop that steps a Simulation in its own thread, paced by a clock or by commands.
 
-Only this thread touches the Simulation. Others ask it by `call`, hand over efforts by `command`,
-and read `events`. Everything that happens at one moment happens in `turn`, which needs no thread
-and no real clock, so that tests are exact.
+Only this thread accesses the Simulation. Other threads submit functions with `call` and efforts
+with `command`, and read `events`. `turn` does all the work of one iteration; it needs no thread
+and no real clock, so tests of it are exact.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
     from flex_robot_sim.simulation.simulation import Simulation
 
-IDLE = 0.05             # longest wait, and how often a state that stands still is sent again [s]
-MISSED = 5e-3           # lateness that counts as a missed deadline [s]
-SILENCE = 10.0          # between two lines about dropped time [s]
-POLL_PERIOD = 2e-4      # of messages, by a caller that waits [s]
-RAREST = 1e12           # periods from one output to the next, at most
+IDLE_PERIOD_S = 0.05    # longest wait, and period at which a paused loop repeats its state
+MISSED_DEADLINE_S = 5e-3    # lateness that counts as a missed deadline
+LOG_PERIOD_S = 10.0     # between two lines about dropped time
+POLL_PERIOD_S = 2e-4    # at which a waiting caller polls its messages
+MAX_OUTPUT_PERIODS = 1e12   # from one output to the next
 
 RUNNING, PAUSED, FAILED = 'running', 'paused', 'failed'
 
@@ -45,7 +45,7 @@ AnyAnswer = TypeVar('AnyAnswer')
 
 
 class Output:
-    """Something to be told the state now and then."""
+    """A function that receives the state at a rate."""
 
     def __init__(self, function: Callable[[Simulation, np.ndarray], object], rate: float,
                  loop: SimulationLoop, is_answered: bool = False) -> None:
@@ -64,7 +64,7 @@ class Output:
         """Change the rate; zero is never."""
         loop = self._loop
         periods = 0.0 if rate == 0 else 1.0 if self._is_forced else 1.0 / max(
-            rate * loop.period, 1.0 / RAREST)
+            rate * loop.period, 1.0 / MAX_OUTPUT_PERIODS)
         self.every = 0 if periods == 0.0 else max(1, round(periods))
 
 
@@ -74,7 +74,7 @@ class SimulationLoop:
     def __init__(self, simulation: Simulation, settings: LoopSettings, limits: np.ndarray,
                  clock: Callable[[], float] = time.monotonic) -> None:
         """
-        Prepare; nothing runs before `start`, or `turn` in a loop of one's own.
+        Prepare; nothing runs until you call `start`, or `turn` in your own loop.
 
         :param settings: LoopSettings.
         :param limits: largest effort of each motor (joints,) [N m, N].
@@ -98,35 +98,35 @@ class SimulationLoop:
         self.events: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._waits = settings.wait_for_command and not self.is_lockstep
         self.state, self.periods = PAUSED if self._waits else RUNNING, 0
-        self.resets = 0                 # how often the arm was put back
+        self.resets = 0                 # number of calls of `reset`
         self.step_times, self.lateness, self.echo = Samples(), Samples(), RoundTrip()
         self.deadline_misses = self.overruns = 0
         self._clock = clock
         self._began: float | None = None
-        self._carried_out = 0.0
+        self._period_end = 0.0
         self._requests: queue.SimpleQueue[tuple[Callable[[], Any], Future]] = queue.SimpleQueue()
         self._bell = Bell()
         self._answered_steps = AnsweredSteps(self._bell, self.events)
         self._pending, self._sent_at = 0, -float('inf')
         self._handled_stamp: int | None = None
-        self._was_stale, self._told_dropped, self._dropped_at = False, 0.0, -float('inf')
+        self._was_stale, self._reported_dropped, self._dropped_at = False, 0.0, -float('inf')
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self.crash: BaseException | None = None     # what ended the thread, if something did
+        self.crash: BaseException | None = None     # exception that ended the thread
         self._payload_link = ''
-        self._go_home()
+        self._set_initial_state()
         self._pass_on_reports()
         self.pacer.restart(clock())
 
     @property
     def steps(self) -> int:
-        """How many steps of the simulation have been taken."""
+        """Number of steps of the simulation so far."""
         return self.periods * self._steps
 
     @property
     def wall_time(self) -> float:
         """From the first period to the end of the last one, without pauses [s]."""
-        return 0.0 if self._began is None else self._carried_out - self._began
+        return 0.0 if self._began is None else self._period_end - self._began
 
     def add_output(self, rate: float, function: Callable[[Simulation, np.ndarray], object],
                    is_answered: bool = False) -> Output:
@@ -134,15 +134,15 @@ class SimulationLoop:
         self.outputs.append(Output(function, rate, self, is_answered))
         return self.outputs[-1]
 
-    # what other threads may call
+    # for other threads
 
     def command(self, names: Sequence[str], efforts: Sequence[float],
                 stamp: int | None = None) -> None:
         """
         Take efforts by joint name [N m, N]; CommandError if they are refused.
 
-        :param stamp: that of the state which they answer, if they answer one. In lockstep each
-            command is one period, but for one that answers a state that has been answered.
+        :param stamp: of the state that the command answers, if any. In lockstep each command runs
+            one period, except a second command for the same state.
         """
         now = self._clock()
         self.commands.offer(names, efforts, now)
@@ -160,16 +160,16 @@ class SimulationLoop:
             self._bell.ring()
 
     def note_sent(self, stamp: int) -> None:
-        """Note that the state with this stamp goes out, so that answers to it are timed."""
+        """Note that the state with this stamp is published, to time the answer."""
         self._answered_steps.note_sent(stamp)
         self.echo.sent(stamp, self._clock())
 
     def call(self, function: Callable[[], AnyAnswer], timeout: float = 2.0,
              poll: Callable[[], object] | None = None) -> AnyAnswer:
         """
-        Return what function() returns when the thread of the loop carries it out.
+        Return the result of function(), called in the thread of the loop.
 
-        SimulationError if it has not begun with that within `timeout` [s]; it never will then.
+        SimulationError if the call has not begun within `timeout` [s]; it is then cancelled.
 
         :param poll: called while waiting, by a caller that keeps an executor from its messages.
         """
@@ -182,29 +182,29 @@ class SimulationLoop:
         while poll is not None and not future.done() and (
                 future.running() or time.monotonic() < end):
             poll()
-            time.sleep(POLL_PERIOD)
+            time.sleep(POLL_PERIOD_S)
         try:
             return future.result(max(end - time.monotonic(), 0.0))
         except FutureTimeout:
-            if not future.cancel():         # it has begun: what comes of it is the answer
+            if not future.cancel():         # the call has begun: wait for its result
                 return future.result()
         raise SimulationError(f'the simulation was busy for {timeout:g} s, so this was not done. '
                               'Ask again')
 
     def pause(self) -> None:
-        """Stand still until `resume` or `step`."""
-        self._expect_a_good_state()
+        """Pause until `resume` or `step`."""
+        self._refuse_failed_state()
         self.state, self._waits = PAUSED, False
 
     def resume(self) -> None:
-        """Go on, from now: nothing is made up for."""
-        self._expect_a_good_state()
+        """Continue from now, without catching up."""
+        self._refuse_failed_state()
         self._waits = False
-        self._go_on()
+        self._run_from_now()
 
     def step(self) -> None:
-        """Carry out one period while paused, and wait for the command that answers it, if any."""
-        self._expect_a_good_state()
+        """Run one period while paused, and wait for the command that answers it, if any."""
+        self._refuse_failed_state()
         if self.state == RUNNING and not self.is_lockstep:
             raise SimulationError('it runs: pause it before asking for single steps')
         is_outside = self._thread is not None and self.controller is None
@@ -214,25 +214,25 @@ class SimulationLoop:
         self._answered_steps.finish()
 
     def reset(self) -> None:
-        """Put the arm back to where it started, without efforts; time goes on, paused or not."""
-        self._go_home()
+        """Return the arm to its initial state, without efforts; a paused loop stays paused."""
+        self._set_initial_state()
         self.simulation.reports.clear()     # as at the start
         self.resets += 1
         self.commands.forget()
         self._pending = 0
         if self.state == FAILED:
-            self._go_on()
+            self._run_from_now()
         self._publish(everything=True)
 
     def change(self, settings: LoopSettings) -> None:
-        """Take over LoopSettings whose live ones have changed."""
+        """Apply LoopSettings whose live fields have changed."""
         self.settings = settings
         if settings.real_time_factor != self.pacer.factor:
             self.pacer.set_factor(settings.real_time_factor, self._clock())
         self.pacer.max_lag, self.commands.timeout = settings.max_lag, settings.command_timeout
 
     def set_payload(self, settings: PayloadSettings) -> None:
-        """Take over PayloadSettings; SettingError leaves the payload as it was."""
+        """Apply PayloadSettings; on SettingError the payload does not change."""
         payload, link = payload_of(settings), settings.payload_link
         if payload is not None:
             self.simulation.set_payload(*payload)
@@ -241,14 +241,14 @@ class SimulationLoop:
         self._payload_link = link
 
     def warm_up(self) -> None:
-        """Load or compile all machine code, so that the first period is not longer than others."""
+        """Load or compile all machine code, so that the first period takes no longer."""
         twin = type(self.simulation)(self.simulation.arm, self.simulation.settings)
         twin.step()
         twin.energy()
 
     def start(self) -> None:
         """Run in a thread until `stop`."""
-        self._publish(everything=True)      # the first message of a kind takes long
+        self._publish(everything=True)      # the first message of each type is slow
         gc.collect()
         gc.freeze()     # a collection that walks all imported modules takes tens of milliseconds
         self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
@@ -261,12 +261,12 @@ class SimulationLoop:
         if self._thread is not None:
             self._thread.join(2.0)
 
-    # what happens in the thread
+    # in the thread of the loop
 
     def _run(self):
         try:
             self._run_until_stopped()
-        except BaseException as error:      # passed on to the one who looks after the thread
+        except BaseException as error:      # the owner of the loop reads it
             self.crash = error
 
     def _run_until_stopped(self):
@@ -280,29 +280,29 @@ class SimulationLoop:
                 self._bell.wait(wait)
 
     def turn(self) -> float:
-        """Do what is due now; return for how long nothing more is [s]."""
+        """Do what is due now; return the time until something is due again [s]."""
         self._serve_requests()
         if self._waits and (self.commands.accepted or self.controller is not None):
             self.resume()
         if self.state == PAUSED:
             self._publish_when_idle()
         if self.state != RUNNING:
-            return IDLE
+            return IDLE_PERIOD_S
         if self.is_lockstep:
             return self._turn_in_lockstep()
         if self._is_paced:
             late = self.pacer.lateness(self._clock())
             if late < 0.0:
-                return min(-late, IDLE)
+                return min(-late, IDLE_PERIOD_S)
             self.lateness.add(late)
             self._note_dropped_time()
-            self.deadline_misses += late > MISSED
+            self.deadline_misses += late > MISSED_DEADLINE_S
         self._carry_out()
         self.pacer.count()
         if self._is_paced:
             wait = self.pacer.deadline - self._clock()
             self.overruns += wait < 0.0
-            return min(wait, IDLE)
+            return min(wait, IDLE_PERIOD_S)
         return 0.0
 
     def _turn_in_lockstep(self):
@@ -311,10 +311,10 @@ class SimulationLoop:
             self._carry_out()
         else:
             self._publish_when_idle()
-        return 0.0 if self._pending > 0 else IDLE
+        return 0.0 if self._pending > 0 else IDLE_PERIOD_S
 
     def _carry_out(self):
-        """One period: efforts in, steps, outputs."""
+        """Run one period: efforts, steps, outputs."""
         simulation, start = self.simulation, self._clock()
         if self.controller is not None:
             effort = self.controller(simulation)
@@ -331,10 +331,10 @@ class SimulationLoop:
             self.events.put(('error', f'{error}. Call the reset service to go on'))
             return
         self.periods += 1
-        self._carried_out = self._clock()
+        self._period_end = self._clock()
         if self._began is None:
             self._began = start
-        self.step_times.add(self._carried_out - start)
+        self.step_times.add(self._period_end - start)
         self._pass_on_reports()
         self._publish()
 
@@ -351,8 +351,8 @@ class SimulationLoop:
         self._sent_at = self._clock()
 
     def _publish_when_idle(self):
-        """Send the state again now and then: nobody may have been there to see it."""
-        if self._clock() - self._sent_at >= 0.9 * IDLE:     # it is asked every IDLE, or so
+        """Repeat the state for new subscribers."""
+        if self._clock() - self._sent_at >= 0.9 * IDLE_PERIOD_S:
             self._publish(everything=True)
 
     def _serve_requests(self):
@@ -362,7 +362,7 @@ class SimulationLoop:
                 continue
             try:
                 future.set_result(function())
-            except Exception as error:      # it belongs to the one who asked
+            except Exception as error:      # `call` raises it
                 future.set_exception(error)
 
     def _note_silence(self):
@@ -372,26 +372,26 @@ class SimulationLoop:
             if self._was_stale else ('info', 'commands arrive again'))
 
     def _note_dropped_time(self):
-        lost = self.pacer.dropped - self._told_dropped
+        lost = self.pacer.dropped - self._reported_dropped
         now = self._clock()
-        if lost > 0.0 and now - self._dropped_at > SILENCE:
-            self._told_dropped, self._dropped_at = self.pacer.dropped, now
+        if lost > 0.0 and now - self._dropped_at > LOG_PERIOD_S:
+            self._reported_dropped, self._dropped_at = self.pacer.dropped, now
             self.events.put(('warning', f'too slow for real time: {lost:.3g} s were dropped'))
 
-    def _go_home(self):
+    def _set_initial_state(self):
         self.simulation.reset()
         home = self.settings.initial_position
         if home:
             self.simulation.set_state(position=home)
 
-    def _go_on(self):
-        """Run, from now."""
+    def _run_from_now(self):
+        """Run from now on."""
         now = self._clock()
         if self.state != RUNNING and self._began is not None:
-            self._began += now - self._carried_out
+            self._began += now - self._period_end
         self.state = RUNNING
         self.pacer.restart(now)
 
-    def _expect_a_good_state(self):
+    def _refuse_failed_state(self):
         if self.state == FAILED:
             raise SimulationError('the state was lost: call reset')

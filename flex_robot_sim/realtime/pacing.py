@@ -1,14 +1,13 @@
 """
-When the next period of the simulation is due.
+Deadlines of the periods of a simulation.
 
-Deadlines are absolute: period k is due at start + k period / factor, so that lateness does not
-add up. Who is late catches up without waiting; time lost beyond a limit is dropped and counted,
-never raced after.
+Deadlines are absolute: period k is due at start + k period / factor, so lateness does not
+accumulate. A late loop catches up without waiting. Lateness beyond a limit is dropped and counted.
 """
 
 
 class Pacer:
-    """Deadlines of equal periods, by a clock that never jumps."""
+    """Deadlines of equal periods, by a monotonic clock."""
 
     def __init__(self, period: float, factor: float = 1.0, max_lag: float = 0.05) -> None:
         """
@@ -19,16 +18,16 @@ class Pacer:
         :param max_lag: lateness beyond which time is dropped [s].
         """
         self._period, self.max_lag = period, max_lag
-        self.dropped = 0.0          # real time that was given up [s]
+        self.dropped = 0.0          # total of dropped real time [s]
         self.factor = factor
         self.restart(0.0)
 
     def restart(self, now: float) -> None:
-        """Let a period be due at `now` [s], and the others after it."""
+        """Make the next period due at `now` [s]."""
         self._start, self._count = now, 0
 
     def set_factor(self, factor: float, now: float) -> None:
-        """Change the pace at `now` [s]; what is left of a period is left of it at the new pace."""
+        """Change the pace at `now` [s]; the rest of the present period is scaled as well."""
         due = self.deadline
         if due > now:
             due = now + (due - now) * (self.factor / factor)
@@ -46,7 +45,7 @@ class Pacer:
         return self._period / self.factor
 
     def lateness(self, now: float) -> float:
-        """How late the next period is [s], negative before it is due; too much is dropped."""
+        """Lateness of the next period [s], negative before it is due."""
         late = now - self.deadline
         if late > self.max_lag:
             self.dropped += late
@@ -54,5 +53,5 @@ class Pacer:
         return late
 
     def count(self) -> None:
-        """Note that the period that was due has been dealt with."""
+        """Advance to the next period."""
         self._count += 1

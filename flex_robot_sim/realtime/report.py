@@ -1,4 +1,4 @@
-"""What a simulation loop did since the last look, as a level, a line and figures."""
+"""Status of a simulation loop since the last report: a level, a line and figures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.util.settings import SimulationSettings
 
-WATCH_RATE = 100.0      # how often deflections are looked at                               [Hz]
-MILLI = 1e3
+WATCH_RATE_HZ = 100.0   # at which deflections are sampled
+MS_PER_S = 1e3
 
 
 class Bending:
-    """Tip deflection of every flexible link against the limit up to which the model holds."""
+    """Largest tip deflection of each flexible link, relative to the limit of the model."""
 
     def __init__(self, arm: ArmModel, settings: SimulationSettings) -> None:
-        """Prepare for an ArmModel and SimulationSettings; a link counts as its worst segment."""
+        """Prepare for an ArmModel; the value of a link is that of its worst segment."""
         watch = make_watch(arm, settings)
         arrays = arm.arrays
         self._limits = watch.bend
@@ -34,7 +34,7 @@ class Bending:
         self.largest = np.zeros(len(watch.body))
 
     def note(self, q: np.ndarray) -> None:
-        """Look at coordinates (n,)."""
+        """Sample the coordinates (n,)."""
         v, w = self._rows @ q
         np.maximum(self.largest, np.hypot(v, w) / self._limits, out=self.largest)
 
@@ -48,15 +48,15 @@ class Bending:
 
 
 class LoopReport:
-    """Figures of a SimulationLoop; to be read in its thread."""
+    """Figures of a SimulationLoop; read them in its thread."""
 
     def __init__(self, loop: SimulationLoop, now: float) -> None:
-        """Begin at `now` [s]."""
+        """Start at `now` [s]."""
         self._loop = loop
         self._last = now, loop.simulation.time, loop.pacer.dropped
         self._last_delays = loop.echo.delays.counts.copy()
         self.bending = Bending(loop.simulation.arm, loop.simulation.settings)
-        loop.add_output(WATCH_RATE, lambda simulation, _: self.bending.note(
+        loop.add_output(WATCH_RATE_HZ, lambda simulation, _: self.bending.note(
             simulation.coordinates))
 
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
@@ -73,22 +73,22 @@ class LoopReport:
             'wall time [s]': loop.wall_time,
             'steps': loop.steps,
             'real-time factor': (simulation.time - sim) / max(now - wall, 1e-9),
-            'step time, median [ms]': MILLI * loop.step_times.median,
-            'step time, 99 % [ms]': MILLI * loop.step_times.quantile(0.99),
-            'step time, longest [ms]': MILLI * loop.step_times.longest,
+            'step time, median [ms]': MS_PER_S * loop.step_times.median,
+            'step time, 99 % [ms]': MS_PER_S * loop.step_times.quantile(0.99),
+            'step time, longest [ms]': MS_PER_S * loop.step_times.longest,
             'overruns': loop.overruns,
             'deadlines missed by 5 ms': loop.deadline_misses,
-            'lateness, longest [ms]': MILLI * loop.lateness.take_peak(),
-            'lateness since the start, longest [ms]': MILLI * loop.lateness.longest,
+            'lateness, longest [ms]': MS_PER_S * loop.lateness.take_peak(),
+            'lateness since the start, longest [ms]': MS_PER_S * loop.lateness.longest,
             'time dropped [s]': loop.pacer.dropped,
             'commands accepted': commands.accepted,
             'commands refused': commands.refused,
             'commands cut to an effort limit': commands.limited,
             'commands timed out': commands.timeouts,
-            'state to command, median [ms]': MILLI * delays.quantile(0.5, before),
-            'state to command, 99 % [ms]': MILLI * delays.quantile(0.99, before),
-            'state to command since the start, median [ms]': MILLI * delays.quantile(0.5),
-            'state to command since the start, 99 % [ms]': MILLI * delays.quantile(0.99),
+            'state to command, median [ms]': MS_PER_S * delays.quantile(0.5, before),
+            'state to command, 99 % [ms]': MS_PER_S * delays.quantile(0.99, before),
+            'state to command since the start, median [ms]': MS_PER_S * delays.quantile(0.5),
+            'state to command since the start, 99 % [ms]': MS_PER_S * delays.quantile(0.99),
             'energy [J]': energy.kinetic + energy.strain + energy.gravity,
             'energy balance [J]': energy.balance,
             **{f'{link}: bending over its limit of validity': share

@@ -1,4 +1,4 @@
-"""Settings of a simulation that keeps step with the clock."""
+"""Settings of the simulation loop and of the payload."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ PACINGS = ('real_time', 'fast', 'lockstep')
 
 @dataclass(frozen=True)
 class LoopSettings(Settings):
-    """When the simulation goes on, and what it listens to."""
+    """Pacing of the simulation, timeouts of its inputs, and its initial position."""
 
     pacing: str = setting(
         'real_time', 'in step with the clock, as fast as it can, or one period per command',
@@ -38,7 +38,7 @@ class LoopSettings(Settings):
 
 @dataclass(frozen=True)
 class PayloadSettings(Settings):
-    """A body fixed to a link, in place of the one it had."""
+    """A payload fixed to a link; it replaces an earlier one."""
 
     payload_link: str = setting('', 'link that carries a payload; empty: none', live=True)
     payload_mass: float = setting(0.0, 'its mass', 'kg', at_least=0.0, live=True)
@@ -48,9 +48,9 @@ class PayloadSettings(Settings):
 
 def payload_of(settings: PayloadSettings) -> tuple[str, float, tuple] | None:
     """
-    Return what PayloadSettings say, as `analysis.payload` takes it: (link, mass, centre) or None.
+    Return (link, mass, centre) of PayloadSettings, as `analysis.payload` expects it, or None.
 
-    SettingError if it hangs nowhere.
+    SettingError if there is a mass but no link.
     """
     if settings.payload_link:
         return settings.payload_link, settings.payload_mass, settings.payload_centre

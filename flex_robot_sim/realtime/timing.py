@@ -1,4 +1,4 @@
-"""Figures of many short times: how long steps take, how late they are, how old commands are."""
+"""Statistics of durations: step times, lateness, and delays from state to command."""
 
 import math
 
@@ -6,19 +6,19 @@ import numpy as np
 
 
 class Samples:
-    """The last times of one kind [s], and the count and the largest of all."""
+    """The newest durations [s], and the count and the largest of all."""
 
     def __init__(self, size: int = 4096) -> None:
-        """Keep the last `size` of them."""
+        """Keep the newest `size` durations."""
         self._values = np.zeros(size)
         self.clear()
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all."""
         self.count, self.longest, self._peak = 0, 0.0, 0.0
 
     def add(self, value: float) -> None:
-        """Note one time [s]."""
+        """Add a duration [s]."""
         self._values[self.count % self._values.size] = value
         self.count += 1
         if value > self._peak:
@@ -26,24 +26,24 @@ class Samples:
             self.longest = max(self.longest, value)
 
     def take_peak(self) -> float:
-        """Return the largest since the last call [s]; zero without any."""
+        """Return the largest since the last call [s]; zero if there is none."""
         peak, self._peak = self._peak, 0.0
         return peak
 
     def quantile(self, share: float) -> float:
-        """Time that a share of the last samples stays below [s]; nan without samples."""
-        kept = self._values[:min(self.count, self._values.size)]
-        return float(np.quantile(kept, share)) if kept.size else float('nan')
+        """Quantile of the newest durations [s]; nan if there are none."""
+        values = self._values[:min(self.count, self._values.size)]
+        return float(np.quantile(values, share)) if values.size else float('nan')
 
     @property
     def median(self) -> float:
-        """Median of the last samples [s]."""
+        """Median of the newest durations [s]."""
         return self.quantile(0.5)
 
 
 class Histogram:
     """
-    All times of one kind since the start, in bins that widen by 2.3 %, so that memory stays small.
+    Histogram of all durations since the start, in bins that widen by 2.3 %.
 
     One thread adds, and another may read.
     """
@@ -51,12 +51,12 @@ class Histogram:
     _SHORTEST, _PER_DECADE, _DECADES = 1e-6, 100, 7     # 1 us to 10 s
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start empty."""
         self.counts = np.zeros(self._PER_DECADE * self._DECADES + 1, int)
         self.longest = 0.0
 
     def add(self, value: float) -> None:
-        """Note one time [s]."""
+        """Add a duration [s]."""
         ratio = value / self._SHORTEST
         row = int(self._PER_DECADE * math.log10(ratio)) if ratio > 1.0 else 0
         self.counts[min(row, self.counts.size - 1)] += 1
@@ -65,9 +65,9 @@ class Histogram:
 
     def quantile(self, share: float, before: np.ndarray | int = 0) -> float:
         """
-        Time that a share stays below [s], to a bin; nan without any.
+        Quantile [s] to the accuracy of a bin; nan if there are no durations.
 
-        :param before: earlier `counts`, to leave out.
+        :param before: earlier `counts` to subtract.
         """
         total = np.cumsum(self.counts - before)
         if total[-1] == 0:
@@ -78,20 +78,20 @@ class Histogram:
 
 class RoundTrip:
     """
-    How long it takes until a command answers a state, told by the stamp that both carry.
+    Delay from a state to the command that answers it, matched by their stamp.
 
-    Only the newest states are remembered; a stamp that nobody sent is no answer.
+    Only the newest states are stored; other stamps are ignored.
     """
 
     def __init__(self, states: int = 256) -> None:
-        """Remember the last `states` stamps."""
+        """Store the newest `states` stamps."""
         self._keys: list[int | None] = [None] * states
         self._sent: dict[int, float] = {}
         self._next = 0
         self.delays = Histogram()
 
     def sent(self, stamp: int, now: float) -> None:
-        """Note that the state with this stamp went out."""
+        """Note that the state with this stamp was published at `now` [s]."""
         old = self._keys[self._next]
         if old is not None:
             self._sent.pop(old, None)
@@ -100,7 +100,7 @@ class RoundTrip:
         self._sent[stamp] = now
 
     def answered(self, stamp: int, now: float) -> bool:
-        """Note the first command that carries this stamp; True if it answers a state."""
+        """Note a command with this stamp; True if it is the first that answers a state."""
         start = self._sent.pop(stamp, None)
         if start is not None:
             self.delays.add(now - start)

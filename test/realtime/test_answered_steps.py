@@ -8,7 +8,7 @@ from flex_robot_sim.realtime.bell import Bell
 
 
 def test_a_step_that_no_command_answers_is_reported_once_until_a_command_comes(monkeypatch):
-    monkeypatch.setattr(answered_steps, 'ANSWER_TIMEOUT', 0.1)
+    monkeypatch.setattr(answered_steps, 'ANSWER_TIMEOUT_S', 0.1)
     events = SimpleQueue()
     steps = AnsweredSteps(Bell(), events)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.realtime.loop import FAILED, IDLE, PAUSED, RUNNING, SimulationLoop
+from flex_robot_sim.realtime.loop import FAILED, IDLE_PERIOD_S, PAUSED, RUNNING, SimulationLoop
 from flex_robot_sim.realtime.rate_gate import RateGate
 from flex_robot_sim.realtime.report import LoopReport
 from flex_robot_sim.realtime.settings import LoopSettings, PayloadSettings
@@ -274,7 +274,7 @@ def test_outputs_come_at_their_rates_and_again_when_nothing_moves(make_loop):
     loop.pause()
     before = counts[500.0]
     run_until(loop, clock, 53.0)
-    assert counts[500.0] - before == pytest.approx(1.0 / IDLE, abs=1)
+    assert counts[500.0] - before == pytest.approx(1.0 / IDLE_PERIOD_S, abs=1)
 
 
 def test_lockstep_sends_what_is_answered_every_period_and_all_else_at_its_rate(make_loop):
