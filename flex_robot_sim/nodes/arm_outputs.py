@@ -55,7 +55,7 @@ class ArmOutputs:
     def send_flex(self, stamp: int, q: np.ndarray, qd: np.ndarray,
                   strain: np.ndarray | None = None) -> None:
         """
-        Send flex_states, strain and the tip deflections that somebody listens to.
+        Send flex_states, strain and the tip deflections, each if it has a subscriber.
 
         :param strain: curvatures and their rates (2, k) as flex sensors have measured them
             [1/m, 1/(m s)]; None: those of the coordinates.
@@ -93,7 +93,7 @@ class PosePublisher:
         self._publisher = node.create_publisher(PoseStamped, topic, STATES)
 
     def is_heard(self) -> bool:
-        """Whether somebody listens."""
+        """Whether the topic has a subscriber."""
         return self._publisher.get_subscription_count() > 0
 
     def send(self, stamp: int, position: np.ndarray, turn: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""What takes seconds to compute, in a thread beside the loops; the newest order wins."""
+"""Long computations in a background thread; a new order cancels the previous one."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
-LONG = 2.0              # time after which somebody who waits is told how far it is       [s]
+PROGRESS_DELAY_S = 2.0  # after which the progress of a computation is logged
 
 
 class Cancelled(Exception):
-    """An order has been replaced by another one."""
+    """A newer order has replaced this one."""
 
 
 class Background:
-    """Makes one thing at a time; `look` hands it over, in the thread of the one who looks."""
+    """Runs one computation at a time; `look` hands over its result in the thread of the caller."""
 
     def __init__(self, what: str) -> None:
-        """Wait for orders; `what` is made, in a few words for its lines."""
+        """Wait for orders; `what` names the result in log lines."""
         self._what, self._lock = what, threading.Lock()
         self._order: _Order | None = None
         self._done: tuple[Any, Exception | None] | None = None      # result, or error
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being made, or waits to be taken."""
+        """Whether a computation runs, or its result has not been taken yet."""
         return self._order is not None
 
     def make(self, function: Callable[[Callable[[int, int], object]], Any],
              take: Callable[[Any], str]) -> None:
         """
-        Order something, in place of what was ordered before.
+        Start a computation; it replaces an earlier one.
 
-        :param function: of a function(done, total) that it calls now and then; it returns what
-            `take` is given.
+        :param function: takes a progress function(done, total), which it calls from time to time;
+            `take` receives its result.
         """
         order = _Order(function, take, time.monotonic())
         with self._lock:
@@ -44,15 +44,15 @@ class Background:
         threading.Thread(target=self._run, args=(order,), daemon=True).start()
 
     def cancel(self) -> None:
-        """Forget what was ordered."""
+        """Discard the present order."""
         with self._lock:
             self._order = self._done = None
 
     def look(self) -> tuple[str, str] | None:
         """
-        Hand over what is ready; return (level, line) to be said, or None.
+        Hand over a finished result; return (level, line) for the log, or None.
 
-        What is no mistake of a user, a bug, is raised here, where somebody sees it.
+        An exception that is not a FlexRobotSimError is a bug and is raised here.
         """
         with self._lock:
             order, done = self._order, self._done
@@ -71,10 +71,10 @@ class Background:
             return 'warning', f'no {self._what}: {error}'
 
     def _progress(self, order):
-        if order.is_told or time.monotonic() < order.began + LONG:
+        if order.is_reported or time.monotonic() < order.began + PROGRESS_DELAY_S:
             return None
-        order.is_told = True
-        far = f': {order.share:.0%} after {LONG:g} s' if order.share else ''
+        order.is_reported = True
+        far = f': {order.share:.0%} after {PROGRESS_DELAY_S:g} s' if order.share else ''
         return 'info', f'computing {self._what}{far}; the arm goes on as it is'
 
     def _run(self, order):
@@ -97,4 +97,4 @@ class Background:
 class _Order:
     def __init__(self, function, take, began):
         self.function, self.take, self.began = function, take, began
-        self.share, self.is_told = 0.0, False
+        self.share, self.is_reported = 0.0, False

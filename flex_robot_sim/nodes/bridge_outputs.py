@@ -66,11 +66,11 @@ class BridgeOutputs:
         self._shape_batches = Batches('shape', 1.0 / settings.flex_rate, self._estimate)
 
     def change(self, settings: BridgeOutputSettings) -> None:
-        """Take over BridgeOutputSettings whose live ones have changed."""
+        """Apply BridgeOutputSettings whose live fields have changed."""
         self._display.change(settings)
 
     def change_twin(self, arm: ArmModel) -> None:
-        """Let the twin go on with the numbers of another ArmModel; SettingError if it cannot."""
+        """Give the twin the parameters of another ArmModel; SettingError if they do not fit."""
         if self.twin is None:
             raise SettingError('twin_robot: no twin runs. Start the bridge with twin:=true')
         self.twin.offer(arm)

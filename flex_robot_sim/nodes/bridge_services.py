@@ -54,7 +54,7 @@ class BridgeServices:
                                'bridge as docs/security.md shows, or without arm_only_if_secure')
 
     def _let_in(self, callers):
-        """Raise CommandError if somebody of another machine may have asked to arm."""
+        """Raise CommandError if the request to arm may come from another machine."""
         names = _names(callers)
         if self._lets_others_enable or callers and all(caller.is_near for caller in callers):
             self._node.get_logger().info(f'enable is called by {names}')

@@ -43,13 +43,13 @@ from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-WATCH_PERIOD = 0.02     # between two looks at whether states still arrive                  [s]
-TARGET_RATE = 50.0      # of ~/target                                                      [Hz]
-OFFSET_TOLERANCE = 0.01     # of the time of stamps minus that of the simulation            [s]
+WATCHDOG_PERIOD_S = 0.02    # at which the age of the newest state is checked
+TARGET_RATE_HZ = 50.0   # of ~/target
+OFFSET_TOLERANCE_S = 0.01   # of the time of stamps minus that of the simulation
 
 
 class ControllerNode(Node):
-    """Lead an arm: joint states in, efforts out."""
+    """Control an arm: joint states in, efforts out."""
 
     def __init__(self, is_inside: bool = False) -> None:
         """
@@ -94,7 +94,7 @@ class ControllerNode(Node):
         return pass_to_drives(controller, simulation, efforts) if self._is_in_drives else efforts
 
     def _listen(self, arm):
-        """Control `arm` (ArmModel) by way of topics."""
+        """Control `arm` (ArmModel) through topics."""
         if self.parameters[ControllerSettings].servo == 'drives':
             self.get_logger().warning('servo: drives only works inside the process of the '
                                       'dynamics: give use_controller:=inside')
@@ -103,14 +103,15 @@ class ControllerNode(Node):
         self._command_publisher = self.create_publisher(JointState, 'joint_commands', COMMANDS)
         self._pairs = JointMotorPairing(
             arm, self.parameters[ControllerSettings].feedback == 'motor')
-        self._heard = time.monotonic()
+        self._last_state_at = time.monotonic()
         listen_to_joint_states(self, 'joint_states', self._on_joints, STATES)
         if self._pairs.need_motors:
             listen_to_joint_states(self, 'motor_states', self._on_motors, STATES)
         if flex_sensors(arm).names:
             self._strain = StrainReader(arm)
             listen_to_joint_states(self, 'strain', self._on_strain, STATES)
-        self.create_timer(WATCH_PERIOD, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_timer(WATCHDOG_PERIOD_S, self._watch,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
@@ -123,7 +124,7 @@ class ControllerNode(Node):
         if payload is not None:
             self.controller.carry(self.controller.load(payload))
         self._gauges = flex_sensors(arm).matrix
-        self._now, self._target_beat = 0.0, RateGate(TARGET_RATE)
+        self._now, self._target_beat = 0.0, RateGate(TARGET_RATE_HZ)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
         self._target_publisher = self.create_publisher(JointState, '~/target', STATES)
         limits = self.parameters[MessageSettings]
@@ -159,7 +160,7 @@ class ControllerNode(Node):
             refuse(self, error)
 
     def _act(self, message, take):
-        """Answer a state, if this message completes it."""
+        """Send efforts for a state, if this message completes it."""
         try:
             if not take(message):
                 return
@@ -167,7 +168,7 @@ class ControllerNode(Node):
             self.controller.refused += 1
             refuse(self, error)
             return
-        self._heard, stamp = time.monotonic(), stamp_of(message.header)
+        self._last_state_at, stamp = time.monotonic(), stamp_of(message.header)
         if stamp is None:
             stamp = self.get_clock().now().nanoseconds
         self._now = stamp / SECOND
@@ -180,14 +181,14 @@ class ControllerNode(Node):
     def _stamp_offset(self):
         """Return the time of stamps minus that of the simulation inside this process [s]."""
         offset = self._stamp(self._simulation) / SECOND - self._simulation.time
-        if abs(offset - self._offset) > OFFSET_TOLERANCE:
+        if abs(offset - self._offset) > OFFSET_TOLERANCE_S:
             self._offset = offset       # the simulation was paused, or slower than the clock
         return self._offset
 
     def _watch(self):
-        """Let go of the arm when states no longer arrive."""
+        """Send zero efforts when states no longer arrive."""
         was_live = self.controller.effort.any()
-        silent = time.monotonic() - self._heard
+        silent = time.monotonic() - self._last_state_at
         if self.controller.is_stale(self._now + silent) and was_live:
             self._send(round(self._now * SECOND), self.controller.effort)
 
@@ -200,7 +201,7 @@ class ControllerNode(Node):
                 stamp, self.controller.target, self.controller.target_velocity))
 
     def _on_reference(self, message):
-        self._ask(lambda: self.controller.set_target(**reference_of(message)))
+        self._request(lambda: self.controller.set_target(**reference_of(message)))
 
     def _on_hold(self, request, response):
         def hold():
@@ -212,7 +213,7 @@ class ControllerNode(Node):
 
     def _on_change(self, kind, settings):
         if kind is ControllerSettings:
-            self.controller.fit(settings)       # takes a while, so not in its thread
+            self.controller.fit(settings)       # slow, so not in the thread of the loop
             self._in_its_thread(lambda: self.controller.change(settings))
         elif kind is ShapingSettings:
             self._shaper.refuse(settings)
@@ -221,7 +222,7 @@ class ControllerNode(Node):
             self._feedback.refuse(settings)
             self._feedback.change(settings)
         elif kind is PayloadSettings:
-            load = self.controller.load(payload_of(settings))   # takes a while, too
+            load = self.controller.load(payload_of(settings))   # slow, too
             self._in_its_thread(lambda: self.controller.carry(load))
         elif kind is ProfileSettings:
             self._in_its_thread(lambda: self.controller.run_profile(settings, self._time()))
@@ -230,8 +231,8 @@ class ControllerNode(Node):
         """Time of the newest state, by the clock of its stamps [s]."""
         return self.controller.newest
 
-    def _ask(self, action):
-        """Carry out what a message asks of the controller."""
+    def _request(self, action):
+        """Execute the request of a message in the thread of the loop."""
         carry_out(self, lambda: self._in_its_thread(action))
 
 

@@ -1,4 +1,4 @@
-"""What the controller node computes beside its loop: shaper and feedback for its arm and gains."""
+"""Background designs of the controller node: shaper and feedback for its arm and gains."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,21 +24,21 @@ from flex_robot_sim.shaping.shaper_design import design_shaper, refuse_shaper
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 
 NONE = 'none'
-Ask = Callable[[Callable[[], Any]], Any]    # how the controller is asked to do something
+InThread = Callable[[Callable[[], Any]], Any]   # calls a function in the thread of the loop
 Gains = tuple[np.ndarray, np.ndarray]       # stiffness and damping of the servo, (joints,)
 
 
 class Designs:
-    """Keeps a part of a JointController what its settings, gains and payload ask for."""
+    """Designs a part of a JointController anew when settings, gains or payload change."""
 
     what = ''               # as lines and diagnostics name it
 
     def __init__(self, node: Node, controller: JointController, settings: Any,
-                 in_its_thread: Ask) -> None:
+                 in_its_thread: InThread) -> None:
         """
         Begin with settings.
 
-        :param in_its_thread: in_its_thread(action) is how the controller is asked.
+        :param in_its_thread: in_its_thread(action) calls an action in the thread of the loop.
         """
         self._node, self._controller = node, controller
         self._in_its_thread, self._settings = in_its_thread, settings
@@ -55,7 +55,7 @@ class Designs:
         return f'{self.name}: {self._complaint}' if self._complaint else self.name
 
     def change(self, settings: Any) -> None:
-        """Take over settings, when what they ask for is ready."""
+        """Apply settings, once the design for them is ready."""
         controller = self._controller
         self._settings, self._servo = settings, controller.servo
         self._complaint = ''
@@ -103,7 +103,7 @@ class ShaperDesigns(Designs):
     what = 'shaper'
 
     def __init__(self, node: Node, controller: JointController, settings: ShapingSettings,
-                 period: float, in_its_thread: Ask) -> None:
+                 period: float, in_its_thread: InThread) -> None:
         """Begin with ShapingSettings, for joint states every `period` [s]; see Designs."""
         self._period = period
         super().__init__(node, controller, settings, in_its_thread)
@@ -113,7 +113,7 @@ class ShaperDesigns(Designs):
         return settings.shaper
 
     def refuse(self, settings: ShapingSettings) -> None:
-        """Raise SettingError where a look at the pose of the target shows that it cannot be."""
+        """Raise SettingError if the pose of the target rules the design out."""
         controller, servo = self._controller, self._controller.servo
         refuse_shaper(controller.arm, settings, (servo.stiffness, servo.damping),
                       controller.target, self._period)
@@ -136,7 +136,7 @@ class FeedbackDesigns(Designs):
     what = 'feedback'
 
     def __init__(self, node: Node, controller: JointController, settings: FeedbackSettings,
-                 sampling: Callable[[], Sampling], in_its_thread: Ask) -> None:
+                 sampling: Callable[[], Sampling], in_its_thread: InThread) -> None:
         """Begin with FeedbackSettings, for states as Sampling says; see Designs."""
         self._sampling = sampling
         super().__init__(node, controller, settings, in_its_thread)
@@ -146,7 +146,7 @@ class FeedbackDesigns(Designs):
         return settings.vibration_feedback
 
     def refuse(self, settings: FeedbackSettings) -> None:
-        """Raise SettingError where a look at the arm shows that it cannot be."""
+        """Raise SettingError if the arm rules the design out."""
         refuse_feedback(self._controller.arm, settings)
 
     def designed(self, settings: FeedbackSettings, arm: ArmModel, gains: Gains,

@@ -7,7 +7,7 @@ from rclpy.node import Node
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.servo import Servo
-from flex_robot_sim.nodes.controller_designs import Ask, FeedbackDesigns, ShaperDesigns
+from flex_robot_sim.nodes.controller_designs import FeedbackDesigns, InThread, ShaperDesigns
 from flex_robot_sim.nodes.reporting import RepeatFilter, Reporter, log
 from flex_robot_sim.nodes.senders import SenderWatch
 
@@ -15,7 +15,7 @@ from flex_robot_sim.nodes.senders import SenderWatch
 class ControllerDiagnostics:
     """Timers that pass on lines and figures of a JointController."""
 
-    def __init__(self, node: Node, controller: JointController, in_its_thread: Ask,
+    def __init__(self, node: Node, controller: JointController, in_its_thread: InThread,
                  shaper: ShaperDesigns, feedback: FeedbackDesigns,
                  state_topics: Sequence[str]) -> None:
         """

@@ -1,4 +1,4 @@
-"""The node that watches the arm of `flexsim demo`, by topics that anybody may listen to."""
+"""The node that observes the arm of `flexsim demo` through its public topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from flex_robot_sim.realtime.loop import FAILED
 from flex_robot_sim.recording.topic_words import topic_words
 from flex_robot_sim.util.exceptions import CommandError
 
-ANSWER = 0.5            # wait for an answer before a service is asked again                 [s]
+RETRY_PERIOD_S = 0.5    # after which a service without an answer is called again
 LONGEST_ESTIMATE = 2.0  # of simulated time beyond the newest diagnostics                    [s]
 
 
@@ -132,7 +132,7 @@ class DemoObserver(Node):
             yield
         answered = False
         while not answered:
-            future, again = client.call_async(request), time.monotonic() + ANSWER
+            future, again = client.call_async(request), time.monotonic() + RETRY_PERIOD_S
             while time.monotonic() < again and not answered:
                 yield
                 answered = future.done()
@@ -147,18 +147,18 @@ class DemoObserver(Node):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody else waits for joint states."""
+        """Whether another node subscribes to joint states."""
         return self.count_subscribers('joint_states') > 1
 
     @property
     def is_recorded(self) -> bool:
-        """Whether a recorder hears the joint states."""
+        """Whether a recorder subscribes to joint states."""
         return any(listener.node_name == '_recorder' for listener in
                    self.get_subscriptions_info_by_topic('joint_states'))
 
     @property
     def failure(self) -> str:
-        """Why the run cannot go on: the simulation has stopped; '' while it runs."""
+        """Why the run has ended: the simulation has stopped; '' while it runs."""
         return ('the simulation has stopped: its state is not finite any more'
                 if self.figures.get('state') == FAILED else '')
 

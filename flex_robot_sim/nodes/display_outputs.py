@@ -61,7 +61,7 @@ class DisplayOutputs:
                                         clock=self._clock)
 
     def change(self, settings: OutputSettings | BridgeOutputSettings) -> None:
-        """Take over OutputSettings whose live ones have changed."""
+        """Apply OutputSettings whose live fields have changed."""
         self._timer.timer_period_ns = round(1e9 / settings.display_rate)
         self._set_scale(settings)
 

@@ -1,4 +1,4 @@
-"""The drift watch as a node: whether an arm rings as its model says, in /diagnostics."""
+"""The drift watch as a node: compares the vibration of an arm with its model."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from flex_robot_sim.util.exceptions import plain
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-SILENCE = 2.0           # without samples, after which nothing is known                     [s]
+SAMPLE_TIMEOUT_S = 2.0  # after which the state of the arm is unknown
 PER_PERIOD = 20         # looks for joint states in a period of the slowest mode
 RATES = 20.0, 100.0     # least and most of them                                           [Hz]
 
 
 class DriftNode(PollingNode):
-    """Watch an arm that somebody else simulates or drives."""
+    """Watch an arm that other nodes simulate or drive."""
 
     _inputs: DriftInputs
 
@@ -37,7 +37,7 @@ class DriftNode(PollingNode):
     def begin(self, arm: ArmModel) -> None:
         """Watch `arm`."""
         self._watch = DriftWatch(arm, self.parameters[DriftSettings])
-        self._name, self._heard, self._level = arm.description.name, -SILENCE, ''
+        self._name, self._last_sample, self._level = arm.description.name, -SAMPLE_TIMEOUT_S, ''
         self._inputs = DriftInputs(self, arm)
         rate = min(max(PER_PERIOD * self._watch.slowest, RATES[0]), RATES[1])
         self.create_timer(1.0 / rate, self._listen, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -47,7 +47,7 @@ class DriftNode(PollingNode):
     def _listen(self):
         for sample in self._inputs.samples():
             self._watch.take(*sample)
-            self._heard = time.monotonic()
+            self._last_sample = time.monotonic()
 
     def _look(self):
         self._watch.look()
@@ -58,7 +58,7 @@ class DriftNode(PollingNode):
 
     def _figures(self):
         level, line = self._watch.verdict()
-        if time.monotonic() - self._heard > SILENCE:
+        if time.monotonic() - self._last_sample > SAMPLE_TIMEOUT_S:
             level, line = 'stale', 'no strain with joint states comes'
         return self._name, level, line, self._watch.figures()
 

@@ -46,7 +46,7 @@ class DynamicsOutputs:
         self._display_output = loop.add_output(settings.display_rate, self._show)
 
     def change(self, settings: OutputSettings) -> None:
-        """Take over OutputSettings whose live ones have changed."""
+        """Apply OutputSettings whose live fields have changed."""
         self._joint_output.set_rate(settings.joint_state_rate)
         self._flex_output.set_rate(settings.flex_rate)
         self._display_output.set_rate(settings.display_rate)

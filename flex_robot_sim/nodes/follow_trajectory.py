@@ -268,7 +268,7 @@ class FollowTrajectoryAction:
 
 
 def set_canceled(handle: Any) -> None:
-    """End a goal as CANCELED, also where no client has asked for it: a new goal replaces it."""
+    """End a goal as CANCELED, also when a new goal replaces it."""
     if not handle.is_cancel_requested:
         from rclpy.impl.implementation_singleton import rclpy_implementation
 

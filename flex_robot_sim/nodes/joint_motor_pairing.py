@@ -40,7 +40,7 @@ class JointMotorPairing:
         return self._is_complete()
 
     def take_motors(self, message: JointState) -> bool:
-        """Take motor_states; likewise."""
+        """Take motor_states; return the same as `take_joints`."""
         self._motors.read(message, self.motor_position, self.motor_velocity)
         self._motor_stamp = stamp_of(message.header)
         return self._is_complete()
@@ -101,7 +101,7 @@ class _Reader:
 
 
 def _columns(wanted, names, topic, what):
-    """Places of what is wanted among names."""
+    """Indices of the wanted names."""
     places = {name: i for i, name in enumerate(names)}
     missing = [name for name in wanted if name not in places]
     if missing:

@@ -90,7 +90,7 @@ def value_of(item: Field, text: str) -> bool | int | float | str:
         try:
             return type(item.default)(text)
         except ValueError:
-            return text             # the settings say what is wrong with it
+            return text             # the settings report the mistake
     return text.lower() if text in BOOLEANS and text.lower() in item.metadata['choices'] else text
 
 
@@ -104,7 +104,7 @@ def actions_of(arguments: SimulationArguments | HilArguments | ShaperArguments) 
     (use_network if arguments.network else prepare_network)(environment)
     changed = {name: value for name, value in environment.items()
                if os.environ.get(name) != value}
-    # what is not there any more is empty: launch only adds
+    # launch only adds: set removed variables to an empty text
     changed.update({name: '' for name in os.environ if name not in environment})
     return [_node(program, changed) if program.is_needed or _is_installed(program) else LogInfo(
         msg=f'{program.package} is not installed, so {program.executable} is left out')
@@ -145,7 +145,7 @@ def _kept(text):
 def _end_all(event, context):
     """End the launch with a program that is needed; where it has failed the launch has, too."""
     if event.returncode and not context.is_shutdown:
-        # launch ends with exit code 1 after an exception, and with 0 whatever Shutdown is told
+        # launch exits with 1 after an exception, and with 0 after Shutdown, whatever its reason
         raise RuntimeError(f'{event.process_name} has failed, and without it the others are of '
                            'no use')
     return Shutdown(reason=f'{event.process_name} has ended')

@@ -23,7 +23,7 @@ from flex_robot_sim.util.exceptions import CommandError
 BYTES_PER_NAME = 512        # of a JointState: a long name, and three numbers
 BYTES_PER_NUMBER = 8
 SHORTEST_NAME = 5           # bytes: its length, and the 0 at its end
-FRAME_AND_MORE = 4096       # bytes of a message beside its names and numbers
+FRAME_AND_MORE = 4096       # bytes of a message in addition to its names and numbers
 LONG_MESSAGE = 21_000_000   # bytes: a trajectory with 100,000 points of 7 joints
 COPIES = 3                  # that rclpy makes of a message before its length is known
 PLACE_OF_FRAME = 12         # in a message with a header: behind encapsulation and stamp
@@ -60,7 +60,7 @@ def subscribe_short(node: Node, kind: type, topic: str, callback: Callable[[Any]
     """
     Subscribe `node` to short messages of a kind; longer ones are refused with a line.
 
-    :param numbers: how many a message may hold beside a frame and a few more.
+    :param numbers: that a message may hold in addition to a frame and a few more.
     """
     most_bytes = FRAME_AND_MORE + BYTES_PER_NUMBER * numbers
 

@@ -1,4 +1,4 @@
-"""From where this process can be reached, and who has called a service."""
+"""Addresses at which other machines reach this process, and the callers of a service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parameters of running nodes, asked for once, as texts."""
+"""The parameters of running nodes, read once, as texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TRIES = 10                  # to ask a node that does not answer
 
 
 class ParameterNotes:
-    """Asks every node of a namespace for its parameters, beside whatever its owner does."""
+    """Reads the parameters of every node of a namespace in the background."""
 
     def __init__(self, node: Node, note: Callable[[str, Mapping[str, str]], None]) -> None:
         """Tell note('parameters /dynamics', {name: JSON}), once for each node."""
         self._node, self._note = node, note
-        self._asked: dict[str, int] = {}        # how often; TRIES and more: done
+        self._attempts: dict[str, int] = {}        # how often; TRIES and more: done
         self._clients: dict[str, tuple[Any, Any]] = {}
 
     def look(self) -> None:
@@ -37,12 +37,12 @@ class ParameterNotes:
             if full == own or not full.startswith(f'{space}/'):
                 continue
             if full not in self._clients:
-                self._asked[full] = 0
+                self._attempts[full] = 0
                 self._clients[full] = (
                     self._node.create_client(ListParameters, f'{full}/list_parameters'),
                     self._node.create_client(GetParameters, f'{full}/get_parameters'))
-            elif self._asked[full] < TRIES:
-                self._asked[full] += 1
+            elif self._attempts[full] < TRIES:
+                self._attempts[full] += 1
                 self._ask(full)
 
     def _ask(self, full):
@@ -57,9 +57,9 @@ class ParameterNotes:
         lister.call_async(ListParameters.Request()).add_done_callback(on_names)
 
     def _take(self, full, names, future):
-        if self._asked[full] >= 2 * TRIES:
+        if self._attempts[full] >= 2 * TRIES:
             return
-        self._asked[full] = 2 * TRIES
+        self._attempts[full] = 2 * TRIES
         texts = {name: json.dumps(_plain(parameter_value_to_python(value)))
                  for name, value in zip(names, future.result().values)}
         self._note(f'parameters {full}', {

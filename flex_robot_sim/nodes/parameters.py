@@ -97,15 +97,15 @@ class Parameters:
 
     def _tell(self, new):
         """Let all listeners know {kind: settings}, or none of them."""
-        told = []
+        informed = []
         try:
             # in the order of their declaration: what starts a motion comes last
             for kind in [kind for kind in self._settings if kind in new]:
                 for listener in self._listeners:
                     listener(kind, new[kind])
-                    told.append((listener, kind))
+                    informed.append((listener, kind))
         except FlexRobotSimError:
-            for listener, kind in reversed(told):
+            for listener, kind in reversed(informed):
                 with suppress(FlexRobotSimError):       # the first reason is the one to tell
                     listener(kind, self._settings[kind])
             raise

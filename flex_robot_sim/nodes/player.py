@@ -44,7 +44,7 @@ class Playing(NamedTuple):
 
 
 class PlayerNode(Node):
-    """Send the messages of a recording, in a thread of its own."""
+    """Publish the messages of a recording, in its own thread."""
 
     def __init__(self, reader: RecordingReader, extent: Extent, playing: Playing,
                  say: Callable[[str], None], show: Callable[[str], None]) -> None:
@@ -109,7 +109,7 @@ class PlayerNode(Node):
             # the last ones are still on their way
             self._stopped.wait(0.2)
             self.has_ended = True
-        except Exception as error:      # whoever spins the node raises it
+        except Exception as error:      # raised in the thread that spins the node
             self.failure = error
 
     def _play(self):
@@ -147,7 +147,7 @@ class PlayerNode(Node):
         self._refuse_live_arms()
 
     def _refuse_live_arms(self):
-        """Raise UsageError where an arm may be live: it must not get what is recorded."""
+        """Raise UsageError if an arm may be live: it must not get recorded commands."""
         if self._stopped.is_set():
             return
         for topic in self._senders:

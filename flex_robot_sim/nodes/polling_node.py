@@ -1,7 +1,7 @@
 """
-A node that looks on: it asks for messages when it wants them, and nobody is called when one comes.
+A node that polls its subscriptions, instead of a callback for each message.
 
-Five hundred calls a second would take longer than what it does with the messages.
+Five hundred callbacks a second would take longer than the work on the messages.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.util.settings import Settings
 
-SWITCH_INTERVAL = 5e-3      # how long one thread may keep the others waiting, as in Python   [s]
+SWITCH_INTERVAL_S = 5e-3    # between threads, the default of Python
 
 
 class Inputs(Protocol):
-    """What has subscriptions that are asked, and not waited for."""
+    """Has subscriptions that are polled."""
 
     @property
     def polled(self) -> Sequence[Subscription]:
-        """Return the subscriptions."""
+        """Polled subscriptions."""
 
 
 class PollingNode(Node):
-    """Wait for the robot, and look on from then."""
+    """Waits for the robot, and then observes it."""
 
     _inputs: Inputs | None = None
 
@@ -51,22 +51,22 @@ class PollingNode(Node):
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
-        """What an executor waits for: not what is asked for now and then."""
+        """Subscriptions for the executor: all but the polled ones."""
         polled = self._inputs.polled if self._inputs is not None else ()
         return (item for item in super().subscriptions if item not in polled)
 
     def _start(self, arm):
-        # nothing here is in a hurry, and threads that take turns less often take less time
-        sys.setswitchinterval(SWITCH_INTERVAL)
+        # no deadline here: rarer switches between threads save time
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         self.begin(arm)
 
     def begin(self, arm: ArmModel) -> None:
-        """Look on at `arm`; set `_inputs`."""
+        """Observe `arm`; set `_inputs`."""
         raise NotImplementedError
 
 
 class Stamps:
-    """Messages that have come, and their times since the first; without a stamp, of sending."""
+    """Received messages and their times since the first; without a stamp, the time of sending."""
 
     def __init__(self, node: Node) -> None:
         """Take the clock of `node`."""
@@ -74,21 +74,21 @@ class Stamps:
         self._origin: int | None = None
 
     def waiting(self, subscription: Subscription) -> Iterator[Any]:
-        """Yield the messages that have come to a subscription since it was asked last."""
+        """Yield the messages of a subscription since the last call."""
         with subscription.handle:
             while (found := subscription.handle.take_message(
                     subscription.msg_type, subscription.raw)) is not None:
                 message, about = found
                 header = getattr(message, 'header', None)
                 if header is not None and stamp_of(header) is None:
-                    # many are asked for at once, which came one after the other
+                    # the time of this call would be the same for all of them
                     sent = 0 if self._clock.ros_time_is_active else about['source_timestamp']
                     header.stamp.sec, header.stamp.nanosec = divmod(
                         int(sent) or self._clock.now().nanoseconds, SECOND)
                 yield message
 
     def __call__(self, message: Any) -> float:
-        """Time of a message that was waiting [s]."""
+        """Time of a message from `waiting` [s]."""
         stamp = message.header.stamp.sec * SECOND + message.header.stamp.nanosec
         if self._origin is None:
             self._origin = stamp

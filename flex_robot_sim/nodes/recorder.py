@@ -40,7 +40,7 @@ EARS = '_recorder'          # its name; tools do not list those that begin so
 
 
 class RecorderNode(Node):
-    """Write what is sent, until told otherwise."""
+    """Write all topics into a file, until the node ends."""
 
     def __init__(self, say: Callable[[dict[str, Any]], None] | None = None,
                  show: Callable[[str], None] = lambda line: None) -> None:
@@ -74,7 +74,7 @@ class RecorderNode(Node):
         self.get_logger().info(f'records into {self._writer.path}')
 
     def close(self) -> None:
-        """End the file and say what is in it."""
+        """Close the file and log its content."""
         self._show('')
         self._take()
         self._ears.destroy_node()
@@ -103,7 +103,7 @@ class RecorderNode(Node):
             return 0
 
     def _look(self):
-        """Listen to what is new, and let reach the disk what waits."""
+        """Subscribe to new topics, and write waiting messages to the disk."""
         now = time.monotonic()
         for name, kinds in self.get_topic_names_and_types():
             if name not in self._channels and name not in self._notes and self._is_wanted(name):
@@ -201,11 +201,11 @@ class _Channel:
 
 
 def _never(data):
-    """Take no message: nobody spins the node that listens."""
+    """Discard messages; the node is not spinning."""
 
 
 def _quality(profiles):
-    """Whether a topic is latched and whether it is reliable, as all who send it can serve."""
+    """Whether a topic is latched and reliable for all of its publishers."""
     return (bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
                                    for profile in profiles),
             all(profile.reliability != ReliabilityPolicy.BEST_EFFORT for profile in profiles))

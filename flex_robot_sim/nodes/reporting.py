@@ -24,7 +24,7 @@ def refuse(node: Node, error: Exception) -> None:
 
 
 def carry_out(node: Node, action: Callable[[], object]) -> None:
-    """Do what a message asks for, or log why not."""
+    """Execute the request of a message, or log why it is refused."""
     try:
         action()
     except FlexRobotSimError as error:

@@ -18,7 +18,7 @@ from flex_robot_sim.nodes.topics import LATCHED
 from flex_robot_sim.util.exceptions import plain
 from flex_robot_sim.util.xacro_arguments import xacro_arguments
 
-ASK_AGAIN = 0.5         # for a description of which nobody was told                        [s]
+POLL_PERIOD_S = 0.5     # of the topic of the description
 
 
 def when_arm_is_known(node: Any, settings: RobotSettings,
@@ -70,7 +70,7 @@ def when_arm_is_known(node: Any, settings: RobotSettings,
     subscription = node.create_subscription(String, 'robot_description', on_description, LATCHED)
     # Fast DDS tells nobody of what comes in the instant in which an executor of events begins to
     # listen, and no second description follows by which it would be found
-    timer = node.create_timer(ASK_AGAIN, ask, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    timer = node.create_timer(POLL_PERIOD_S, ask, clock=Clock(clock_type=ClockType.STEADY_TIME))
     node.get_logger().info('no parameter "robot": waiting for robot_description')
 
 

@@ -1,4 +1,4 @@
-"""Start a node, spin it, and end it: one line and exit code 2 for what its user can mend."""
+"""Start, spin and end nodes; a mistake of the user gives one line and exit code 2."""
 
 import os
 import signal
@@ -22,13 +22,12 @@ from flex_robot_sim.nodes.settings import NodeSettings
 from flex_robot_sim.realtime.priority import raise_ordinary_threads
 from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bearable
 
-# how long one thread may keep the others waiting for Python; its default of 5 ms is five periods
-SWITCH_INTERVAL = 1e-4
-LOG_PERIOD = 5.0        # between two lines about callbacks that fail                        [s]
+SWITCH_INTERVAL_S = 1e-4    # between threads; the default of Python, 5 ms, is five periods
+LOG_PERIOD_S = 5.0      # between two lines about callbacks that fail
 
 
 class _Stop:
-    """Whether somebody asked to stop; asking twice is asking once."""
+    """Whether a signal has asked the process to stop."""
 
     def __init__(self):
         self.asked, self.is_starting = False, True
@@ -39,12 +38,12 @@ class _Stop:
         if not self.asked:
             self.asked = True
             if self.is_starting:
-                # to load and to compile may take a minute, and to raise an exception in the
-                # midst of the compiler crashes it; nothing moves yet that has to be ended
+                # loading and compiling may take a minute, and an exception inside the compiler
+                # would crash it; nothing moves yet
                 os._exit(0)
 
     def ignore(self):
-        """Let signals do nothing from now on: a second Ctrl-C would kill what is ending."""
+        """Ignore signals from now on: a second Ctrl-C would interrupt the shutdown."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
 
@@ -53,23 +52,23 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
     """
     Run nodes until a signal; return the exit code.
 
-    An exception of a callback is logged and does not end them. What is wrong at the start does: it
-    is raised by `make_nodes`, or left in `failure` by a node that starts later.
+    An exception of a callback is logged, and the nodes go on. An error at the start ends them:
+    `make_nodes` raises it, or a node that starts later sets `failure`.
 
     :param name: of the program, for its error line.
     :param make_nodes: function that returns a list of nodes with `parameters` that hold
         NodeSettings; they may have a `close` method, a `failure` that ends the program with its
-        line, `has_ended`, which ends it in good order, and `has_action_client`.
+        line, `has_ended`, which ends it with code 0, and `has_action_client`.
     """
     stop = _Stop()
     nodes = []
-    sys.setswitchinterval(SWITCH_INTERVAL)      # a simulation runs before its node is spun
+    sys.setswitchinterval(SWITCH_INTERVAL_S)      # a simulation runs before its node is spun
     try:
-        # printed by rclpy beside its error where the middleware refuses a node
+        # rclpy prints it in addition to its error if the middleware refuses a node
         warnings.filterwarnings('ignore', 'Failed to fini rosout publisher', RuntimeWarning)
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         nodes = make_nodes()
-        _tell_who_gets_in(nodes[0])
+        _warn_if_exposed(nodes[0])
         stop.is_starting = False
         _spin(nodes, stop)
     except (FlexRobotSimError, ParameterException) as error:
@@ -91,8 +90,8 @@ def run(name: str, make_nodes: Callable[[], list], args: list[str] | None = None
     return 0
 
 
-def _tell_who_gets_in(node):
-    """Warn where other machines are let in although nobody has asked for it."""
+def _warn_if_exposed(node):
+    """Warn if other machines have access although the user has not asked for it."""
     addresses = open_addresses()
     if addresses and not asks_for_network():
         node.get_logger().warning(
@@ -112,8 +111,8 @@ def _spin(nodes, stop):
         executor.add_node(node)
     failing = [node for node in nodes if hasattr(node, 'failure')]
     ending = [node for node in nodes if hasattr(node, 'has_ended')]
-    # in some versions `spin` of the events executor runs no callback, and `spin_once` does, which
-    # returns after each: what is asked here is asked thousands of times a second
+    # in some versions `spin` of the events executor runs no callback, but `spin_once` does; it
+    # returns after each callback, so this loop runs thousands of times a second
     while rclpy.ok() and not stop.asked:
         spin_once(executor, 0.1, nodes[0])
         for node in failing:
@@ -130,18 +129,18 @@ def spin_once(executor: Executor, seconds: float, node: Node) -> None:
         executor.spin_once(timeout_sec=seconds)
     except ExternalShutdownException:
         raise
-    except Exception as error:      # a bug, for which no arm is dropped
+    except Exception as error:      # a bug; the arm must not fall
         if rclpy.ok(context=node.context):
             _log_failed_callback(node.get_logger(), error)
 
 
 def _log_failed_callback(logger, error):
-    """Log an exception in one line, and its traceback for those who debug; not every time."""
+    """Log an exception in one line, and its traceback at level debug; throttled."""
     place = traceback.extract_tb(error.__traceback__)[-1:]
     where = ''.join(f' ({Path(frame.filename).name}:{frame.lineno})' for frame in place)
     logger.error(f'a callback failed, and the node goes on: {type(error).__name__}: '
-                 f'{bearable(error)}{where}', throttle_duration_sec=LOG_PERIOD)
-    logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD)
+                 f'{bearable(error)}{where}', throttle_duration_sec=LOG_PERIOD_S)
+    logger.debug(''.join(traceback.format_exception(error)), throttle_duration_sec=LOG_PERIOD_S)
 
 
 def make_executor(choice: str = 'auto', context: Context | None = None) -> Executor:

@@ -49,7 +49,7 @@ def missing_security(enclave: str, environment: Mapping[str, str] = os.environ) 
 
 
 def is_security_enabled(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment asks for ROS security."""
+    """Whether the environment enables ROS security."""
     return environment.get(ENABLE) == REQUIRED[ENABLE]
 
 

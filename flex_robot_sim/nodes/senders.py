@@ -19,7 +19,7 @@ class SenderWatch:
         self._node, self._topics, self._warned = node, topics, ''
 
     def look(self) -> str:
-        """Return what is wrong, '' if nothing is; a line is logged when that changes."""
+        """Return the problem, or ''; a change is logged."""
         names = senders_of(self._node, self._topics)
         line = '' if len(names) < 2 else (
             f'{len(names)} nodes send {" or ".join(self._topics)}: {", ".join(names)}. Stop all '

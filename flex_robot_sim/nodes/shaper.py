@@ -6,7 +6,7 @@ import time
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from flex_robot_sim.nodes.background import LONG, Background
+from flex_robot_sim.nodes.background import PROGRESS_DELAY_S, Background
 from flex_robot_sim.nodes.follow_trajectory import offer_follow_joint_trajectory
 from flex_robot_sim.nodes.parameters import Parameters
 from flex_robot_sim.nodes.reporting import Reporter, log, refuse
@@ -35,7 +35,7 @@ class ShaperNode(Node):
     """Shape trajectories, and streams of set points."""
 
     def __init__(self) -> None:
-        """Listen, once it is known what rings."""
+        """Subscribe once the modes are known."""
         super().__init__('shaper')
         self.shaped = self.passed_on = self.refused = 0
         self.failure, self._problem, self._stream = None, '', None
@@ -149,10 +149,10 @@ class ShaperNode(Node):
             log(self, *news)
 
     def _tell_progress(self, done, total):
-        if self._began is not None and time.monotonic() > self._began + LONG:
+        if self._began is not None and time.monotonic() > self._began + PROGRESS_DELAY_S:
             self._began = None
             self.get_logger().info(f'computing what rings of {plain(self._name)} in all poses: '
-                                   f'{done / total:.0%} after {LONG:g} s')
+                                   f'{done / total:.0%} after {PROGRESS_DELAY_S:g} s')
 
     def _on_trajectory(self, data):
         try:

@@ -19,7 +19,7 @@ KINDS = {'commands': Float64MultiArray, 'joint_state': JointState,
          'joint_trajectory': JointTrajectory}
 # room of a message for each joint: numbers, and a name in the place of some
 NUMBERS = {'commands': 1, 'joint_state': 64, 'joint_trajectory': 64}
-SILENT = 0.5                # without set points, after which an arm at rest is told nothing  [s]
+SET_POINT_TIMEOUT_S = 0.5   # after which an arm at rest gets no more set points
 
 
 class ShaperStream:
@@ -33,7 +33,7 @@ class ShaperStream:
         """
         self._node, self.stream, self.problem = node, stream, ''
         self.taken = self.refused = 0
-        self._heard, self._is_idle = None, True
+        self._last_set_point, self._is_idle = None, True
         self._make = {'commands': self._commands, 'joint_state': self._joint_state,
                       'joint_trajectory': self._joint_trajectory}[kind]
         self._publisher = node.create_publisher(KINDS[kind], 'set_points', COMMANDS)
@@ -47,7 +47,7 @@ class ShaperStream:
 
     @property
     def is_moving(self) -> bool:
-        """Whether what is sent still changes."""
+        """Whether the sent set points still change."""
         return self.stream.has_begun and not self.stream.is_settled
 
     def figures(self) -> dict[str, int]:
@@ -69,7 +69,7 @@ class ShaperStream:
             refuse(self._node, error)
             return
         self.taken, self.problem = self.taken + 1, ''
-        self._heard, self._is_idle = now, False
+        self._last_set_point, self._is_idle = now, False
 
     def _on_timer(self):
         if self._is_idle:
@@ -77,7 +77,8 @@ class ShaperStream:
         self.stream.tick()
         self._publisher.publish(self._make())
         # a clock that is set back is as silent
-        self._is_idle = self.stream.is_settled and abs(self._now() - self._heard) > SILENT
+        self._is_idle = self.stream.is_settled and (
+            abs(self._now() - self._last_set_point) > SET_POINT_TIMEOUT_S)
 
     def _was_prescribed_elsewhere(self):
         stream = self.stream

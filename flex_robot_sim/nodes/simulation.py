@@ -1,4 +1,4 @@
-"""Dynamics and controller in one process: a loop of 1 kHz that no message can hold up."""
+"""Dynamics and controller in one process: a loop of 1 kHz without messages."""
 
 import sys
 
@@ -10,7 +10,7 @@ from flex_robot_sim.nodes.run import run
 
 
 def make_nodes() -> list[Node]:
-    """Return both nodes; the controller is asked by the simulation itself, once per period."""
+    """Return both nodes; the simulation calls the controller once per period."""
     controller = ControllerNode(is_inside=True)
     return [DynamicsNode(controller.attach), controller]
 

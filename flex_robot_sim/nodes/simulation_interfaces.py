@@ -60,7 +60,7 @@ class SimulationInterfaces:
             node.create_service(getattr(services, name), topic, handler)
 
     def get_features(self, request: Any, response: Any) -> Any:
-        """Say what is supported."""
+        """Return the supported features."""
         known = self._kinds.SimulatorFeatures
         # older versions of the package lack some
         response.features.features = [getattr(known, name) for name in FEATURES

@@ -14,7 +14,7 @@ from flex_robot_sim.util.garbage import collected_seldom
 
 
 def end_quietly() -> None:
-    """Let a signal end the process at once; nodes/run.py will have it end in good order."""
+    """Let a signal end the process at once, until nodes/run.py handles signals."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # an exception might be swallowed by the module that is being imported
         signal.signal(number, lambda *_: os._exit(0))

@@ -1,9 +1,9 @@
 """
-Trajectories for a joint controller: read and planned in a thread beside its control loop.
+Trajectories for a joint controller, read and planned in a background thread.
 
-The thread of the loop only looks at the size of a message, and follows what is planned between two
-samples. NumPy reads and plans in pieces that release the lock of the interpreter. What becomes of
-a trajectory with a stamp is published on `~/trajectory_status`.
+The thread of the control loop only checks the size of a message, and follows the newest plan from
+sample to sample. NumPy reads and plans in pieces that release the lock of the interpreter. The
+node publishes the states of stamped trajectories on `~/trajectory_status`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from flex_robot_sim.realtime.priority import use_planning_priority
 from flex_robot_sim.recording.trajectory_cdr import TrajectoryHeader
 from flex_robot_sim.util.exceptions import CommandError, FlexRobotSimError
 
-STATUS_PERIOD = 0.01    # of the look for new states of trajectories                         [s]
+STATUS_PERIOD_S = 0.01  # at which new states of trajectories are published
 
 
 class TrajectoryInbox:
-    """Subscription of `joint_trajectory`, the thread that plans, and what becomes of its plans."""
+    """Subscription of `joint_trajectory`, the planning thread, and the states of trajectories."""
 
     def __init__(self, node: Node, controller: JointController, limits: MessageSettings,
                  stamp_offset: Callable[[], float] | None = None) -> None:
@@ -52,7 +52,7 @@ class TrajectoryInbox:
         node.create_subscription(JointTrajectory, 'joint_trajectory', self._on_bytes, COMMANDS,
                                  raw=True)
         self._status = node.create_publisher(DiagnosticStatus, '~/trajectory_status', COMMANDS)
-        node.create_timer(STATUS_PERIOD, self._publish_events,
+        node.create_timer(STATUS_PERIOD_S, self._publish_events,
                           clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish_events(self):

@@ -1,5 +1,5 @@
 """
-Trajectories on their way to a controller: shaped, stamped, published, and what becomes of them.
+Trajectories for a controller: shaped, stamped and published; and their reported states.
 
 A trajectory must reach the controller before its first point is due. The relay measures how long
 shaping and packing take, and stamps the next trajectory later by that lead.
@@ -42,7 +42,7 @@ DELIVERY_PER_POINT_S = 5e-6
 LEAD_DECAY = 0.8            # of the longest working time, from one trajectory to the next
 MAX_ATTEMPTS = 6            # to shape a trajectory, each with a longer lead
 STOP_LEADS = 4              # leads within which a motion may end without a stop
-MAX_STATES = 100            # states of trajectories that are kept
+MAX_STATES = 100            # reported states that are stored
 
 
 @dataclass(frozen=True, eq=False)
