@@ -28,12 +28,12 @@ from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
 from flex_robot_sim.batch.workers import Workers, as_a_whole
 from flex_robot_sim.dynamics.loads import Push, expect_link
-from flex_robot_sim.dynamics.monitors import MANY, lines_of
+from flex_robot_sim.dynamics.monitors import MANY, report_lines
 from flex_robot_sim.jit.deferred_signals import pass_on_signals
 from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, state_note
-from flex_robot_sim.simulation.prescribed_drives import lost_state
+from flex_robot_sim.simulation.prescribed_drives import non_finite_state_error
 from flex_robot_sim.simulation.simulation import steps_until
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
@@ -303,7 +303,7 @@ class Batch(LiveArrays, Serializable):
         for k in np.flatnonzero(taken < asked):
             self._members.lost[k] = start + (done + taken[k]) * h
             self._members.forget_steps(k)
-            self.reports.append((int(k), str(lost_state(float(self.lost[k])))))
+            self.reports.append((int(k), str(non_finite_state_error(float(self.lost[k])))))
         self._report(lambda step: start + (done + step + 1) * h)
 
     def _report_start(self, rows):
@@ -316,7 +316,7 @@ class Batch(LiveArrays, Serializable):
     def _report(self, time_of: Callable[[int], float]) -> None:
         signs, members = self._signs(), self._members
         for k in np.flatnonzero((signs != self._told).any(axis=1)).tolist():
-            self.reports += [(k, line) for line in lines_of(
+            self.reports += [(k, line) for line in report_lines(
                 members.arms[k], self.settings, row_of(members.watches, k), members.seen[k],
                 time_of)]
         self._told = signs

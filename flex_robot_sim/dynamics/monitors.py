@@ -143,7 +143,7 @@ def note_coarseness(arm, rate, before, qdd, part, watch):
 
 
 @compiled
-def count_signs(watch):
+def count_events(watch):
     """How many of the things that `lines_of` tells have happened."""
     signs = 0
     if watch.hard[1] > 0:
@@ -157,7 +157,7 @@ def count_signs(watch):
     return signs
 
 
-def lines_of(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: set,
+def report_lines(arm: ArmModel, settings: SimulationSettings, watch: Watch, seen: set,
              time_of: Callable[[int], float]) -> Iterator[str]:
     """
     Lines about what the last steps brought.

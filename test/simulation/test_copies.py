@@ -10,7 +10,11 @@ from moving_arms import swinging_arm
 from random_arms import random_robot, random_state
 
 import flex_robot_sim as frs
-from flex_robot_sim.simulation.simulation_state import REBUILT, WORK, state_of
+from flex_robot_sim.simulation.simulation_state import (
+    REBUILT_ATTRIBUTES,
+    WORKSPACE_FIELDS,
+    state_of,
+)
 
 WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
         'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
@@ -50,7 +54,7 @@ def spoil_scratch(sim):
     """Fill the scratch with NaN: a step may read only its own values and the state."""
     sim._stage[:] = np.nan
     for name, array in zip(sim._work._fields, sim._work):
-        if name not in (*WORK, 'coupling'):     # which is 0 for rigid drives, and stays it
+        if name not in (*WORKSPACE_FIELDS, 'coupling'):     # always 0 for rigid drives
             array[:] = np.nan
 
 
@@ -241,4 +245,4 @@ def test_what_is_rebuilt_and_what_is_state_are_all_there_is():
     sim.prescribe('waist', swing)
     sim.step()
     state = state_of(sim)
-    assert set(vars(sim)) <= {*state, *REBUILT}
+    assert set(vars(sim)) <= {*state, *REBUILT_ATTRIBUTES}
