@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.forward_dynamics import set_bodies, set_carried_acceleration
+from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
 from flex_robot_sim.jit.compiled import bound, compiled
 from flex_robot_sim.model.arguments import checked, expect_arm, is_known
@@ -238,6 +238,6 @@ def set_columns(arm, body, R, p, work, columns):
 def set_rates(arm, qdd, work):
     """Rates work.dV of the twists of all bodies (T13), whose motion is in `work`."""
     for i in range(arm.parent.size):
-        set_carried_acceleration(arm, i, work, qdd)
+        set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:
             add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])

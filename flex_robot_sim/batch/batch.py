@@ -28,7 +28,7 @@ from flex_robot_sim.batch.rows import advance_rows, row_of
 from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
 from flex_robot_sim.batch.workers import Workers, as_a_whole
 from flex_robot_sim.dynamics.loads import Push, expect_link
-from flex_robot_sim.dynamics.monitors import MANY, report_lines
+from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
 from flex_robot_sim.jit.deferred_signals import pass_on_signals
 from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
@@ -325,7 +325,7 @@ class Batch(LiveArrays, Serializable):
         """Whether there is something to be told, (count, signs)."""
         w = self._members.watches
         return np.column_stack([
-            w.hard[:, 1] > 0, w.hard[:, 0] >= MANY,
+            w.hard[:, 1] > 0, w.hard[:, 0] >= MIN_SUBDIVIDED_STEPS,
             (w.coarse[:, 2] >= w.enough[:, 0]) & (w.coarse[:, 0] > 0.5 * w.coarse[:, 1]),
             w.bent >= 0, w.turned >= 0])
 

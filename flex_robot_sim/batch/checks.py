@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
-from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
+from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.model.arguments import expect_arm, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
@@ -44,7 +44,7 @@ def checked_arms(arms: ArmModel | Sequence[ArmModel], count: int | None) -> list
     expect_arm(first)
     if first.size == 0:
         raise SettingError('the arm has no coordinates: it has nothing to simulate')
-    start_compiling_ahead()
+    start_parallel_warmup()
     expect_alike(arms, range(len(arms)), first)
     return list(arms)
 

@@ -25,7 +25,7 @@ from flex_robot_sim.batch.rows import (
     with_rows,
 )
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads, payload_inertia
-from flex_robot_sim.dynamics.monitors import SOON, make_watch, turn_limits
+from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
@@ -179,7 +179,7 @@ class Members:
         for k, arm, carried in zip(rows, arms, payloads):
             self.arms[k], self.payloads[k] = arm, carried
             self.watches.bend[k] = make_watch(arm, self.settings).bend
-            self.watches.enough[k] = SOON
+            self.watches.enough[k] = MIN_SLOW_COARSE_STEPS
         for name, noted in self._noted.items():
             noted[rows] = getattr(self.arrays, name)[rows]
         self._write_limits(rows)

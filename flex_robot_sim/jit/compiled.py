@@ -137,7 +137,7 @@ def parts_of(function: Any) -> list[Any]:
     return found
 
 
-def is_kept(function: Any) -> bool:
+def is_cached(function: Any) -> bool:
     """Whether machine code of a compiled function is on disk, whoever made it."""
     return isinstance(function._cache, _PackageCache) and function._cache.is_there()
 

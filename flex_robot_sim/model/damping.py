@@ -58,7 +58,7 @@ def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
 
 
 @compiled
-def add_shared_pull(arm, factor, rates, work, out):
+def add_shared_damping_force(arm, factor, rates, work, out):
     """Add `factor` S S^T times the rates (n,) to out (n,)."""
     start = rates.size - arm.shared.shape[0]
     for k in range(work.shared.size):
@@ -74,7 +74,7 @@ def add_shared_pull(arm, factor, rates, work, out):
 
 
 @compiled
-def shared_loss(arm, qd):
+def shared_damping_power(arm, qd):
     """Power that the dampers S S^T take [W]."""
     start, loss = qd.size - arm.shared.shape[0], 0.0
     for k in range(arm.shared_T.shape[0]):

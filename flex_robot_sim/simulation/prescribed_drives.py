@@ -21,7 +21,7 @@ from flex_robot_sim.simulation.queries import Queries
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 
 DEFAULT_REMEDY = 'Take a shorter time_step or smaller efforts'
-JUMP_TOLERANCE = 1e-6             # larger jumps of a drive are reported                  [rad, m]
+JUMP_TOLERANCE = 1e-6       # larger jumps of a drive are reported                [rad, m]
 MAX_CURVATURE_SHARE = 0.1   # largest deviation from even acceleration, over the travel of a step
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from flex_robot_sim.analysis.jacobians import jacobian, pose, twist, twist_rate
 from flex_robot_sim.dynamics.energy import set_energies
-from flex_robot_sim.dynamics.forces import keep_laws
+from flex_robot_sim.dynamics.forces import store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
 from flex_robot_sim.formulations.driving import Drive
@@ -21,8 +21,8 @@ from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Workspace
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-FRICTION_PROBE_STEP_S = 1e-6  # step that moves nothing, but determines static friction  [s]
-FRICTION_PROBE_ITERATIONS = 6         # iterations of that step
+FRICTION_PROBE_STEP_S = 1e-6    # step that moves nothing, but determines static friction  [s]
+FRICTION_PROBE_ITERATIONS = 6   # iterations of that step
 
 
 class Energy(NamedTuple):
@@ -116,7 +116,8 @@ class Queries:
             guess[:] = qdd
             implicit_dynamics(self._arrays, self._q, self._qd, self._effort,
                               FRICTION_PROBE_STEP_S if has_dry_friction else 0.0, guess, work, qdd)
-            keep_laws(self._arrays, self._qd + 0.5 * FRICTION_PROBE_STEP_S * (qdd - guess), work)
+            store_joint_forces(
+                self._arrays, self._qd + 0.5 * FRICTION_PROBE_STEP_S * (qdd - guess), work)
         return qdd
 
     def _energies(self):

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.integrators import NUMBERS, advance, advance_explicitly
-from flex_robot_sim.dynamics.joint_laws import motor_pull
+from flex_robot_sim.dynamics.integrators import SCHEME_NUMBERS, advance, advance_explicitly
+from flex_robot_sim.dynamics.joint_laws import motor_force
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.dynamics.monitors import make_watch, report_lines, turn_limits
-from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
+from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
 from flex_robot_sim.jit.compiled import bound
@@ -50,7 +50,7 @@ from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
-MAX_STEPS_PER_CALL = 10000     # between two checks for Ctrl-C
+MAX_STEPS_PER_CALL = 10000  # between two checks for Ctrl-C
 
 
 @summarized
@@ -68,7 +68,7 @@ class Simulation(PrescribedDrives, Serializable):
         settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
-        start_compiling_ahead()
+        start_parallel_warmup()
         refuse_massless(arm)
         self.arm, self.settings = arm, settings
         self.time = 0.0
@@ -127,7 +127,7 @@ class Simulation(PrescribedDrives, Serializable):
                 + work.servo_damping * work.target_rate)
         rows = zip(*(values.tolist() for values in (
             self.motor_velocity, push, work.servo_damping, work.effort_limit, work.rate_limit)))
-        return np.array([motor_pull(*row)[0] for row in rows]) + work.prescribed_effort
+        return np.array([motor_force(*row)[0] for row in rows]) + work.prescribed_effort
 
     @property
     def mean_effort(self) -> np.ndarray:
@@ -381,7 +381,8 @@ class Simulation(PrescribedDrives, Serializable):
         if self.settings.scheme == 'reference':
             return advance_adaptively, ((self._arrays, self._loads, *motion, self._work),)
         if self.settings.scheme in EXPLICIT_SCHEMES:
-            return advance_explicitly, ((self._arrays, self._loads, NUMBERS[self.settings.scheme],
+            return advance_explicitly, ((self._arrays, self._loads,
+                                         SCHEME_NUMBERS[self.settings.scheme],
                                          *motion, self._stage, self._work),)
         self._advance_midpoint = bound(
             advance, self._arrays, self._loads, self.settings.iterations, *motion, self._stage,

@@ -5,7 +5,7 @@ import pytest
 from compare import CASES, arm_of, forward, judged, robot_text
 from random_arms import random_state
 
-from flex_robot_sim.dynamics.forces import add_powers, stored_in_springs
+from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.model.arm_model import make_workspace
 
@@ -20,7 +20,7 @@ def test_springs_pull_with_the_slope_of_their_energy_and_nothing_else_acts_at_re
     expected = judge.reference.potential_force(judge.reference.spring_energy, judge.q)
     # stiffnesses of one beam span some orders, hence by the largest force
     np.testing.assert_allclose(work.force, expected, rtol=0.0, atol=1e-12 * abs(expected).max())
-    assert stored_in_springs(arm.arrays, judge.q) == pytest.approx(
+    assert spring_energy(arm.arrays, judge.q) == pytest.approx(
         judge.reference.spring_energy(judge.q), rel=1e-12)
 
 

@@ -6,18 +6,18 @@ from reference import along
 
 from flex_robot_sim.dynamics.joint_laws import (
     friction_level,
-    motor_pull,
-    settle,
+    motor_force,
     smooth_force,
     smoothed_friction,
-    stop_push,
+    solve_joint_laws,
+    stop_force,
 )
 
 STOP = {'k': 800.0, 'd': 30.0, 'depth': 1e-3}
 
 
 def push(v, gap, v0=None, h=0.0):
-    return stop_push(v, v if v0 is None else v0, h, gap, *STOP.values())
+    return stop_force(v, v if v0 is None else v0, h, gap, *STOP.values())
 
 
 def cases(count, seed=0):
@@ -64,16 +64,17 @@ def test_the_force_of_a_stop_starts_at_zero_even_at_speed():
 
 def test_a_motor_gives_no_more_than_it_has_and_does_not_push_beyond_its_rate():
     free = np.inf, np.inf
-    assert motor_pull(3.0, 7.0, 0.0, *free) == (7.0, 0.0)
-    assert motor_pull(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
-    assert motor_pull(0.5, 6.0, 2.0, 4.0, np.inf) == (4.0, 0.0)
-    assert motor_pull(0.5, -9.0, 2.0, 4.0, np.inf) == (-4.0, 0.0)
+    assert motor_force(3.0, 7.0, 0.0, *free) == (7.0, 0.0)
+    assert motor_force(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
+    assert motor_force(0.5, 6.0, 2.0, 4.0, np.inf) == (4.0, 0.0)
+    assert motor_force(0.5, -9.0, 2.0, 4.0, np.inf) == (-4.0, 0.0)
     # beyond its largest rate it brakes as before, and pushes no more
-    assert motor_pull(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
-    assert motor_pull(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
-    force, slope = motor_pull(2.02, 7.0, 0.0, np.inf, 2.0)      # half of the way
+    assert motor_force(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
+    assert motor_force(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
+    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)      # half of the way
     assert force == pytest.approx(3.5)
-    assert -along(lambda t: motor_pull(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(slope)
+    assert -along(lambda t: motor_force(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(
+        slope)
 
 
 def test_smoothed_friction_drags_and_has_the_slope_that_it_says():
@@ -97,7 +98,7 @@ def test_settling_finds_the_one_rate_that_all_laws_allow():
     for v, v0, h, gap in cases(400, 4):
         r, w, c = 10.0**rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (v0, h, 3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
-        f, g = settle(w, r, r, c, v, *laws)
+        f, g = solve_joint_laws(w, r, r, c, v, *laws)
         found = (w + f) / (r - g)       # r v = w + f + g v
         force, _ = smooth_force(found, *laws)
         friction = w + force - r * found

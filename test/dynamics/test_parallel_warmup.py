@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.dynamics.parallel_warmup import parts_of_a_step
+from flex_robot_sim.dynamics.parallel_warmup import compile_jobs
 from flex_robot_sim.jit import compiled
 from flex_robot_sim.util.interpreter import run_text
 
@@ -43,7 +43,7 @@ def wait_until(condition, seconds=120.0):
 
 def test_what_it_compiles_is_what_a_step_calls():
     frs.Simulation(frs.load('single_link')).step()
-    for _, function, arguments in parts_of_a_step():
+    for _, function, arguments in compile_jobs():
         types = tuple(map(function.typeof_pyval, arguments))
         assert types in function.overloads, function.py_func.__name__
 
@@ -98,5 +98,5 @@ def test_a_program_that_finds_everything_compiled_starts_none(monkeypatch):
     frs.Simulation(frs.load('two_link')).step()
     monkeypatch.setattr(parallel_warmup.subprocess, 'Popen',
                         lambda *_, **__: pytest.fail('there is nothing to compile'))
-    parallel_warmup.start_compiling_ahead.__wrapped__()
+    parallel_warmup.start_parallel_warmup.__wrapped__()
     assert np.isfinite(frs.Simulation(frs.load('two_link')).coordinates).all()
