@@ -27,19 +27,19 @@ from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
 SCHEME_NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
-RATE_TOLERANCE = 5e-7        # error of the velocities over them, weighted by kinetic energy
-REST_VELOCITY = 1e-3    # added to the velocities, for an arm at rest                  [rad/s, m/s]
-MAX_ENERGY_ERROR = 1e-2         # over the kinetic energy; above it a step is halved
-ENERGY_ROUNDING = 1e-9         # over the strain and potential energy; the same applies
-MAX_ENERGY_CORRECTION = 1e-2    # of the kinetic energy
-MAX_ITERATIONS = 12    # before a step is halved
-UNRELAXED_ITERATIONS = 3     # joint forces are solved as if the neighbours were locked
-STEP_GROWTH_ITERATIONS = 6    # the next substep may be longer after fewer
-MAX_EVALUATIONS = 400       # of the dynamics in a step; then one substep covers the remainder
-MAX_RATIO_FOR_REUSE = 0.1              # ratio of squared changes
-MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2             # ratio of squared changes
-CG_ITERATIONS_PER_EVALUATION = 6    # of the coupled dampers, in the time of one evaluation
-MIN_SUBSTEP_RATIO = 2.0**-12     # over the step
+RATE_TOLERANCE = 5e-7                   # relative, in the norm of kinetic energy
+REST_VELOCITY = 1e-3                    # added to velocities, for an arm at rest     [rad/s, m/s]
+MAX_ENERGY_ERROR = 1e-2                 # over the kinetic energy; above it a step is halved
+ENERGY_ROUNDING = 1e-9                  # allowed error over strain and potential energy
+MAX_ENERGY_CORRECTION = 1e-2            # over the kinetic energy
+MAX_ITERATIONS = 12                     # before a step is halved
+UNRELAXED_ITERATIONS = 3                # joint forces are solved with locked neighbours
+STEP_GROWTH_ITERATIONS = 6              # the next substep may be longer after fewer
+MAX_EVALUATIONS = 400                   # per step; then one substep covers the remainder
+MAX_RATIO_FOR_REUSE = 0.1               # of squared changes; below it factors are reused
+MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2    # of squared changes
+CG_ITERATIONS_PER_EVALUATION = 6        # of coupled dampers, in the same time
+MIN_SUBSTEP_RATIO = 2.0**-12            # over the step
 
 
 @compiled

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
     from flex_robot_sim.util.settings import SimulationSettings
 
-MIN_SUBDIVIDED_STEPS = 100              # subdivided steps from which a line reports them
+MIN_SUBDIVIDED_STEPS = 100      # from which a line reports them
 MIN_STEPS_PER_PERIOD = 10       # of an oscillation; the period is then 3 % too long
 MAX_RELATIVE_CHANGE = (2.0 * np.pi / MIN_STEPS_PER_PERIOD)**2     # of velocities in a step
 AVERAGING_STEPS, MIN_COARSE_STEPS = 1000, 150     # an impact causes fewer
-MIN_SLOW_COARSE_STEPS = 10               # the same if even the slowest mode is too fast
-MAX_RIGID_BODY_RATIO = 1e-9     # squared frequency over the highest one; below: free motion
-REST_VELOCITY = 1e-2            # added to velocities, for an arm at rest           [rad/s, m/s]
+MIN_SLOW_COARSE_STEPS = 10      # the same, if even the slowest mode is too fast
+MAX_RIGID_BODY_RATIO = 1e-9     # squared frequency over the highest; below: free motion
+REST_VELOCITY = 1e-2            # added to velocities, for an arm at rest         [rad/s, m/s]
 
 # lowest natural frequency of an arm [rad/s]; finding it takes as long as a hundred steps
 _lowest_frequency: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()

@@ -27,7 +27,6 @@ from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.integrators import (
     ENERGY_ROUNDING,
-    STEP_GROWTH_ITERATIONS,
     MAX_ENERGY_CORRECTION,
     MAX_ENERGY_ERROR,
     MAX_EVALUATIONS,
@@ -35,6 +34,7 @@ from flex_robot_sim.dynamics.integrators import (
     MIN_SUBSTEP_RATIO,
     RATE_TOLERANCE,
     REST_VELOCITY,
+    STEP_GROWTH_ITERATIONS,
 )
 from flex_robot_sim.dynamics.joint_laws import smoothed_friction
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads

@@ -104,7 +104,8 @@ def test_steps_come_to_the_same_however_they_are_asked_for(monkeypatch):
     for batch in (whole, pieces):
         batch.effort[:, 0] = 0.1, 0.2, 0.3
     whole.step(70)
-    monkeypatch.setattr('flex_robot_sim.batch.batch.ROUND', 30)     # ten steps of three arms
+    monkeypatch.setattr('flex_robot_sim.batch.batch.MAX_STEPS_PER_ROUND',
+                        30)     # ten steps of three arms
     pieces.step(69)
     pieces.step()
     assert (whole.coordinates == pieces.coordinates).all() and whole.time == pieces.time

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.batch.members import FORGOTTEN, SERVO
+from flex_robot_sim.batch.members import SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it
-KEPT = (*FORGOTTEN, *SERVO, 'effort_limit', 'rate_limit', 'prescribed',
-        'prescribed_acceleration', 'prescribed_effort', 'coupling')
+RESTORED_FIELDS = (*STEP_HISTORY_FIELDS, *SERVO_FIELDS, 'effort_limit', 'rate_limit', 'prescribed',
+                   'prescribed_acceleration', 'prescribed_effort', 'coupling')
 
 
 def random_acts(arm, rng):
@@ -63,7 +63,7 @@ def spoil_scratch(batch):
     members = batch._members
     members.state.stage[:] = np.nan
     for name, table in zip(members.works._fields, members.works):
-        if name not in KEPT:
+        if name not in RESTORED_FIELDS:
             table[:] = np.nan
 
 

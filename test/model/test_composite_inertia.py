@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.model.composite_inertia import POSES, largest_inertias, moments_beyond
+from flex_robot_sim.model.composite_inertia import RANDOM_POSES, largest_inertias, moments_beyond
 
 ARM = """<robot name="arm"><link name="base"/>
   <link name="upper"><inertial><origin xyz="1 0 0"/><mass value="2"/>
@@ -34,7 +34,7 @@ def test_all_poses_at_once_feel_what_each_feels(name):
                     max(joint.lower, -np.pi) for joint in joints])
     high = np.array([1.0 if joint.kind == 'prismatic' and joint.upper == np.inf else
                      min(joint.upper, np.pi) for joint in joints])
-    shares, felt = np.random.default_rng(0).uniform(size=(POSES, len(joints))), []
+    shares, felt = np.random.default_rng(0).uniform(size=(RANDOM_POSES, len(joints))), []
     for pose in [0.0 * low, *(low + shares * (high - low))]:
         _, moved = moments_beyond(description, {
             joint.name: place for joint, place in zip(joints, pose)})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.model.mass_points import MassPoints, fewest
+from flex_robot_sim.model.mass_points import MassPoints, reduced_points
 
 
 def polynomial_points(count, shapes=2, seed=0):
@@ -28,7 +28,7 @@ def sums(points):
 @pytest.mark.parametrize('shapes', [1, 2, 4])
 def test_fewer_points_have_the_same_sums(shapes):
     points = polynomial_points(20, shapes)
-    found = fewest(points)
+    found = reduced_points(points)
     # one, x, and powers from the second to the last shape, among them the third for H
     assert len(found.mass) == max(2 + shapes, 4)
     assert (found.mass > 0.0).all()
@@ -40,9 +40,9 @@ def test_fewer_points_have_the_same_sums(shapes):
 
 def test_points_that_are_few_or_weigh_nothing_stay():
     points = polynomial_points(4)
-    assert fewest(points) is points
+    assert reduced_points(points) is points
     weightless = polynomial_points(20)._replace(mass=np.zeros(20))
-    assert fewest(weightless) is weightless
+    assert reduced_points(weightless) is weightless
 
 
 def with_split_points(arm):
