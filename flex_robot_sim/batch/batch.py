@@ -29,7 +29,7 @@ from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, restore_sn
 from flex_robot_sim.batch.workers import Workers, synchronized
 from flex_robot_sim.dynamics.loads import Push, expect_link
 from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
-from flex_robot_sim.jit.deferred_signals import pass_on_signals
+from flex_robot_sim.jit.deferred_signals import deliver_signals
 from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, state_note
@@ -292,7 +292,7 @@ class Batch(LiveArrays, Serializable):
             count = min(remaining, max(1, MAX_STEPS_PER_ROUND // size))
             self._advance(start, done, count)
             done, remaining = done + count, remaining - count
-            pass_on_signals()       # all members have reached the same time
+            deliver_signals()       # all members have reached the same time
 
     def _advance(self, start, done, steps):
         """Step all members; `done` steps have been completed since a start [s]."""

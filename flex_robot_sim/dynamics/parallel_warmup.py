@@ -21,10 +21,10 @@ import numpy as np
 from flex_robot_sim.jit.compiled import (
     compile_for,
     compile_part,
+    compiled_callees,
     is_cached,
     lock_of_second_process,
     must_compile,
-    parts_of,
 )
 from flex_robot_sim.util.interpreter import run_module
 
@@ -55,7 +55,7 @@ def progress() -> tuple[int, int]:
 @functools.cache
 def _functions_of_a_step():
     from flex_robot_sim.dynamics.integrators import advance
-    return parts_of(advance)
+    return compiled_callees(advance)
 
 
 def _reap(process):

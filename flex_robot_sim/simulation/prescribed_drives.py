@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.monitors import Watch, report_lines
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
-from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.motion.prescribed_motion import GivenMotion, as_motion
 from flex_robot_sim.simulation.explicit_schemes import StepLimits
 from flex_robot_sim.simulation.queries import Queries
@@ -164,7 +164,7 @@ class PrescribedDrives(Queries):
         """Present energy of the arm [J]; uses the workspace of the steps, not that of queries."""
         arguments = self._arrays, self._q, self._qd, self._work, self._work.energy
         if self._set_energies is None:
-            self._set_energies = bound(set_energies, *arguments)
+            self._set_energies = bind(set_energies, *arguments)
         self._set_energies(*arguments)
         self._take_energies_of_formulation(self._work.energy)
         return self._work.energy.sum()

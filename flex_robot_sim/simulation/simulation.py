@@ -23,7 +23,7 @@ from flex_robot_sim.dynamics.monitors import make_watch, report_lines, turn_limi
 from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
-from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arguments import (
     checked,
     expect_arm,
@@ -384,7 +384,7 @@ class Simulation(PrescribedDrives, Serializable):
             return advance_explicitly, ((self._arrays, self._loads,
                                          SCHEME_NUMBERS[self.settings.scheme],
                                          *motion, self._stage, self._work),)
-        self._advance_midpoint = bound(
+        self._advance_midpoint = bind(
             advance, self._arrays, self._loads, self.settings.iterations, *motion, self._stage,
             self._work)
         return self._step_call(h, steps)

@@ -15,7 +15,7 @@ import numpy as np
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import count_events
-from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arm_model import make_workspace
 from flex_robot_sim.simulation.explicit_schemes import StepLimits
 from flex_robot_sim.util.serialization import writable
@@ -62,7 +62,7 @@ def make_tables(simulation: Simulation) -> None:
         **{name: getattr(work, name) for name in SHARED_WORKSPACE_FIELDS})
     simulation._stage, simulation._driven = np.zeros((9, arm.size)), driven(arm)
     simulation._limits = StepLimits(simulation._arrays, simulation.settings)
-    simulation._count_events = bound(count_events, simulation._watch)
+    simulation._count_events = bind(count_events, simulation._watch)
     simulation._advance_midpoint = None
 
 

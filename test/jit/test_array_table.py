@@ -10,7 +10,7 @@ from small_package import start, write_package
 from test_compiled import needs_numba
 
 from flex_robot_sim.jit.array_table import TableRows, Vectors3, pass_by_pointer, zeros
-from flex_robot_sim.jit.compiled import bound, compiled
+from flex_robot_sim.jit.compiled import bind, compiled
 
 
 @pass_by_pointer
@@ -72,7 +72,7 @@ def test_a_copy_of_a_table_has_places_of_its_own(other):
 
 
 def test_a_call_that_is_bound_takes_other_tables_of_the_kind():
-    call = bound(_moment, make_table(2), np.zeros(3))
+    call = bind(_moment, make_table(2), np.zeros(3))
     for count in (1, 7):
         table = make_table(count, seed=count)
         expected = moment_of(table)

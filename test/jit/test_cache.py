@@ -130,13 +130,13 @@ def test_a_cache_that_others_could_write_to_is_neither_loaded_nor_changed(called
 
 def test_the_cache_keeps_the_folders_used_last(tmp_path):
     now = time.time()
-    for age in range(cache.FOLDERS_KEPT + 4):
+    for age in range(cache.MAX_FOLDERS + 4):
         folder = tmp_path / f'{age:016x}'
         (folder / 'flex_robot_sim').mkdir(parents=True)
         (folder / 'flex_robot_sim' / 'screws.set_copy-27.py311.1.nbc').touch()
         os.utime(folder, (now - age, now - age))
     cache.prune(tmp_path)
-    kept = [f'{age:016x}' for age in range(cache.FOLDERS_KEPT)]
+    kept = [f'{age:016x}' for age in range(cache.MAX_FOLDERS)]
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
 

@@ -151,7 +151,7 @@ def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package, ca
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
         hasty = CALL_AND_COUNT.replace('from small.dynamics.caller', """
 from small.jit import compiled
-compiled.PATIENCE = 0.2
+compiled.COMPILE_WAIT_TIMEOUT_S = 0.2
 from small.dynamics.caller""", 1)
         out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n1 0\n', '')
@@ -166,7 +166,7 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
         return cache.fingerprint(tmp_path / 'dynamics')
 
     monkeypatch.setattr(cache, 'PACKAGE', tmp_path)
-    monkeypatch.setattr(cache, 'CORE', (tmp_path / 'dynamics',))
+    monkeypatch.setattr(cache, 'CORE_ROOMS', (tmp_path / 'dynamics',))
     seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
             fingerprint(a='x', c='y'), fingerprint(a='x')}
     assert len(seen) == 5
@@ -174,7 +174,7 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
 
 
 def test_machine_code_comes_from_sources_that_are_watched():
-    """A compiled function may call those of its own folder, of CORE and of analysis alone."""
+    """A compiled function may call those of its own folder, of CORE_ROOMS and of analysis."""
     door = 'flex_robot_sim.jit.compiled import'
     sources = {path: path.read_text(encoding='utf-8')
                for path in cache.PACKAGE.rglob('*.py')}

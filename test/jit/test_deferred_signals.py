@@ -15,7 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.jit.deferred_signals import deferred_signals, pass_on_signals
+from flex_robot_sim.jit.deferred_signals import deferred_signals, deliver_signals
 from flex_robot_sim.util.interpreter import run_text
 
 
@@ -142,7 +142,7 @@ def test_other_threads_leave_signals_to_the_main_one():
     try:
         with deferred_signals():
             signal.raise_signal(signal.SIGUSR1)
-            thread = threading.Thread(target=pass_on_signals)
+            thread = threading.Thread(target=deliver_signals)
             thread.start()
             thread.join()
             assert not seen
