@@ -161,46 +161,46 @@ class Members:
         return {name: values.copy() for name, values in self._live.items()}
 
     def set_arms(self, rows: np.ndarray, arms: Sequence[ArmModel]) -> None:
-        """Give members other arms; their payloads and pushes stay on them."""
-        payloads = [{link: payload_of_member(k, arm, link, one.mass, one.centre, one.inertia)
-                     for link, one in self.payloads[k].items()} for k, arm in zip(rows, arms)]
+        """Replace the arms of members; their payloads and pushes stay."""
+        payloads = [{link: payload_of_member(k, arm, link, payload.mass, payload.centre, payload.inertia)
+                     for link, payload in self.payloads[k].items()} for k, arm in zip(rows, arms)]
         with self._balance_preserved(rows):
             self.write_arms(rows, arms, payloads)
 
     def write_arms(self, rows: np.ndarray, arms: Sequence[ArmModel],
                    payloads: Sequence[dict[str, Payload]]) -> None:
-        """Write arms and payloads into the rows of members, and what follows from them."""
+        """Write arms and payloads into the rows of members, and the numbers derived from them."""
         if not len(rows):
             return
-        first, *others = with_as_many_points([row_of(self.arrays, 0),
+        first, *padded = with_as_many_points([row_of(self.arrays, 0),
                                               *(arm.arrays for arm in arms)])
         if len(first.point_mass) > self.arrays.point_mass.shape[1]:
             self._add_points(first)
-        self.arrays = with_rows(self.arrays, rows, others, len(self))
-        for k, arm, carried in zip(rows, arms, payloads):
-            self.arms[k], self.payloads[k] = arm, carried
+        self.arrays = with_rows(self.arrays, rows, padded, len(self))
+        for k, arm, payloads_of_member in zip(rows, arms, payloads):
+            self.arms[k], self.payloads[k] = arm, payloads_of_member
             self.watches.bend[k] = make_watch(arm, self.settings).bend
             self.watches.enough[k] = MIN_SLOW_COARSE_STEPS
-        for name, noted in self._live.items():
-            noted[rows] = getattr(self.arrays, name)[rows]
+        for name, values in self._live.items():
+            values[rows] = getattr(self.arrays, name)[rows]
         self._write_limits(rows)
         self._write_payloads(rows)
         self._write_loads(rows)
 
     def set_payloads(self, rows: np.ndarray, link: str, payloads: Sequence[Payload]) -> None:
-        """Give each member a payload on a link, in place of the one it had there."""
+        """Set the payload of a link of each member, in place of its previous payload."""
         with self._balance_preserved(rows):
             for k, payload in zip(rows, payloads):
                 self.payloads[k] = {**self.payloads[k], link: payload}
             self._write_payloads(rows)
 
     def set_pushes(self, rows: Sequence[int] | np.ndarray, pushes: Sequence[Push]) -> None:
-        """Give each member a push at a link, in place of the one it had there."""
+        """Set the push at a link of each member, in place of its previous push."""
         for link in {push.link for push in pushes if push.link not in self.pushes}:
             self.pushes[link] = [Push(link)] * len(self)
-            more = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
+            added = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
             self.loads = LoadArrays(*(np.concatenate(pair, axis=1)
-                                      for pair in zip(self.loads, more)))
+                                      for pair in zip(self.loads, added)))
         for k, push in zip(rows, pushes):
             self.pushes[push.link][k] = push
         self._write_loads(rows)
@@ -221,10 +221,10 @@ class Members:
         for k in rows:
             arm, arrays = self.arms[k], self.arms[k].arrays
             if self.payloads[k]:
-                total = arrays.inertia.copy()
+                inertia = arrays.inertia.copy()
                 for link, payload in self.payloads[k].items():
-                    total[arm.frames[link].body] += payload.added
-                self.arrays.inertia[k], arrays = total, arrays._replace(inertia=total)
+                    inertia[arm.frames[link].body] += payload.added
+                self.arrays.inertia[k], arrays = inertia, arrays._replace(inertia=inertia)
             self.watches.turn[k] = turn_limits(arm, arrays, self.settings)
 
     def _write_loads(self, rows):
@@ -242,10 +242,10 @@ class Members:
     def _add_points(self, longest):
         """Pad all members to the numbers of mass points in `longest`."""
         rows = range(max(len(getattr(self.arrays, name)) for name in MASS_POINT_FIELDS))
-        spread = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
+        padded = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
                                                           for k in rows)])[1:])
         self.arrays = self.arrays._replace(
-            **{name: getattr(spread, name) for name in MASS_POINT_FIELDS})
+            **{name: getattr(padded, name) for name in MASS_POINT_FIELDS})
 
 
 def payload_of_member(k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray,

@@ -32,34 +32,34 @@ def apply_coupled_damping(arm, h, guess, work, qdd):
     :returns: number of iterations.
     """
     direction, A_direction = work.together[0], work.together[1]
-    residual, solution = work.together[2], work.together[3]
+    residual, scratch = work.together[2], work.together[3]
     for k in range(qdd.size):
-        solution[k] = qdd[k] - guess[k]
+        scratch[k] = qdd[k] - guess[k]
     direction[:] = 0.0
     A_direction[:] = 0.0
     residual[:] = 0.0
-    add_shared_damping_force(arm, -0.5 * h, solution, work, residual)
-    first_norm = last_norm = 0.0
+    add_shared_damping_force(arm, -0.5 * h, scratch, work, residual)
+    first_squared_norm = last_squared_norm = 0.0
     for iteration in range(MAX_CG_ITERATIONS):
-        solve_with_factors(arm, residual, work, solution)
-        norm = beta = curvature = 0.0
+        solve_with_factors(arm, residual, work, scratch)
+        squared_norm = beta = curvature = 0.0
         for k in range(qdd.size):
-            norm += residual[k] * solution[k]
+            squared_norm += residual[k] * scratch[k]
         if iteration == 0:
-            first_norm = norm
+            first_squared_norm = squared_norm
         else:
-            beta = norm / last_norm
-        if not norm > CG_TOLERANCE * CG_TOLERANCE * first_norm:
+            beta = squared_norm / last_squared_norm
+        if not squared_norm > CG_TOLERANCE * CG_TOLERANCE * first_squared_norm:
             return iteration
         for k in range(qdd.size):
-            direction[k] = solution[k] + beta * direction[k]
+            direction[k] = scratch[k] + beta * direction[k]
             A_direction[k] = residual[k] + beta * A_direction[k]  # A times the direction
-            solution[k] = A_direction[k]
-        add_shared_damping_force(arm, 0.5 * h, direction, work, solution)
+            scratch[k] = A_direction[k]
+        add_shared_damping_force(arm, 0.5 * h, direction, work, scratch)
         for k in range(qdd.size):
-            curvature += direction[k] * solution[k]
+            curvature += direction[k] * scratch[k]
         for k in range(qdd.size):
-            qdd[k] += norm / curvature * direction[k]
-            residual[k] -= norm / curvature * solution[k]
-        last_norm = norm
+            qdd[k] += squared_norm / curvature * direction[k]
+            residual[k] -= squared_norm / curvature * scratch[k]
+        last_squared_norm = squared_norm
     return MAX_CG_ITERATIONS

@@ -133,7 +133,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
         for k in range(q.size):
             start[k] = qdd[k]
             old_joint_force[k] = work.joint_force[k]
-            if substep == last_substep:        # extrapolate the acceleration
+            if substep == last_substep:    # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
         old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
         while not converged and count < MAX_ITERATIONS:
@@ -158,7 +158,7 @@ def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, wat
                 change += arm.inertia_scale[k] * error * error
                 magnitude += arm.inertia_scale[k] * (mid_qd[k] * mid_qd[k] + speed * speed
                                                      + REST_VELOCITY * REST_VELOCITY)
-            # the remaining error is about change^2 / previous_change
+            # the remaining error is about change^2 / old_change
             converged = count >= iterations and (
                 change * min(change, old_change)
                 <= RATE_TOLERANCE * RATE_TOLERANCE * magnitude * old_change)

@@ -103,7 +103,7 @@ def smooth_force(v, v0, h, a, s, p, ps, limit, rate_limit, above, below, k, d, d
 
 @compiled
 def friction_level(v, coulomb, stiction, stribeck):
-    """Dry friction at a rate: coulomb, and stiction beyond it at rest (Stribeck) [N m, N]."""
+    """Dry friction at a rate: Coulomb friction, plus stiction near rest (Stribeck) [N m, N]."""
     if stiction == 0.0:
         return coulomb
     ratio = v / stribeck
@@ -112,7 +112,7 @@ def friction_level(v, coulomb, stiction, stribeck):
 
 @compiled
 def smoothed_friction(v, coulomb, stiction, stribeck, width):
-    """Drag of dry friction, smoothed over a rate `width`, and its slope with the rate."""
+    """Force of dry friction, smoothed over a rate `width`, and its slope with the rate."""
     direction, level = tanh(v / width), friction_level(v, coulomb, stiction, stribeck)
     return level * direction, level * (1.0 - direction * direction) / width
 

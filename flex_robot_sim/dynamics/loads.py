@@ -41,7 +41,7 @@ class Push(NamedTuple):
 
 @pass_by_pointer
 class LoadArrays(NamedTuple):
-    """What `set_loads` reads; one row per push."""
+    """Input of `set_loads`; one row per push."""
 
     body: np.ndarray        # (k,)
     follows: np.ndarray     # (k,)

@@ -37,7 +37,7 @@ _lowest_frequency: WeakKeyDictionary[ArmModel, float] = WeakKeyDictionary()
 
 @pass_by_pointer
 class Watch(NamedTuple):
-    """One row per flexible body."""
+    """Limits and recorded events, one row per flexible body."""
 
     body: np.ndarray        # (k,)
     tip: np.ndarray         # (k,)  station at its end

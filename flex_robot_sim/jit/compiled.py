@@ -166,7 +166,7 @@ def compile_part(function: Any, *arguments: Any) -> None:
         compile_for(function, *arguments)
 
 
-_nesting_depth = 0   # functions being compiled at present, each called by the previous one
+_nesting_depth = 0  # functions being compiled at present, each called by the previous one
 
 
 @contextlib.contextmanager

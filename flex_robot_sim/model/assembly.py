@@ -74,16 +74,16 @@ class _Assembly:
 
     def __init__(self, description, coupling, gravity):
         self.description, self.coupling, self.gravity = description, coupling, gravity
-        self.beyond, self.moved = moments_beyond(description)
+        self.moments_beyond, self.moved = moments_beyond(description)
         self.joints = [joint for joint in description.joints if joint.moves]
         self.row = {name: [] for name in ('parent', 'station', 'joint', 'home_R', 'home_p',
                                           'screw', 'inertia', 'beam')}
         self.stations = []          # (body, x)
         self.damping = {}           # body -> ratio, time constant
-        self.frames, self.segments, self.tips, self.carried = {}, {}, {}, {}
-        carriers = dict(zip(description.links[1:], description.joints))
+        self.frames, self.segments, self.tips, self.carried_bodies = {}, {}, {}, {}
+        parent_joints = dict(zip(description.links[1:], description.joints))
         for link in description.links:
-            self._add_link(link, carriers.get(link))
+            self._add_link(link, parent_joints.get(link))
 
     def _add_link(self, link, joint):
         if joint is None:
@@ -108,7 +108,7 @@ class _Assembly:
             self.row['inertia'][body] += _inertia(link.inertial, np.eye(3), np.zeros(3))
         self.frames[link.name] = Frame(body, rotation.T, np.zeros(3))
         if joint is not None:
-            self.carried[joint.name] = (body, self.frames[link.name])
+            self.carried_bodies[joint.name] = (body, self.frames[link.name])
 
     def _fix(self, link, frame):
         """Add a rigid link to the body that it is fixed to."""
@@ -150,7 +150,7 @@ class _Assembly:
             station = self._add_station(bodies[-1], beam.length / beam.segments)
             bodies.append(self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3),
                                          np.zeros(6)))
-        load = _end_load(self.beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end))
+        load = _end_load(self.moments_beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end))
         stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
         section = Section(mass_per_length=beam.mass_per_length, inertia=beam.section_inertia,
                           **stiffness)
@@ -192,7 +192,7 @@ class _Assembly:
             arrays=arrays, joint_names=tuple(joint.name for joint in joints),
             motor_names=tuple(joint.name for joint in motors),
             coordinate_names=self._names(beams), frames=self.frames, segments=self.segments,
-            tips=self.tips, carried_bodies=self.carried, description=self.description,
+            tips=self.tips, carried_bodies=self.carried_bodies, description=self.description,
             coupling=self.coupling,
             beams={i: beam for i, beam in enumerate(beams) if beam is not None})
 
