@@ -162,8 +162,8 @@ class Members:
 
     def set_arms(self, rows: np.ndarray, arms: Sequence[ArmModel]) -> None:
         """Replace the arms of members; their payloads and pushes stay."""
-        payloads = [{link: payload_of_member(k, arm, link, payload.mass, payload.centre, payload.inertia)
-                     for link, payload in self.payloads[k].items()} for k, arm in zip(rows, arms)]
+        payloads = [{link: payload_of_member(k, arm, link, old.mass, old.centre, old.inertia)
+                     for link, old in self.payloads[k].items()} for k, arm in zip(rows, arms)]
         with self._balance_preserved(rows):
             self.write_arms(rows, arms, payloads)
 

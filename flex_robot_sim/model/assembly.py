@@ -150,7 +150,8 @@ class _Assembly:
             station = self._add_station(bodies[-1], beam.length / beam.segments)
             bodies.append(self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3),
                                          np.zeros(6)))
-        load = _end_load(self.moments_beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end))
+        load = _end_load(self.moments_beyond[link.name].moved(beam.axes.T,
+                                                              -beam.axes.T @ beam.end))
         stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
         section = Section(mass_per_length=beam.mass_per_length, inertia=beam.section_inertia,
                           **stiffness)
