@@ -21,7 +21,7 @@ def push(v, gap, v0=None, h=0.0):
 
 
 def cases(count, seed=0):
-    """Random rates at mid-step and start, steps, and ways into a stop, many at a corner."""
+    """Random rates at mid-step and start, steps, and penetrations, many at a corner."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         h = 10.0**rng.uniform(-5, -1)
@@ -37,7 +37,7 @@ def test_a_stop_pushes_and_never_pulls():
             assert (spring, force, slope) == (0.0, 0.0, 0.0)
 
 
-def test_a_stop_stores_what_its_spring_takes_and_loses_the_rest_at_any_step():
+def test_a_stop_stores_spring_energy_and_dissipates_the_remainder_at_any_step():
     for v, v0, h, gap in cases(3000, 1):
         spring, force, _ = push(v, gap, v0, h)
         stored = 0.5 * STOP['k'] * (max(gap + h * v, 0.0)**2 - max(gap, 0.0)**2)
@@ -47,7 +47,7 @@ def test_a_stop_stores_what_its_spring_takes_and_loses_the_rest_at_any_step():
         assert (force - spring) * v >= 0.0
 
 
-def test_the_push_has_the_slope_that_it_says():
+def test_the_slope_of_the_stop_force_is_its_derivative():
     for v, v0, h, gap in ((0.3, 0.2, 0.0, 5e-4), (0.3, 0.2, 0.0, 0.05), (-0.01, -0.01, 0.0, 5e-4),
                           (0.3, 0.2, 1e-2, 5e-4), (0.3, 0.2, 1e-2, -1e-3),
                           (-0.3, -0.5, 1e-2, 2e-3),
@@ -62,7 +62,7 @@ def test_the_force_of_a_stop_starts_at_zero_even_at_speed():
     assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]     # linear over the depth
 
 
-def test_a_motor_gives_no_more_than_it_has_and_does_not_push_beyond_its_rate():
+def test_a_motor_respects_its_force_and_rate_limits():
     free = np.inf, np.inf
     assert motor_force(3.0, 7.0, 0.0, *free) == (7.0, 0.0)
     assert motor_force(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
@@ -77,7 +77,7 @@ def test_a_motor_gives_no_more_than_it_has_and_does_not_push_beyond_its_rate():
         slope)
 
 
-def test_smoothed_friction_drags_and_has_the_slope_that_it_says():
+def test_smoothed_friction_opposes_motion_and_its_slope_is_its_derivative():
     for rate in (0.1, 1.0, 20.0):       # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
         assert smoothed_friction(rate, 0.2, 0.0, 0.01, 0.01)[0] == pytest.approx(0.2, rel=1e-8)
         assert smoothed_friction(-rate, 0.2, 0.0, 0.01, 0.01)[0] < 0.0
@@ -92,7 +92,7 @@ def test_friction_falls_from_static_to_kinetic():
     assert friction_level(1.0, 1.0, 0.5, 0.02) == pytest.approx(1.0)
 
 
-def test_settling_finds_the_one_rate_that_all_laws_allow():
+def test_joint_laws_are_solved_for_the_unique_rate():
     # r v = w + force(v) - friction, judged by a search in small steps that knows no corners
     rng = np.random.default_rng(3)
     for v, v0, h, gap in cases(400, 4):

@@ -51,7 +51,7 @@ def in_motion(arm, seed, state=None, steps=17, **settings):
 
 
 def spoil_scratch(sim):
-    """Fill the scratch with NaN: a step may read only its own values and the state."""
+    """Fill the work arrays with NaN: a step may read only its own values and the state."""
     sim._stage[:] = np.nan
     for name, array in zip(sim._work._fields, sim._work):
         if name not in (*WORKSPACE_FIELDS, 'coupling'):     # always 0 for rigid drives
@@ -59,7 +59,7 @@ def spoil_scratch(sim):
 
 
 def seen(sim):
-    """Return everything that can be asked of a Simulation that depends on its state."""
+    """Return all query results of a Simulation that depend on its state."""
     links = [*sim.arm.frames]
     return [sim.time, sim.coordinates, sim.rates, [*sim.energy()], sim.mean_effort,
             sim.applied_effort, sim.twist_rate(links[-1]), sim.hard_steps, sim.corrected_energy,
@@ -128,7 +128,7 @@ def test_a_copy_follows_the_same_prescribed_motions(way):
     assert sim.motor_position[0] == pytest.approx(swing(sim.time)[0], rel=1e-12)
 
 
-def test_a_copy_continues_with_friction_that_sticks_and_at_a_stop():
+def test_a_copy_continues_with_static_friction_and_at_a_stop():
     limit = '<limit lower="-0.1" upper="0.1" effort="9" velocity="9"/>'
     arm = frs.load(robot(
         joint('waist', 'continuous', inside='<axis xyz="0 0 1"/><dynamics friction="1.5"/>'),
@@ -177,7 +177,7 @@ def expect_equal_states(one, other):
 
 
 def arrays_of(thing, known):
-    """Yield all arrays that an object holds, at any depth, but for those of arms and motions."""
+    """Yield all arrays in an object, at any depth, except those of arms and motions."""
     if id(thing) in known or isinstance(thing, frs.ArmModel):
         return
     known[id(thing)] = thing
@@ -220,7 +220,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
     np.testing.assert_array_equal(one.coordinates, other.coordinates)
 
 
-def test_attributes_of_a_user_are_in_a_copy():
+def test_attributes_added_by_a_user_are_copied():
     class Noted(frs.Simulation):
         pass
 
@@ -230,7 +230,7 @@ def test_attributes_of_a_user_are_in_a_copy():
     assert type(other) is Noted and other.note == 'third try'
 
 
-def test_a_pickle_in_memory_that_must_not_be_written_makes_a_simulation_that_steps():
+def test_a_simulation_from_a_read_only_pickle_can_step():
     sim, buffers = in_motion(frs.load('two_link'), 6), []
     data = pickle.dumps(sim, protocol=5, buffer_callback=buffers.append)
     assert len(buffers) > 50
@@ -240,7 +240,7 @@ def test_a_pickle_in_memory_that_must_not_be_written_makes_a_simulation_that_ste
     expect_same(sim, other)
 
 
-def test_what_is_rebuilt_and_what_is_state_are_all_there_is():
+def test_every_attribute_is_state_or_rebuilt():
     sim = in_motion(frs.load('two_link'), 7)
     sim.prescribe('waist', swing)
     sim.step()
