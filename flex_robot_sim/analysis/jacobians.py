@@ -229,8 +229,8 @@ def set_columns(arm, body, R, p, work, columns):
         if station >= 0:
             for k in range(arm.modes[parent]):
                 for r in range(6):
-                    work.carrier[r] = work.K[station, r, k]
-                set_in_child(R, p, work.carrier, columns[arm.first[parent] + k])
+                    work.parent_motion[r] = work.K[station, r, k]
+                set_in_child(R, p, work.parent_motion, columns[arm.first[parent] + k])
         i = parent
 
 

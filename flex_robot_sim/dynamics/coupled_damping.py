@@ -31,8 +31,8 @@ def apply_coupled_damping(arm, h, guess, work, qdd):
     :param qdd: accelerations that it found, (n,); corrected.
     :returns: number of iterations.
     """
-    direction, A_direction = work.together[0], work.together[1]
-    residual, scratch = work.together[2], work.together[3]
+    direction, A_direction = work.cg_vectors[0], work.cg_vectors[1]
+    residual, scratch = work.cg_vectors[2], work.cg_vectors[3]
     for k in range(qdd.size):
         scratch[k] = qdd[k] - guess[k]
     direction[:] = 0.0

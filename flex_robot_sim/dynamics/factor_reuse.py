@@ -44,7 +44,7 @@ def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     If the slopes of the joint laws have changed, the system is factored again. Arguments
     are those of `implicit_dynamics`.
     """
-    old_inertia, residual = work.together[1], work.together[2]
+    old_inertia, residual = work.cg_vectors[1], work.cg_vectors[2]
     for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
         old_inertia[k] = work.added_inertia[k]
     set_forces(arm, q, qd, effort, h, guess, work)

@@ -275,12 +275,12 @@ def set_acceleration_from_parent(arm, i, R, p, K, work, qdd):
     if station < 0:
         set_in_child(R, p, work.dV[parent], dV)
     else:
-        carrier, first = work.carrier, arm.first[parent]
+        parent_motion, first = work.parent_motion, arm.first[parent]
         for r in range(6):
-            carrier[r] = work.dV[parent, r]
+            parent_motion[r] = work.dV[parent, r]
             for k in range(arm.modes[parent]):
-                carrier[r] += K[station, r, k] * qdd[first + k]
-        set_in_child(R, p, carrier, dV)
+                parent_motion[r] += K[station, r, k] * qdd[first + k]
+        set_in_child(R, p, parent_motion, dV)
 
 
 @compiled

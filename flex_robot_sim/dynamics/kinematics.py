@@ -48,10 +48,10 @@ def set_motion(arm, q, qd, work):
         if parent < 0:
             V[:] = 0.0
         elif station >= 0:
-            carrier = work.carrier
+            parent_motion = work.parent_motion
             for r in range(6):
-                carrier[r] = work.V[parent, r] + work.Ve[station, r]
-            set_in_child(R, p, carrier, V)
+                parent_motion[r] = work.V[parent, r] + work.Ve[station, r]
+            set_in_child(R, p, parent_motion, V)
             set_in_child(R, p, work.beta[station], c)
         else:
             set_in_child(R, p, work.V[parent], V)
@@ -126,7 +126,7 @@ def set_station(arm, s, i, q, qd, work):
             second_x -= qd[first + k] * dh
 
     # setback of segments, its gradient, and its second rate
-    setback, gradient, second_y, second_z = arm.station_setback[s], work.side, 0.0, 0.0
+    setback, gradient, second_y, second_z = arm.station_setback[s], work.setback_gradient, 0.0, 0.0
     if setback.shape[0] > 0:
         second_y, second_z = add_setback(setback, q, qd, first, y_end, z_end, r, dr, gradient)
 
@@ -157,10 +157,10 @@ def set_station(arm, s, i, q, qd, work):
             K[3, k] += shape[k]
 
     # relative twist, and the velocity-dependent part of its rate                             (T12)
-    Ve, beta, turning = work.Ve[s], work.beta[s], work.turning
-    set_product(G, dtheta, turning)
+    Ve, beta, angular_rate = work.Ve[s], work.beta[s], work.angular_rate
+    set_product(G, dtheta, angular_rate)
     for a in range(3):
-        Ve[a] = turning[a]
+        Ve[a] = angular_rate[a]
     Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
     Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
     Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]

@@ -127,7 +127,7 @@ class Workspace(NamedTuple):
                                 #            uncorrected excess [J]; its iterations
     energy: Vectors3            # (3,)       kinetic, strain, potential                     [J]
     shared: np.ndarray          # (r,)       rates of the dampers that couple bodies
-    together: np.ndarray        # (4, n)     vectors of the solution with these dampers
+    cg_vectors: np.ndarray      # (4, n)     vectors of the solution with these dampers
     applied: np.ndarray         # (j,)       effort of the motors, servo included          [N m, N]
     effort_limit: np.ndarray    # (j,)       of the motors                                 [N m, N]
     rate_limit: np.ndarray      # (j,)       above it they no longer accelerate      [rad/s, m/s]
@@ -140,15 +140,15 @@ class Workspace(NamedTuple):
     servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
     child_R: Matrices3          # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
-    carrier: Vectors6
+    parent_motion: Vectors6
     theta: Vectors3
     dtheta: Vectors3
     dr: Vectors3
-    turning: Vectors3
+    angular_rate: Vectors3
     alpha: Vectors3
     G: Matrices3
     h: np.ndarray
-    side: np.ndarray
+    setback_gradient: np.ndarray
     Y: Matrices6
     y: Vectors6
     YK: np.ndarray
@@ -232,7 +232,7 @@ def make_workspace(arm: ArmArrays) -> Workspace:
 def _shapes(i, n, s, j, total, shared):
     """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
-        'shared': (shared,), 'together': (4, total),
+        'shared': (shared,), 'cg_vectors': (4, total),
         'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
@@ -245,8 +245,9 @@ def _shapes(i, n, s, j, total, shared):
         'prescribed': (j,), 'prescribed_acceleration': (j,), 'prescribed_effort': (j,),
         'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
         'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
-        'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
-        'G': (3, 3), 'h': (n,), 'side': (2, n),
+        'parent_motion': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'angular_rate': (3,),
+        'alpha': (3,),
+        'G': (3, 3), 'h': (n,), 'setback_gradient': (2, n),
         'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
     return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
 
