@@ -1,5 +1,5 @@
 """
-The reference integrator: close to machine precision, without regard to computing time.
+The reference integrator: highest accuracy, without regard to computing time.
 
 Dormand and Prince's eighth-order scheme chooses its own steps inside every step of the simulation,
 so that the error of each stays below the tolerances here (Hairer, Norsett & Wanner, Solving

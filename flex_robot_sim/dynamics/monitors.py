@@ -45,7 +45,7 @@ class Watch(NamedTuple):
     turn: np.ndarray        # (k,)  largest turn rate; inf with shortening              [rad/s]
     bent: np.ndarray        # (k,)  first step beyond the deflection limit; -1: none
     turned: np.ndarray      # (k,)  first step beyond the turn rate limit; -1: none
-    hard: np.ndarray        # (3,)  subdivided steps, unconverged substeps, first of them
+    hard: np.ndarray        # (3,)  subdivided steps, inaccurate substeps, first of them
     coarse: np.ndarray      # (3,)  kinetic energy in coarse steps and in all; coarse steps
     enough: np.ndarray      # (1,)  coarse steps from which they are checked and reported
 

@@ -49,7 +49,7 @@ if sys.platform != 'win32':
 config: Any = numba_config  # attributes come from the environment; static tools do not see them
 
 COMPILE_WAIT_TIMEOUT_S = 300.0  # for another process that compiles the same function
-SLOWEST_FUNCTION = 'integrators.advance'    # the last function of a step to be compiled
+SLOWEST_FUNCTION = 'integrators.advance'    # slowest to compile, with its callees
 # Numba's settings that do not change the code: workers of a sweep share the cache
 IRRELEVANT_VARIABLES = ('NUMBA_CACHE_DIR', 'NUMBA_NUM_THREADS')
 NUMBA_OPTIONS: dict[str, Any] = {

@@ -145,9 +145,9 @@ class Simulation(PrescribedDrives, Serializable):
 
     @property
     def hard_steps(self) -> tuple[int, int]:
-        """Number of subdivided steps, and number of substeps accepted without convergence."""
-        subdivided, unconverged = self._watch.hard[:2]
-        return int(subdivided), int(unconverged)
+        """Number of subdivided steps, and number of inaccurate substeps that were accepted."""
+        subdivided, inaccurate = self._watch.hard[:2]
+        return int(subdivided), int(inaccurate)
 
     @property
     def position(self) -> np.ndarray:

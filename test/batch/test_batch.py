@@ -157,11 +157,11 @@ def test_large_bending_is_reported_once_for_its_member():
 def test_a_change_of_one_member_touches_no_other_member(monkeypatch):
     batch, touched = frs.Batch(frs.load('two_link'), 50), []
     batch.push('tool', [1.0, 0.0, 0.0])
-    for name, one_of in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
-                         ('set_energies_of_rows', lambda *tables: len(tables[3]))):
-        plain = getattr(members, name)
-        monkeypatch.setattr(members, name, lambda *given, plain=plain, one_of=one_of: (
-            touched.append(one_of(*given)), plain(*given))[1])
+    for name, count in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
+                        ('set_energies_of_rows', lambda *tables: len(tables[3]))):
+        original = getattr(members, name)
+        monkeypatch.setattr(members, name, lambda *tables, original=original, count=count: (
+            touched.append(count(*tables)), original(*tables))[1])
     batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
     batch.set_payload('tool', 0.1, members=[7])
     batch.set_state(position=0.1, members=[7])
@@ -282,19 +282,19 @@ def test_a_forked_process_continues_to_step():
     batch = frs.Batch(frs.load('two_link'), 4, threads=2)
     batch.effort[:] = 0.05
     batch.step(10)
-    asked, told = os.pipe()
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(60)                    # ends it, should it wait for threads that are not its
+        signal.alarm(60)                    # ends it if it waits for threads of the parent
         batch.step(10)
-        os.write(told, batch.coordinates.tobytes())
+        os.write(writer, batch.coordinates.tobytes())
         os._exit(0)
-    os.close(told)
-    with os.fdopen(asked, 'rb') as pipe:
-        seen = pipe.read()
+    os.close(writer)
+    with os.fdopen(reader, 'rb') as pipe:
+        received = pipe.read()
     os.waitpid(child, 0)
     batch.step(10)
-    assert seen == batch.coordinates.tobytes()
+    assert received == batch.coordinates.tobytes()
 
 
 @pytest.mark.parametrize('make, message', [

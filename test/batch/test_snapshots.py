@@ -79,14 +79,14 @@ def expect_same(batch, k, sim):
 def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     arm, rng = frs.load(robot, coupling), np.random.default_rng(seed)
     batch = frs.Batch(arm, COUNT)
-    alone = [frs.Simulation(arm) for _ in range(COUNT)]
-    for k, sim in enumerate(alone):
+    simulations = [frs.Simulation(arm) for _ in range(COUNT)]
+    for k, sim in enumerate(simulations):
         acts = random_acts(arm, rng)
         act_on_simulation(sim, *acts)
         act_on_member(batch, k, *acts)
         sim.step(30)
     batch.step(30)
-    kept, told = batch.snapshot(), len(batch.reports)
+    snapshot, report_count = batch.snapshot(), len(batch.reports)
 
     for k in range(COUNT - 1):                      # everything becomes something else
         act_on_member(batch, k, *random_acts(arm, rng))
@@ -100,19 +100,19 @@ def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     assert batch.is_lost[3]
     batch.set_state(members=slice(0, 2))
 
-    batch.restore(kept)
-    del batch.reports[told:]
-    assert batch.time == alone[0].time and not batch.is_lost.any()
+    batch.restore(snapshot)
+    del batch.reports[report_count:]
+    assert batch.time == simulations[0].time and not batch.is_lost.any()
     spoil_scratch(batch)
     later = random_acts(arm, rng)
     for steps in (40, 20):
         batch.advance_to(batch.time + steps * 1e-3)
-        for k, sim in enumerate(alone):
+        for k, sim in enumerate(simulations):
             sim.step(steps)
             expect_same(batch, k, sim)
-        act_on_simulation(alone[1], *later)
+        act_on_simulation(simulations[1], *later)
         act_on_member(batch, 1, *later)
-    for k, sim in enumerate(alone):
+    for k, sim in enumerate(simulations):
         lines = [line for row, line in batch.reports if row == k]
         # a batch and a Simulation report the same content at different times
         assert {line.split(' at ')[0] for line in lines} == {

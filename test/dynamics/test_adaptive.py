@@ -35,7 +35,7 @@ def started(simulation):
 
 @pytest.mark.parametrize('step', [1e-3, 0.05, 1.0])
 def test_a_pendulum_swings_as_the_elliptic_functions_do(step):
-    # let go 2 rad beside its rest: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
+    # released 2 rad from its rest position: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
     arm, start, rate = rigid_arm(gravity=(9.81, 0.0, 0.0)), 2.0, sqrt(2.0 * 9.81 * 0.5 / ROD)
     simulation = reference_simulation(arm, step)
     simulation.set_state(position=[start])

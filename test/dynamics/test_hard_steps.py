@@ -146,7 +146,7 @@ def test_coarse_steps_are_reported_when_the_motion_is_inaccurate():
 
 
 def count_evaluations():
-    """Print the evaluations of a subdivided step, and its unconverged substeps."""
+    """Print the evaluations of a subdivided step, and its inaccurate substeps."""
     from flex_robot_sim.dynamics import integrators
 
     calls = []

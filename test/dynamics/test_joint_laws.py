@@ -93,7 +93,7 @@ def test_friction_falls_from_static_to_kinetic():
 
 
 def test_joint_laws_are_solved_for_the_unique_rate():
-    # r v = w + force(v) - friction, judged by a search in small steps that knows no corners
+    # r v = w + force(v) - friction, checked by a search in small steps, independent of corners
     rng = np.random.default_rng(3)
     for v, v0, h, gap in cases(400, 4):
         r, w, c = 10.0**rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0

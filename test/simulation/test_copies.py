@@ -198,13 +198,13 @@ def test_a_copy_shares_only_arrays_of_the_arm_that_no_step_writes():
     sim.prescribe('waist', swing)
     sim.step(3)
     fixed = {id(array) for array in sim.arm.arrays}
-    own, others = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
-                   for one in (sim, copy.copy(sim)))
-    assert len(own) > 50
+    originals, copies = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
+                         for one in (sim, copy.copy(sim)))
+    assert len(originals) > 50
     # pushes and payloads are replaced as a whole and never written
     constant = [array for one in (*sim._pushes.values(), *sim._payload.values()) for array in one
                 if isinstance(array, np.ndarray)]
-    shared = [a for a in own for b in others if np.shares_memory(a, b)]
+    shared = [a for a in originals for b in copies if np.shares_memory(a, b)]
     assert {id(array) for array in shared} <= {id(array) for array in constant}
 
 

@@ -145,28 +145,28 @@ def test_a_payload_that_makes_the_step_unstable_is_refused_without_effect():
 
 
 def test_queries_during_motion_change_nothing():
-    def swung(ask):
+    def final_coordinates(with_queries):
         simulation = Simulation(frs.load('two_link'))
         simulation.set_state([0.3, -0.4, 0.8])
-        end, asked = threading.Event(), []
+        end, results = threading.Event(), []
 
-        def questions():
+        def query():
             while not end.is_set():
-                asked.append((simulation.pose('tool'), simulation.energy(),
-                              simulation.jacobian('tool'), simulation.wrench('elbow'),
-                              simulation.twist('tool')))
+                results.append((simulation.pose('tool'), simulation.energy(),
+                                simulation.jacobian('tool'), simulation.wrench('elbow'),
+                                simulation.twist('tool')))
 
-        asker = threading.Thread(target=questions)
-        if ask:
-            asker.start()
+        thread = threading.Thread(target=query)
+        if with_queries:
+            thread.start()
         simulation.step(20000)
         end.set()
-        if ask:
-            asker.join()
-            assert asked
+        if with_queries:
+            thread.join()
+            assert results
         return simulation.coordinates
 
-    np.testing.assert_array_equal(swung(True), swung(False))
+    np.testing.assert_array_equal(final_coordinates(True), final_coordinates(False))
 
 
 def free_hinge(place=0.0, rate=0.0):
