@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.twists import convert_rate, from_body, to_body
 from flex_robot_sim.analysis.workspace_pool import borrowed
-from flex_robot_sim.dynamics.forward_dynamics import set_bodies, set_carried_acceleration
+from flex_robot_sim.dynamics.forward_dynamics import set_acceleration_without_joint, set_bodies
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_station
-from flex_robot_sim.jit.compiled import bound, compiled
+from flex_robot_sim.jit.compiled import bind, compiled
 from flex_robot_sim.model.arguments import checked, expect_arm, is_known
 from flex_robot_sim.model.arm_model import ArmModel, Workspace, station_row
 from flex_robot_sim.spatial.screws import add_scaled, set_composed, set_copy, set_in_child
@@ -139,7 +139,7 @@ def _call(function, arrays, *arguments):
     """Call a compiled function of an arm and a Workspace: nobody looks at types of their kinds."""
     key = function, id(arrays._numba_type_), id(arguments[-1]._numba_type_)     # kept for ever
     if key not in _known:
-        _known[key] = bound(function, arrays, *arguments)
+        _known[key] = bind(function, arrays, *arguments)
     return _known[key](arrays, *arguments)
 
 
@@ -229,8 +229,8 @@ def set_columns(arm, body, R, p, work, columns):
         if station >= 0:
             for k in range(arm.modes[parent]):
                 for r in range(6):
-                    work.carrier[r] = work.K[station, r, k]
-                set_in_child(R, p, work.carrier, columns[arm.first[parent] + k])
+                    work.parent_motion[r] = work.K[station, r, k]
+                set_in_child(R, p, work.parent_motion, columns[arm.first[parent] + k])
         i = parent
 
 
@@ -238,6 +238,6 @@ def set_columns(arm, body, R, p, work, columns):
 def set_rates(arm, qdd, work):
     """Rates work.dV of the twists of all bodies (T13), whose motion is in `work`."""
     for i in range(arm.parent.size):
-        set_carried_acceleration(arm, i, work, qdd)
+        set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:
             add_scaled(qdd[arm.joint[i]], arm.screw[i], work.dV[i])

@@ -21,7 +21,7 @@ from flex_robot_sim.analysis.operating_point import (
 from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.model.start_pose import LEANING, beyond_limits, leaning
+from flex_robot_sim.model.start_pose import STOP_CONTACT_DEPTH, beyond_limits, stop_contact
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import SummaryRows, counted, summarized
 
@@ -105,7 +105,7 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     shapes[free] = vectors
     size = np.abs(rates)
     ratios = np.divide(-rates.real, size, out=np.zeros(size.shape), where=size > 0)
-    beyond = beyond_limits(model, q[motors], LEANING) or leaning(model, q)
+    beyond = beyond_limits(model, q[motors], STOP_CONTACT_DEPTH) or stop_contact(model, q)
     return Modes(model.coordinate_names, size / (2 * np.pi), ratios, shapes,
                  beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
@@ -25,7 +25,7 @@ class ScratchWorkspace:
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function, always with arguments of the same types: nobody looks."""
         if function not in self._bound:
-            self._bound[function] = bound(function, *arguments)
+            self._bound[function] = bind(function, *arguments)
         return self._bound[function](*arguments)
 
 

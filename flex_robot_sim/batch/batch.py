@@ -1,8 +1,8 @@
 """
-Many arms that step side by side, on all processors: the same numbers as one by one.
+Many arms that step in parallel, on all processors, with the results of single simulations.
 
-Arms never meet, and each has a row in every table. So results are those of a Simulation bit for
-bit, whatever the number of threads, and an arm that is lost stops alone.
+The arms are independent, and each has a row in every table. The results are those of a Simulation
+bit for bit, for any number of threads. If the state of one arm becomes non-finite, only it stops.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.batch.checks import (
     checked_arms,
+    checked_replacements,
     checked_rows,
     expect_joint_numbers,
-    other_arms,
 )
 from flex_robot_sim.batch.live import LiveArrays
-from flex_robot_sim.batch.members import SERVO, Members, payload_of_member
+from flex_robot_sim.batch.members import SERVO_FIELDS, Members, payload_of_member
 from flex_robot_sim.batch.rows import advance_rows, row_of
-from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, put_back, snapshot_of
-from flex_robot_sim.batch.workers import Workers, as_a_whole
+from flex_robot_sim.batch.snapshots import Snapshot, expect_snapshot, restore_snapshot, snapshot_of
+from flex_robot_sim.batch.workers import Workers, synchronized
 from flex_robot_sim.dynamics.loads import Push, expect_link
-from flex_robot_sim.dynamics.monitors import MANY, lines_of
-from flex_robot_sim.jit.deferred_signals import pass_on_signals
+from flex_robot_sim.dynamics.monitors import MIN_SUBDIVIDED_STEPS, report_lines
+from flex_robot_sim.jit.deferred_signals import deliver_signals
 from flex_robot_sim.model.arguments import is_known, settings_or_default, truth, whole
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, state_note
-from flex_robot_sim.simulation.prescribed_drives import lost_state
+from flex_robot_sim.simulation.prescribed_drives import non_finite_state_error
 from flex_robot_sim.simulation.simulation import steps_until
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, summarized
 
-ROUND = 50_000              # steps of all arms between two looks for Ctrl-C
-# attributes that a snapshot has, or that are made again
-REBUILT = ('settings', 'time', '_members', '_told', '_workers', '_at_work')
+MAX_STEPS_PER_ROUND = 50_000    # sum over all arms between two checks for Ctrl-C
+# attributes that a snapshot contains, or that are rebuilt
+REBUILT_ATTRIBUTES = ('settings', 'time', '_members', '_reported_events', '_workers', '_lock')
 
 Rows = ArrayLike | slice | None
 
 
 @summarized
 class Energies(NamedTuple):
-    """Where the energy of each member is, (count,) each [J]; fields as those of Energy."""
+    """Energies of the members, (count,) each [J]; fields as in Energy."""
 
     kinetic: np.ndarray
     strain: np.ndarray
@@ -61,15 +61,15 @@ class Energies(NamedTuple):
 
 @summarized
 class Batch(LiveArrays, Serializable):
-    """Arms in motion; efforts, targets and numbers of drives are live arrays with a row each."""
+    """Simulated arms; efforts, targets and drive parameters are live arrays, one row per arm."""
 
     def __init__(self, arms: ArmModel | Sequence[ArmModel], count: int | None = None,
                  settings: SimulationSettings | None = None, threads: int | None = None) -> None:
         """
         Start all arms at rest in their zero position, see `Simulation`.
 
-        :param arms: an ArmModel for all, with a `count`; or one for each, alike but for numbers.
-        :param threads: that step them; default: as many as there are processors.
+        :param arms: an ArmModel for all, with a `count`; or one for each, of equal structure.
+        :param threads: number of threads; default: one per available processor.
         """
         self.settings = settings_or_default(settings)
         arms = checked_arms(arms, count)
@@ -78,31 +78,32 @@ class Batch(LiveArrays, Serializable):
                                'recursion; take Simulation for others')
         self._workers = Workers(whole('threads', len(os.sched_getaffinity(0)) if threads is None
                                       else threads))
-        self._at_work = RLock()
+        self._lock = RLock()
         self.time = 0.0
-        self.reports: list[tuple[int, str]] = []    # row, and a line as of a Simulation
+        self.reports: list[tuple[int, str]] = []    # row, and a line as in Simulation
         self._members = Members(arms, self.settings)
-        self._told = self._signs()
+        self._reported_events = self._event_flags()
         self._report_start(range(len(arms)))
 
     def __copy__(self) -> Batch:
-        """Return a batch that goes on from here independently; the arms are the same."""
+        """Return an independent batch with the same state; it shares the arms."""
         other = make_blank(STAMP, type(self))
         other.__setstate__(self.__getstate__())
         return other
 
-    @as_a_whole
+    @synchronized
     def __getstate__(self) -> dict[str, Any]:
-        return {**{name: value for name, value in vars(self).items() if name not in REBUILT},
+        return {**{name: value for name, value in vars(self).items()
+                   if name not in REBUILT_ATTRIBUTES},
                 'snapshot': self.snapshot(), 'threads': self._workers.threads,
                 'reports': [*self.reports]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        own = dict(state)
-        snapshot, threads = own.pop('snapshot'), own.pop('threads')
+        attributes = dict(state)
+        snapshot, threads = attributes.pop('snapshot'), attributes.pop('threads')
         Batch.__init__(self, snapshot.arms, None, snapshot.settings, threads)
         self.restore(snapshot)
-        vars(self).update(own)
+        vars(self).update(attributes)
 
     def _summary(self) -> tuple[str, SummaryRows]:
         arm, settings, lost = self.arm, self.settings, np.flatnonzero(self.is_lost)
@@ -115,25 +116,25 @@ class Batch(LiveArrays, Serializable):
                     *[('reports', f'{counted(len(self.reports), "line")}, the last: member {k}: '
                        f'{line}') for k, line in self.reports[-1:]]])
 
-    @as_a_whole
+    @synchronized
     def energy(self) -> Energies:
         """Return the Energies of the members, see `Simulation.energy`."""
         members = self._members
-        members.note_live()
+        members.apply_live()
         kinetic, strain, gravity = members.energies(np.arange(len(self))).T
-        done, taken = members.state.flow[:, 0].copy(), members.state.flow[:, 1].copy()
-        balance = kinetic + strain + gravity + taken - done - members.start_energy
-        return Energies(kinetic, strain, gravity, done, taken, balance)
+        work, dissipated = members.state.flow[:, 0].copy(), members.state.flow[:, 1].copy()
+        balance = kinetic + strain + gravity + dissipated - work - members.start_energy
+        return Energies(kinetic, strain, gravity, work, dissipated, balance)
 
-    @as_a_whole
+    @synchronized
     def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
                   coordinates: ArrayLike | None = None, rates: ArrayLike | None = None,
                   members: Rows = None) -> None:
         """
-        Put members somewhere else; time goes on, and who was lost comes back.
+        Set the state of members; time continues, and members that had stopped continue.
 
-        :param position: one or a row for each member, see `Simulation.set_state`.
-        :param members: rows, as numpy takes them; default: all.
+        :param position: one, or one row per member, see `Simulation.set_state`.
+        :param members: rows, as a numpy index; default: all.
         """
         rows = self._rows(members)
         q, qd = np.zeros((2, len(rows), self.arm.size))
@@ -150,195 +151,198 @@ class Batch(LiveArrays, Serializable):
                 joints = checked_rows(name, values, (len(rows), len(self.arm.joint_names)), rows)
                 out[:, :joints.shape[1]] = joints
                 out[:, driven(self.arm)] = joints
-        self._members.note_live()
+        self._members.apply_live()
         self._members.start(rows, q, qd)
-        places = q[:, driven(self.arm)]
-        arms, own = self.arms, set(rows.tolist())
+        positions = q[:, driven(self.arm)]
+        arms, selected = self.arms, set(rows.tolist())
         self.reports[:] = [(k, line) for k, line in self.reports
-                           if k not in own or line != start_note(arms[k])]
-        beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), places)]
-        self.reports += [one for one in beyond if one[1] and one not in self.reports]
+                           if k not in selected or line != start_note(arms[k])]
+        beyond = [(k, state_note(arms[k], place)) for k, place in zip(rows.tolist(), positions)]
+        self.reports += [report for report in beyond if report[1] and report not in self.reports]
 
-    @as_a_whole
+    @synchronized
     def reset(self, members: Rows = None) -> None:
         """
-        Put members back to rest where they started, without efforts, servo and pushes.
+        Return members to rest in their start pose, without efforts, servo and pushes.
 
-        Time goes on; arms, live numbers of theirs and payloads stay.
+        Time continues; arms, live drive parameters and payloads stay.
         """
-        rows, those = self._rows(members), self._members
-        those.note_live()
-        those.state.effort[rows] = 0.0
-        for name in SERVO:
-            getattr(those.works, name)[rows] = 0.0
-        for link in those.pushes:
-            those.set_pushes(rows, [Push(link)] * len(rows))
-        those.forget_signs(rows)
-        those.start(rows, those.start_coordinates(rows), np.zeros((len(rows), self.arm.size)))
-        self._told = self._signs()
+        rows, tables = self._rows(members), self._members
+        tables.apply_live()
+        tables.state.effort[rows] = 0.0
+        for name in SERVO_FIELDS:
+            getattr(tables.works, name)[rows] = 0.0
+        for link in tables.pushes:
+            tables.set_pushes(rows, [Push(link)] * len(rows))
+        tables.forget_events(rows)
+        tables.start(rows, tables.start_coordinates(rows), np.zeros((len(rows), self.arm.size)))
+        self._reported_events = self._event_flags()
         self._report_start(rows)
 
-    @as_a_whole
+    @synchronized
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
              rate: ArrayLike = 0.0, members: Rows = None) -> None:
         """
-        Let motors pull towards targets with PD gains, on top of `effort`; zero gains let go.
+        Hold targets with PD servos in addition to `effort`; zero gains switch them off.
 
-        :param target: one, one for each joint, or a row for each member; likewise the others, see
-            `Simulation.hold`.
+        :param target: one, one per joint, or one row per member, as are the other parameters;
+            see `Simulation.hold`.
         """
         rows, names = self._rows(members), self.arm.joint_names
-        given = [checked_rows(name, values, (len(rows), len(names)), rows)
-                 for name, values in (('target', target), ('rate', rate),
-                                      ('stiffness', stiffness), ('damping', damping))]
-        for name, gains in zip(('stiffness', 'damping'), given[2:]):
+        tables = [checked_rows(name, values, (len(rows), len(names)), rows)
+                  for name, values in (('target', target), ('rate', rate),
+                                       ('stiffness', stiffness), ('damping', damping))]
+        for name, gains in zip(('stiffness', 'damping'), tables[2:]):
             expect_joint_numbers(name, gains, names, rows)
-        for name, values in zip(SERVO, given):
+        for name, values in zip(SERVO_FIELDS, tables):
             getattr(self._members.works, name)[rows] = values
 
-    @as_a_whole
+    @synchronized
     def push(self, link: str, force: ArrayLike = 0.0, moment: ArrayLike = 0.0,
              point: ArrayLike = 0.0, follows: bool = False, members: Rows = None) -> None:
         """
-        Push at a link until told otherwise; without force and moment, let go.
+        Apply a force and a moment to a link until the next call; without both, remove them.
 
-        :param force: one (3,), or a row for each member [N]; likewise moment [N m] and point [m],
-            see `Simulation.push`.
+        :param force: one (3,), or one row per member [N]; see `Simulation.push`.
+        :param moment: one (3,), or one row per member [N m].
+        :param point: one (3,), or one row per member [m].
         """
         rows = self._rows(members)
         vectors = [checked_rows(name, values, (len(rows), 3), rows) for name, values in (
             ('force', force), ('moment', moment), ('point', point))]
         expect_link(self.arm, link)
-        turns_along = truth('follows', follows)
-        self._members.set_pushes(rows, [Push(link, pull, turn, place, turns_along)
-                                        for pull, turn, place in zip(*vectors)])
+        is_follower = truth('follows', follows)
+        self._members.set_pushes(rows, [Push(link, f, m, p, is_follower)
+                                        for f, m, p in zip(*vectors)])
 
-    @as_a_whole
+    @synchronized
     def set_payload(self, link: str, mass: ArrayLike, centre: ArrayLike = 0.0,
                     inertia: ArrayLike | None = None, members: Rows = None) -> None:
         """
-        Fix bodies to a link, in place of the payloads it had.
+        Attach rigid bodies to a link, in place of its previous payloads.
 
-        :param mass: one, or one for each member [kg]; centre: (3,), or a row for each [m].
-        :param inertia: (3, 3), or one for each [kg m2]; see `Simulation.set_payload`.
+        :param mass: one, or one per member [kg]; centre: (3,), or one row per member [m].
+        :param inertia: (3, 3), or one per member [kg m2]; see `Simulation.set_payload`.
         """
         rows = self._rows(members)
         if not is_known(link, self.arm.frames):
             raise SettingError(f'no link "{link}". Known: {", ".join(self.arm.frames)}')
         if self.arm.frames[link].body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
-        given = [checked_rows(name, values, (len(rows), *shape), rows) for name, values, shape in (
-            ('mass', mass, ()), ('centre', centre, (3,)),
-            ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
-        self._members.note_live()
+        tables = [
+            checked_rows(name, values, (len(rows), *shape), rows) for name, values, shape in (
+                ('mass', mass, ()), ('centre', centre, (3,)),
+                ('inertia', 0.0 if inertia is None else inertia, (3, 3)))]
+        self._members.apply_live()
         self._members.set_payloads(rows, link, [
-            payload_of_member(k, self._members.arms[k], link, *one)
-            for k, one in zip(rows, zip(*given))])
+            payload_of_member(k, self._members.arms[k], link, *parameters)
+            for k, parameters in zip(rows, zip(*tables))])
 
-    @as_a_whole
+    @synchronized
     def set_arms(self, arms: ArmModel | Sequence[ArmModel], members: Rows = None) -> None:
         """
-        Give members other arms, alike but for numbers: those of another description, for instance.
+        Replace the arms of members by others of equal structure, such as from another description.
 
-        States, efforts, servos, pushes and payloads stay; live numbers of the arm do not. What
-        energy the other numbers bring is in no balance.
+        States, efforts, servos, pushes and payloads stay; live drive parameters do not. The energy
+        balance excludes the change of energy.
 
         :param arms: an ArmModel for all of these members, or one for each.
         """
         rows = self._rows(members)
-        others = other_arms(arms, rows, self.arm)
-        self._members.note_live()
-        self._members.set_arms(rows, others)
+        replacements = checked_replacements(arms, rows, self.arm)
+        self._members.apply_live()
+        self._members.set_arms(rows, replacements)
 
-    @as_a_whole
+    @synchronized
     def snapshot(self) -> Snapshot:
-        """Return a Snapshot of all members: their states, and all that acts on them."""
-        self._members.note_live()
+        """Return a Snapshot of all members: their states, loads and settings."""
+        self._members.apply_live()
         return snapshot_of(self._members, self.time)
 
-    @as_a_whole
+    @synchronized
     def restore(self, snapshot: Snapshot, members: Rows = None) -> None:
         """
-        Put members back to a Snapshot of such a batch; they go on from there as they did.
+        Restore members from a Snapshot of an equal batch; they continue exactly as before.
 
-        All members go back in time; where only some do, time goes on.
+        If all members are restored, so is the time; otherwise time continues.
         """
         rows = self._rows(members)
         expect_snapshot(snapshot, self._members)
-        put_back(self._members, rows, snapshot)
-        self._told[rows] = self._signs()[rows]
+        restore_snapshot(self._members, rows, snapshot)
+        self._reported_events[rows] = self._event_flags()[rows]
         if members is None:
             self.time = snapshot.time
 
     def advance_to(self, time: float) -> None:
-        """Go on until `time` [s], to the nearest whole step."""
+        """Advance to `time` [s], to the nearest whole step."""
         steps = steps_until(time, self.time, self.settings.time_step)
         if steps > 0:
             self.step(steps)
 
-    @as_a_whole
+    @synchronized
     def step(self, steps: int = 1) -> None:
-        """Take steps of settings.time_step; a member that is lost keeps its last good state."""
-        left, size = whole('steps', steps), len(self)
+        """Take steps of settings.time_step; a member stops before its state becomes non-finite."""
+        remaining, size = whole('steps', steps), len(self)
         expect_joint_numbers('effort', self.effort, self.arm.joint_names)
-        for name in SERVO:
+        for name in SERVO_FIELDS:
             expect_joint_numbers(name, getattr(self, name), self.arm.joint_names)
-        self._members.note_live()
+        self._members.apply_live()
         start, done = self.time, 0
-        while left:
-            now = min(left, max(1, ROUND // size))
-            self._take(start, done, now)
-            done, left = done + now, left - now
-            pass_on_signals()       # all members have come to the same time
+        while remaining:
+            count = min(remaining, max(1, MAX_STEPS_PER_ROUND // size))
+            self._advance(start, done, count)
+            done, remaining = done + count, remaining - count
+            deliver_signals()       # all members have reached the same time
 
-    def _take(self, start, done, steps):
-        """Let all members take steps, after those done since a start [s]."""
+    def _advance(self, start, done, steps):
+        """Step all members; `done` steps have been completed since a start [s]."""
         h = float(self.settings.time_step)
-        asked, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
+        requested, taken = np.where(self.is_lost, 0, steps), np.zeros(len(self), int)
         arms, loads, state, watches, works = self._members.handles()
         self._workers.do(lambda piece: advance_rows(
-            arms, loads, self.settings.iterations, state, h, asked, watches, works, *piece,
+            arms, loads, self.settings.iterations, state, h, requested, watches, works, *piece,
             taken), self._workers.pieces(len(self), steps))
         self.time = start + (done + steps) * h
-        for k in np.flatnonzero(taken < asked):
+        for k in np.flatnonzero(taken < requested):
             self._members.lost[k] = start + (done + taken[k]) * h
-            self._members.forget_steps(k)
-            self.reports.append((int(k), str(lost_state(float(self.lost[k])))))
+            self._members.clear_step_history(k)
+            self.reports.append((int(k), str(non_finite_state_error(float(self.lost[k])))))
         self._report(lambda step: start + (done + step + 1) * h)
 
     def _report_start(self, rows):
-        """Report members that cannot start in their zero pose, the first of those of one arm."""
+        """Report the first member of each arm that cannot start in its zero pose."""
         arms = self.arms
         first = {arms[k]: int(k) for k in reversed(rows)}
         found = [(k, start_note(arm)) for arm, k in reversed(first.items())]
-        self.reports += [one for one in found if one[1] and one not in self.reports]
+        self.reports += [report for report in found if report[1] and report not in self.reports]
 
     def _report(self, time_of: Callable[[int], float]) -> None:
-        signs, members = self._signs(), self._members
-        for k in np.flatnonzero((signs != self._told).any(axis=1)).tolist():
-            self.reports += [(k, line) for line in lines_of(
+        flags, members = self._event_flags(), self._members
+        for k in np.flatnonzero((flags != self._reported_events).any(axis=1)).tolist():
+            self.reports += [(k, line) for line in report_lines(
                 members.arms[k], self.settings, row_of(members.watches, k), members.seen[k],
                 time_of)]
-        self._told = signs
+        self._reported_events = flags
 
-    def _signs(self):
-        """Whether there is something to be told, (count, signs)."""
-        w = self._members.watches
+    def _event_flags(self):
+        """Flags of the events to report, (count, events)."""
+        watches = self._members.watches
         return np.column_stack([
-            w.hard[:, 1] > 0, w.hard[:, 0] >= MANY,
-            (w.coarse[:, 2] >= w.enough[:, 0]) & (w.coarse[:, 0] > 0.5 * w.coarse[:, 1]),
-            w.bent >= 0, w.turned >= 0])
+            watches.hard[:, 1] > 0, watches.hard[:, 0] >= MIN_SUBDIVIDED_STEPS,
+            (watches.coarse[:, 2] >= watches.enough[:, 0])
+            & (watches.coarse[:, 0] > 0.5 * watches.coarse[:, 1]),
+            watches.bent >= 0, watches.turned >= 0])
 
     def _rows(self, members):
-        """Rows of some members, or of all."""
-        every = np.arange(len(self))
+        """Rows of the selected members, by default all."""
+        all_rows = np.arange(len(self))
         if members is None:
-            return every
+            return all_rows
         try:
-            given = members if isinstance(members, slice) else np.atleast_1d(members)
-            if isinstance(given, np.ndarray) and given.size == 0 and given.dtype == float:
-                given = given.astype(int)       # numpy takes an empty list for one of floats
-            rows = every[given]
+            index = members if isinstance(members, slice) else np.atleast_1d(members)
+            if isinstance(index, np.ndarray) and index.size == 0 and index.dtype == float:
+                index = index.astype(int)       # numpy converts an empty list to floats
+            rows = all_rows[index]
         except (IndexError, TypeError, ValueError) as error:
             raise SettingError(f'members = {members!r} are no rows of {len(self)}') from error
         if rows.ndim != 1:

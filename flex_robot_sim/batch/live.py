@@ -1,8 +1,8 @@
 """
-Arrays of a batch with a row for each member: live ones, which one may write, and copies.
+Arrays of a batch with one row per member: live ones, which are writable, and copies.
 
-What is written counts from the next step on. Other numbers of an arm change what energy is in it;
-that is in no balance.
+Written values take effect at the next step. If they change the energy of an arm, the energy
+balance excludes the change.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from flex_robot_sim.model.arm_model import ArmModel
 
 
 def _live(name: str, table: Callable[[Members], np.ndarray], about: str) -> Any:
-    """Return a property that shows a table of Members, and writes into it what is assigned."""
-    def show(batch):
+    """Return a property whose getter gives a table of Members and whose setter writes into it."""
+    def getter(batch):
         return table(batch._members)
 
-    def write(batch, values):
-        numbers = show(batch)
+    def setter(batch, values):
+        numbers = getter(batch)
         numbers[:] = checked_rows(name, values, numbers.shape, np.arange(len(batch)))
-    return property(show, write, doc=about)
+    return property(getter, setter, doc=about)
 
 
 class LiveArrays:
-    """A base of Batch, whose members it shows."""
+    """Base class of Batch with the arrays of its members."""
 
     _members: Members
 
@@ -40,45 +40,45 @@ class LiveArrays:
 
     @property
     def arms(self) -> tuple[ArmModel, ...]:
-        """The ArmModel of each member; `set_arms` gives others."""
+        """The ArmModel of each member; `set_arms` replaces them."""
         return tuple(self._members.arms)
 
     @property
     def arm(self) -> ArmModel:
-        """The ArmModel of the first member, whose names are those of all."""
+        """The ArmModel of the first member; all members have the same names."""
         return self._members.arms[0]
 
     effort: np.ndarray = _live(
-        'effort', lambda those: those.state.effort,
+        'effort', lambda members: members.state.effort,
         'Efforts of the motors, live, (count, joints) [N m, N].')
     target: np.ndarray = _live(
-        'target', lambda those: those.works.target,
-        'Where the servos of `hold` pull to, live, (count, joints) [rad, m].')
+        'target', lambda members: members.works.target,
+        'Targets of the servos of `hold`, live, (count, joints) [rad, m].')
     target_rate: np.ndarray = _live(
-        'target_rate', lambda those: those.works.target_rate,
-        'With what rate these targets move, live, (count, joints) [rad/s, m/s].')
+        'target_rate', lambda members: members.works.target_rate,
+        'Velocities of these targets, live, (count, joints) [rad/s, m/s].')
     servo_stiffness: np.ndarray = _live(
-        'servo_stiffness', lambda those: those.works.servo_stiffness,
-        'Gains of these servos, live, (count, joints) [N m/rad, N/m].')
+        'servo_stiffness', lambda members: members.works.servo_stiffness,
+        'Stiffness of these servos, live, (count, joints) [N m/rad, N/m].')
     servo_damping: np.ndarray = _live(
-        'servo_damping', lambda those: those.works.servo_damping,
-        'Likewise [N m s/rad, N s/m].')
+        'servo_damping', lambda members: members.works.servo_damping,
+        'Damping of these servos, live, (count, joints) [N m s/rad, N s/m].')
     gear_stiffness: np.ndarray = _live(
-        'gear_stiffness', lambda those: those.live('gear_stiffness'),
-        'Stiffness of gears that give, live, (count, joints) [N m/rad, N/m].')
+        'gear_stiffness', lambda members: members.live('gear_stiffness'),
+        'Stiffness of elastic gears, live, (count, joints) [N m/rad, N/m].')
     gear_damping: np.ndarray = _live(
-        'gear_damping', lambda those: those.live('gear_damping'),
-        'Damping inside these gears, live, (count, joints) [N m s/rad, N s/m].')
+        'gear_damping', lambda members: members.live('gear_damping'),
+        'Damping of elastic gears, live, (count, joints) [N m s/rad, N s/m].')
     rotor: np.ndarray = _live(
-        'rotor', lambda those: those.live('rotor'),
+        'rotor', lambda members: members.live('rotor'),
         'Inertia of the rotors behind these gears, joint side, live, (count, joints) [kg m2].')
     viscous: np.ndarray = _live(
-        'viscous', lambda those: those.live('viscous'),
+        'viscous', lambda members: members.live('viscous'),
         'Viscous friction of the drives, live, (count, joints) [N m s/rad, N s/m].')
     coulomb: np.ndarray = _live(
-        'coulomb', lambda those: those.live('coulomb'),
-        'Dry friction of drives that turn, live, (count, joints) [N m, N]; what one that stands '
-        'has beyond it stays beyond it.')
+        'coulomb', lambda members: members.live('coulomb'),
+        'Dry friction in motion, live, (count, joints) [N m, N]; the excess at rest does not '
+        'change.')
 
     @property
     def coordinates(self) -> np.ndarray:
@@ -112,12 +112,12 @@ class LiveArrays:
 
     @property
     def lost(self) -> np.ndarray:
-        """When members left the finite range, (count,) [s]; NaN: they are in it."""
+        """Times when the states of members became non-finite, (count,) [s]; NaN: still finite."""
         return self._members.lost.copy()
 
     @property
     def is_lost(self) -> np.ndarray:
-        """Which members have stopped at their last good state, (count,)."""
+        """Whether members have stopped at their last finite state, (count,)."""
         return np.isfinite(self._members.lost)
 
     def pose(self, link: str, station: float | str | None = None) -> np.ndarray:

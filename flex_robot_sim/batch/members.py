@@ -1,8 +1,8 @@
 """
-All that a step of many arms depends on, a row for each member.
+State of a batch: everything that a step of many arms depends on, one row per member.
 
-Whoever changes an arm on the way changes its energy, too. That is no error of the steps: the sum
-that they keep begins anew, and the balance leaves it out.
+Changing the numbers of an arm during a simulation changes its energy. The energy balance excludes
+this change, because it is no error of the steps.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from flex_robot_sim.batch.rows import (
     row_of,
     set_energies_of_rows,
     table_of,
-    with_own,
+    with_member_rows,
     with_rows,
 )
 from flex_robot_sim.dynamics.loads import LoadArrays, Push, make_loads, payload_inertia
-from flex_robot_sim.dynamics.monitors import SOON, make_watch, turn_limits
+from flex_robot_sim.dynamics.monitors import MIN_SLOW_COARSE_STEPS, make_watch, turn_limits
 from flex_robot_sim.jit.array_table import TableRows
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, make_workspace
 from flex_robot_sim.model.mass_points import with_as_many_points
@@ -34,26 +34,27 @@ from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import SimulationSettings
 
-FORGOTTEN = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')      # with a new state
-SERVO = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
-POINTS = ('point_start', 'point_mass', 'point_x', 'point_shape', 'point_H')
+# of the workspace, cleared with a new state
+STEP_HISTORY_FIELDS = ('joint_force', 'own_inertia', 'last', 'is_nonsmooth', 'step')
+SERVO_FIELDS = ('target', 'target_rate', 'servo_stiffness', 'servo_damping')
+MASS_POINT_FIELDS = ('point_start', 'point_mass', 'point_x', 'point_shape', 'point_H')
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body that is fixed to a link of one arm."""
+    """A rigid body attached to a link of one arm."""
 
     mass: float                 # [kg]
     centre: np.ndarray          # (3,)      in the link frame                               [m]
-    inertia: np.ndarray         # (3, 3)    about it, in the axes of the link           [kg m2]
-    added: np.ndarray           # (6, 6)    to the inertia of the body that carries it     [SI]
+    inertia: np.ndarray         # (3, 3)    about the centre, in the axes of the link   [kg m2]
+    added: np.ndarray           # (6, 6)    added to the inertia of the body of the link   [SI]
 
 
 class Members:
-    """Arms, their numbers, states, loads and scratch."""
+    """Arms with their numbers, states, loads and workspaces."""
 
     def __init__(self, arms: list[ArmModel], settings: SimulationSettings) -> None:
-        """Put all arms at rest where arms start; they are alike but for numbers."""
+        """Put all arms at rest in their start pose; they differ only in numbers."""
         self.arms, self.settings = arms, settings
         first, size = arms[0], len(arms)
         n, joints = first.size, len(first.joint_names)
@@ -67,9 +68,9 @@ class Members:
         self.pushes: dict[str, list[Push]] = {}
         self.loads: LoadArrays = repeated(make_loads(first), size)
         self.watches = table_of([make_watch(arm, settings) for arm in arms], shares=False)
-        self.seen: list[set[object]] = [set() for _ in arms]        # what of it has been told
-        self.lost = np.full(size, np.nan)           # when a member left the finite range       [s]
-        self._noted: dict[str, np.ndarray] = {}     # live numbers, as the steps have them
+        self.seen: list[set[object]] = [set() for _ in arms]        # events that were reported
+        self.lost = np.full(size, np.nan)           # when its state became non-finite          [s]
+        self._live: dict[str, np.ndarray] = {}     # live numbers that the steps use
         self._tables: tuple[object, ...] = ()
         self._write_limits(range(size))
         self.start_energy = self.energies(np.arange(size)).sum(axis=1)
@@ -85,22 +86,22 @@ class Members:
         return self._handles
 
     def energies(self, rows: np.ndarray) -> np.ndarray:
-        """Energies (r, 3) of some members: kinetic, in springs, of height [J]."""
+        """Energies (r, 3) of some members: kinetic, strain, potential [J]."""
         arms, _, state, _, works = self.handles()
         out = np.zeros((len(rows), 3))
         set_energies_of_rows(arms, state, works, rows, out)
         return out
 
     def start(self, rows: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-        """Put members into other states (r, n); what the last steps found no longer holds."""
+        """Set the states (r, n) of members, and clear the results of previous steps."""
         state = self.state
         state.q[rows], state.qd[rows], state.qdd[rows], state.flow[rows] = q, qd, 0.0, 0.0
         self.lost[rows] = np.nan
-        self.forget_steps(rows)
+        self.clear_step_history(rows)
         self.start_energy[rows] = self.energies(rows).sum(axis=1)
 
     def start_coordinates(self, rows: Iterable[int]) -> np.ndarray:
-        """Return the coordinates (r, n) in which members start."""
+        """Return the start coordinates (r, n) of members."""
         first = self.arms[0]
         starts = [start_position(self.arms[k]) for k in rows]
         q = np.zeros((len(starts), first.size))
@@ -108,13 +109,13 @@ class Members:
             q[:, :len(first.joint_names)] = q[:, driven(first)] = starts
         return q
 
-    def forget_steps(self, rows: np.ndarray | int) -> None:
-        """Let members begin afresh: what their last steps found no longer holds."""
-        for name in FORGOTTEN:
+    def clear_step_history(self, rows: np.ndarray | int) -> None:
+        """Clear the results of previous steps of members."""
+        for name in STEP_HISTORY_FIELDS:
             getattr(self.works, name)[rows] = 0.0
 
-    def forget_signs(self, rows: np.ndarray) -> None:
-        """Forget what has been seen and told of members."""
+    def forget_events(self, rows: np.ndarray) -> None:
+        """Clear the recorded and reported events of members."""
         watches = self.watches
         watches.bent[rows] = watches.turned[rows] = -1
         watches.hard[rows], watches.coarse[rows] = (0, 0, -1), 0.0
@@ -122,114 +123,114 @@ class Members:
             self.seen[k].clear()
 
     def live(self, name: str) -> np.ndarray:
-        """Return the column of ArmArrays in which each member has a row that one may write."""
-        self.arrays = with_own(self.arrays, name, len(self))
+        """Return a column of ArmArrays with a writable row for each member."""
+        self.arrays = with_member_rows(self.arrays, name, len(self))
         column = getattr(self.arrays, name)
-        self._noted.setdefault(name, column.copy())
+        self._live.setdefault(name, column.copy())
         return column
 
-    def note_live(self) -> None:
-        """Take note of live numbers that somebody has written; refuse what cannot be."""
-        written = {name: (getattr(self.arrays, name) != noted).any(axis=1)
-                   for name, noted in self._noted.items()}
-        if not any(which.any() for which in written.values()):
+    def apply_live(self) -> None:
+        """Apply live numbers that were written since; raise SettingError for invalid ones."""
+        written = {name: (getattr(self.arrays, name) != applied).any(axis=1)
+                   for name, applied in self._live.items()}
+        if not any(is_written.any() for is_written in written.values()):
             return
         rows, new = np.flatnonzero(np.any([*written.values()], axis=0)), {}
-        for name, noted in self._noted.items():
+        for name, applied in self._live.items():
             column = getattr(self.arrays, name)
-            expect_live(name, column, noted, self.arms[0])
+            expect_live(name, column, applied, self.arms[0])
             new[name] = column[rows]
-        for name, noted in self._noted.items():
-            getattr(self.arrays, name)[rows] = noted[rows]      # for the energy before
-        with self._other_numbers(rows):
+        for name, applied in self._live.items():
+            getattr(self.arrays, name)[rows] = applied[rows]      # for the previous energy
+        with self._balance_preserved(rows):
             self.write_live(rows, new)
 
     def write_live(self, rows: np.ndarray, values: dict[str, np.ndarray]) -> None:
-        """Write live numbers (r, joints) of members, by name, and what follows from them."""
+        """Write live numbers (r, joints) of members, by name, and their derived numbers."""
         for name, numbers in values.items():
-            self.live(name)[rows] = self._noted[name][rows] = numbers
+            self.live(name)[rows] = self._live[name][rows] = numbers
         if 'rotor' in values:
             motor = self.arms[0].arrays.motor
-            self.arrays = with_own(self.arrays, 'inertia_scale', len(self))
+            self.arrays = with_member_rows(self.arrays, 'inertia_scale', len(self))
             has_motor = motor >= 0
             self.arrays.inertia_scale[rows[:, None], motor[has_motor]] = (
                 values['rotor'][:, has_motor])
 
     def live_numbers(self) -> dict[str, np.ndarray]:
-        """Return the live numbers (count, joints) that somebody has asked for, as they are."""
-        return {name: noted.copy() for name, noted in self._noted.items()}
+        """Return copies of the live numbers (count, joints) that were accessed, by name."""
+        return {name: values.copy() for name, values in self._live.items()}
 
     def set_arms(self, rows: np.ndarray, arms: Sequence[ArmModel]) -> None:
-        """Give members other arms; their payloads and pushes stay on them."""
-        payloads = [{link: payload_of_member(k, arm, link, one.mass, one.centre, one.inertia)
-                     for link, one in self.payloads[k].items()} for k, arm in zip(rows, arms)]
-        with self._other_numbers(rows):
+        """Replace the arms of members; their payloads and pushes stay."""
+        payloads = [{link: payload_of_member(k, arm, link, old.mass, old.centre, old.inertia)
+                     for link, old in self.payloads[k].items()} for k, arm in zip(rows, arms)]
+        with self._balance_preserved(rows):
             self.write_arms(rows, arms, payloads)
 
     def write_arms(self, rows: np.ndarray, arms: Sequence[ArmModel],
                    payloads: Sequence[dict[str, Payload]]) -> None:
-        """Write arms and payloads into the rows of members, and what follows from them."""
+        """Write arms and payloads into the rows of members, and the numbers derived from them."""
         if not len(rows):
             return
-        first, *others = with_as_many_points([row_of(self.arrays, 0),
+        first, *padded = with_as_many_points([row_of(self.arrays, 0),
                                               *(arm.arrays for arm in arms)])
         if len(first.point_mass) > self.arrays.point_mass.shape[1]:
             self._add_points(first)
-        self.arrays = with_rows(self.arrays, rows, others, len(self))
-        for k, arm, carried in zip(rows, arms, payloads):
-            self.arms[k], self.payloads[k] = arm, carried
+        self.arrays = with_rows(self.arrays, rows, padded, len(self))
+        for k, arm, payloads_of_member in zip(rows, arms, payloads):
+            self.arms[k], self.payloads[k] = arm, payloads_of_member
             self.watches.bend[k] = make_watch(arm, self.settings).bend
-            self.watches.enough[k] = SOON
-        for name, noted in self._noted.items():
-            noted[rows] = getattr(self.arrays, name)[rows]
+            self.watches.enough[k] = MIN_SLOW_COARSE_STEPS
+        for name, values in self._live.items():
+            values[rows] = getattr(self.arrays, name)[rows]
         self._write_limits(rows)
         self._write_payloads(rows)
         self._write_loads(rows)
 
     def set_payloads(self, rows: np.ndarray, link: str, payloads: Sequence[Payload]) -> None:
-        """Give each member a payload on a link, in place of the one it had there."""
-        with self._other_numbers(rows):
+        """Set the payload of a link of each member, in place of its previous payload."""
+        with self._balance_preserved(rows):
             for k, payload in zip(rows, payloads):
                 self.payloads[k] = {**self.payloads[k], link: payload}
             self._write_payloads(rows)
 
     def set_pushes(self, rows: Sequence[int] | np.ndarray, pushes: Sequence[Push]) -> None:
-        """Give each member a push at a link, in place of the one it had there."""
+        """Set the push at a link of each member, in place of its previous push."""
         for link in {push.link for push in pushes if push.link not in self.pushes}:
             self.pushes[link] = [Push(link)] * len(self)
-            more = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
+            added = repeated(make_loads(self.arms[0], [Push(link)]), len(self))
             self.loads = LoadArrays(*(np.concatenate(pair, axis=1)
-                                      for pair in zip(self.loads, more)))
+                                      for pair in zip(self.loads, added)))
         for k, push in zip(rows, pushes):
             self.pushes[push.link][k] = push
         self._write_loads(rows)
 
     @contextmanager
-    def _other_numbers(self, rows: np.ndarray) -> Iterator[None]:
-        """Let numbers of members change; what that brings is in no balance."""
-        before = self.energies(rows).sum(axis=1)
+    def _balance_preserved(self, rows: np.ndarray) -> Iterator[None]:
+        """Exclude the change of numbers of members in this context from the energy balance."""
+        energies_before = self.energies(rows).sum(axis=1)
         yield
         self.works.step[rows] = 0.0
-        with np.errstate(invalid='ignore'):     # of one that is lost, energies may be infinite
-            self.start_energy[rows] += self.energies(rows).sum(axis=1) - before
+        with np.errstate(invalid='ignore'):     # energies of a stopped member may be infinite
+            self.start_energy[rows] += self.energies(rows).sum(axis=1) - energies_before
 
     def _write_payloads(self, rows):
-        """Sum up the inertias of arms and of what they carry."""
+        """Add the inertias of payloads to those of the arms."""
         if any(self.payloads[k] for k in rows):
-            self.arrays = with_own(self.arrays, 'inertia', len(self))
+            self.arrays = with_member_rows(self.arrays, 'inertia', len(self))
         for k in rows:
             arm, arrays = self.arms[k], self.arms[k].arrays
             if self.payloads[k]:
-                total = arrays.inertia.copy()
+                inertia = arrays.inertia.copy()
                 for link, payload in self.payloads[k].items():
-                    total[arm.frames[link].body] += payload.added
-                self.arrays.inertia[k], arrays = total, arrays._replace(inertia=total)
+                    inertia[arm.frames[link].body] += payload.added
+                self.arrays.inertia[k], arrays = inertia, arrays._replace(inertia=inertia)
             self.watches.turn[k] = turn_limits(arm, arrays, self.settings)
 
     def _write_loads(self, rows):
         for k in rows:
-            own = make_loads(self.arms[k], [pushes[k] for pushes in self.pushes.values()])
-            for column, array in zip(self.loads, own):
+            loads = make_loads(self.arms[k], [pushes[k] for pushes in self.pushes.values()])
+            for column, array in zip(self.loads, loads):
                 column[k] = array
 
     def _write_limits(self, rows):
@@ -239,16 +240,17 @@ class Members:
                 self.works.rate_limit[k] = rate_limits(self.arms[k])
 
     def _add_points(self, longest):
-        """Give all members as many mass points as ArmArrays have in which no beam has fewer."""
-        rows = range(max(len(getattr(self.arrays, name)) for name in POINTS))
-        spread = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
+        """Pad all members to the numbers of mass points in `longest`."""
+        rows = range(max(len(getattr(self.arrays, name)) for name in MASS_POINT_FIELDS))
+        padded = table_of(with_as_many_points([longest, *(row_of(self.arrays, k)
                                                           for k in rows)])[1:])
-        self.arrays = self.arrays._replace(**{name: getattr(spread, name) for name in POINTS})
+        self.arrays = self.arrays._replace(
+            **{name: getattr(padded, name) for name in MASS_POINT_FIELDS})
 
 
 def payload_of_member(k: int, arm: ArmModel, link: str, mass: float, centre: np.ndarray,
                       inertia: np.ndarray) -> Payload:
-    """Return the Payload of member k, whose numbers are in the frame of a link of its arm."""
+    """Return the Payload of member k, given in the frame of a link."""
     try:
         return Payload(mass, centre, inertia,
                        payload_inertia(link, arm.frames[link], mass, centre, inertia))

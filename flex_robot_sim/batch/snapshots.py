@@ -1,8 +1,8 @@
 """
-States of a batch to which one may come back: all that the next step of each member depends on.
+Snapshots of a batch: everything that the next step of each member depends on.
 
-What follows from other things is made again: rows of numbers from arms, payloads and live numbers,
-loads from pushes, and what a step finds for itself.
+Derived data are rebuilt: rows of numbers from arms, payloads and live numbers, loads from pushes,
+and the results of a step.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flex_robot_sim.batch.checks import is_like
-from flex_robot_sim.batch.members import FORGOTTEN, SERVO, Members, Payload
+from flex_robot_sim.batch.checks import has_same_structure
+from flex_robot_sim.batch.members import SERVO_FIELDS, STEP_HISTORY_FIELDS, Members, Payload
 from flex_robot_sim.dynamics.loads import Push
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
@@ -31,8 +31,8 @@ class Snapshot(NamedTuple):
     arms: list[ArmModel]
     payloads: list[dict[str, Payload]]          # by link
     pushes: dict[str, list[Push]]               # by link, of each member
-    live: dict[str, np.ndarray]                 # numbers that somebody has asked for, by name
-    seen: list[set[object]]                     # what was told
+    live: dict[str, np.ndarray]                 # live numbers that were accessed, by name
+    seen: list[set[object]]                     # events that were reported
     rows: dict[str, np.ndarray]                 # tables, by name
 
     def __reduce__(self) -> Any:
@@ -43,8 +43,8 @@ class Snapshot(NamedTuple):
 
     def _summary(self) -> tuple[str, SummaryRows]:
         lists = (('pushes', self.pushes), ('live numbers', self.live),
-                 ('payloads', {link: one for carried in self.payloads
-                               for link, one in carried.items()}))
+                 ('payloads', {link: payload for by_link in self.payloads
+                               for link, payload in by_link.items()}))
         return (f'Snapshot of {counted(len(self.arms), "arm")} like '
                 f'"{self.arms[0].description.name}" at {self.time:.6g} s',
                 [(label, listed(words)) for label, words in lists if words])
@@ -55,26 +55,26 @@ def snapshot_of(members: Members, time: float) -> Snapshot:
     return Snapshot(
         time, members.settings, [*members.arms], [*members.payloads],
         {link: [*pushes] for link, pushes in members.pushes.items()}, members.live_numbers(),
-        [{*told} for told in members.seen],
+        [{*reported} for reported in members.seen],
         {name: table.copy() for name, table in _tables(members).items()})
 
 
 def expect_snapshot(snapshot: object, members: Members) -> None:
-    """Refuse what is no Snapshot of such members."""
+    """Raise SettingError for anything but a Snapshot of such members."""
     if not isinstance(snapshot, Snapshot):
         raise SettingError('restore needs a Snapshot, as `snapshot` returns it')
     if len(snapshot.arms) != len(members):
         raise SettingError(f'a snapshot of {len(snapshot.arms)} members cannot be restored to '
                            f'{len(members)}')
-    if not is_like(snapshot.arms[0], members.arms[0]):
+    if not has_same_structure(snapshot.arms[0], members.arms[0]):
         raise SettingError('a snapshot of another arm cannot be restored: links, joints and '
                            'elastic coordinates must be the same')
     if snapshot.settings != members.settings:
         raise SettingError('a snapshot of a batch with other settings cannot be restored')
 
 
-def put_back(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
-    """Make some members what they were."""
+def restore_snapshot(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
+    """Restore some members from a snapshot."""
     if not len(rows):
         return
     changed = np.array([k for k in rows if members.arms[k] is not snapshot.arms[k]
@@ -86,10 +86,10 @@ def put_back(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
                                   else np.array([getattr(snapshot.arms[k].arrays, name)
                                                  for k in rows])})
     for link in {**members.pushes, **snapshot.pushes}:
-        none = [Push(link)] * len(members)
-        now, then = members.pushes.get(link, none), snapshot.pushes.get(link, none)
-        other = [k for k in rows if now[k] is not then[k]]
-        members.set_pushes(other, [then[k] for k in other])
+        no_pushes = [Push(link)] * len(members)
+        present, past = members.pushes.get(link, no_pushes), snapshot.pushes.get(link, no_pushes)
+        changed_rows = [k for k in rows if present[k] is not past[k]]
+        members.set_pushes(changed_rows, [past[k] for k in changed_rows])
     for k in rows:
         members.seen[k] = {*snapshot.seen[k]}
     for name, table in _tables(members).items():
@@ -97,10 +97,10 @@ def put_back(members: Members, rows: np.ndarray, snapshot: Snapshot) -> None:
 
 
 def _tables(members):
-    """What states go on from, and what has been seen of them, by name."""
-    out = {'start_energy': members.start_energy, 'lost': members.lost}
+    """Tables of the states and of the recorded events, by name."""
+    tables = {'start_energy': members.start_energy, 'lost': members.lost}
     for table, names in ((members.state, ('q', 'qd', 'qdd', 'effort', 'flow')),
-                         (members.works, (*FORGOTTEN, *SERVO)),
+                         (members.works, (*STEP_HISTORY_FIELDS, *SERVO_FIELDS)),
                          (members.watches, ('bent', 'turned', 'hard', 'coarse', 'enough'))):
-        out.update({name: getattr(table, name) for name in names})
-    return out
+        tables.update({name: getattr(table, name) for name in names})
+    return tables

@@ -1,4 +1,4 @@
-"""Threads among which the steps of a batch are shared, and calls that nothing comes between."""
+"""Threads that share the steps of a batch, and methods that run one at a time."""
 
 from __future__ import annotations
 
@@ -11,49 +11,50 @@ from typing import Any, TypeVar
 
 from flex_robot_sim.jit.deferred_signals import deferred_signals
 
-MOST = 8                    # pieces for each thread: it may begin late, and some take longer
-WORTH = 50                  # steps that a piece has at least
+PIECES_PER_THREAD = 8       # balances the load if threads start late or pieces take longer
+MIN_STEPS_PER_PIECE = 50    # below it, the overhead of a piece is too large
 
 Method = TypeVar('Method', bound=Callable[..., Any])
 
 
 class Workers:
     """
-    Threads that do pieces of work, the caller's among them: it would sleep, and have to be woken.
+    Thread pool that includes the calling thread, which would otherwise have to be woken.
 
-    A process that is forked off starts its own.
+    A forked process starts its own threads.
     """
 
     def __init__(self, threads: int) -> None:
-        """Start none before there is work for two."""
+        """Start no threads yet; the first parallel call does."""
         self.threads = threads
         self._pool: ThreadPoolExecutor | None = None
-        self._process = 0       # whose threads they are
+        self._process = 0       # id of the process that started the threads
 
     def do(self, function: Callable[[Any], object], pieces: Sequence[Any]) -> None:
-        """Call a function with each of some pieces; all are done when this ends or raises."""
-        left, errors = deque(pieces), []
+        """Call a function with each piece; all calls have finished when this returns or raises."""
+        remaining, errors = deque(pieces), []
 
         def work():
-            while left:
+            while remaining:
                 try:
-                    piece = left.popleft()
+                    piece = remaining.popleft()
                 except IndexError:      # another thread was faster
                     return
                 try:
                     function(piece)
                 except BaseException as error:
                     errors.append(error)
-        more = [self._threads().submit(work) for _ in range(min(self.threads, len(pieces)) - 1)]
+        futures = [self._threads().submit(work) for _ in range(min(self.threads, len(pieces)) - 1)]
         work()
-        wait(more)
+        wait(futures)
         if errors:
             raise errors[0]
 
     def pieces(self, count: int, steps: int) -> list[tuple[int, int]]:
-        """Return first rows and ends of even pieces of a number of arms that take steps."""
-        most = 1 if self.threads == 1 else min(MOST * self.threads, count * steps // WORTH, count)
-        ends = [k * count // max(1, most) for k in range(max(1, most) + 1)]
+        """Return (first, end) rows of equal pieces of `count` arms that take `steps` steps."""
+        pieces = 1 if self.threads == 1 else min(
+            PIECES_PER_THREAD * self.threads, count * steps // MIN_STEPS_PER_PIECE, count)
+        ends = [k * count // max(1, pieces) for k in range(max(1, pieces) + 1)]
         return [*zip(ends, ends[1:])]
 
     def _threads(self):
@@ -62,14 +63,14 @@ class Workers:
         return self._pool
 
 
-def as_a_whole(method: Method) -> Method:
+def synchronized(method: Method) -> Method:
     """
-    Let a method wait for those of the same object in other threads, and Ctrl-C for its end.
+    Run a method under the lock of its object, and defer Ctrl-C until its end; a decorator.
 
-    A decorator. One that takes long passes on signals where they do no harm.
+    A long method passes on signals itself where interruption is safe.
     """
     @wraps(method)
-    def alone(self, *arguments, **named):
-        with self._at_work, deferred_signals():
+    def locked(self, *arguments, **named):
+        with self._lock, deferred_signals():
             return method(self, *arguments, **named)
-    return alone    # type: ignore[return-value]
+    return locked    # type: ignore[return-value]

@@ -26,7 +26,7 @@ from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Sessio
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
 from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
-from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
+from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.start_pose import start_note
 from flex_robot_sim.nodes.network import choose_domain, prepare_network, use_network
@@ -104,7 +104,7 @@ def _demonstrate(arguments, stop):
         refuse_recording(arguments.record)
     if must_compile():
         patience = COMPILING
-        start_compiling_ahead()     # until the programs that step the arm are there
+        start_parallel_warmup()     # until the programs that step the arm are there
         screen.say(why_compiling())
     with tempfile.TemporaryDirectory() as folder:
         arm, settings, source, swing = _plan(arm, arguments, Path(folder), screen)

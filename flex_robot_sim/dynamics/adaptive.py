@@ -1,11 +1,11 @@
 """
-The reference among the integrators: as exact as is sensible, however long it takes.
+The reference integrator: highest accuracy, without regard to computing time.
 
 Dormand and Prince's eighth-order scheme chooses its own steps inside every step of the simulation,
 so that the error of each stays below the tolerances here (Hairer, Norsett & Wanner, Solving
 Ordinary Differential Equations I, 1993, II.10, as `scipy.integrate.DOP853`). Work and dissipation
-are integrated along with the state. Efforts jump from step to step, so that each begins afresh;
-hence many calls of one step are one call of many, bit for bit.
+are integrated along with the state. Efforts jump between steps, so every step restarts the scheme;
+many calls of one step equal one call of many steps, bit for bit.
 """
 
 from __future__ import annotations
@@ -25,39 +25,40 @@ if TYPE_CHECKING:
 
     from flex_robot_sim.model.arm_model import ArmArrays, Workspace
 
-RELATIVE = 1e-10        # error of one chosen step
-ABSOLUTE = 1e-12        # likewise                                          [rad, m, per s; J]
-SHORTEST = 1e-9         # chosen step over the step of the simulation: a shorter one leads nowhere
+RELATIVE_TOLERANCE = 1e-10  # of the error of one inner step
+ABSOLUTE_TOLERANCE = 1e-12  # of the error of one inner step                   [rad, m, per s; J]
+MIN_STEP_RATIO = 1e-9       # of an inner step over the outer one; below it the integration fails
 
 
 def advance_adaptively(arm: ArmArrays, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
                        qdd: np.ndarray, effort: np.ndarray, h: float, steps: int, flow: np.ndarray,
-                       watch: Watch, work: Workspace, slopes_by: Callable | None = None) -> int:
+                       watch: Watch, work: Workspace, derivative: Callable | None = None) -> int:
     """
     Take `steps` steps of length h [s]; stop before a state that is not finite.
 
-    :param slopes_by: what stands in for `set_slopes`, if anything does; the other arguments and
-        the result are those of `integrators.advance`.
+    :param derivative: replacement of `set_slopes`; the other arguments and the result are those
+        of `integrators.advance`.
     """
-    from scipy.integrate import DOP853  # late: few need it, and it takes long to import
+    from scipy.integrate import DOP853  # rarely needed, and slow to import
 
-    n, slopes_by = q.size, slopes_by or set_slopes
+    n, derivative = q.size, derivative or set_slopes
     slopes = np.empty(2 * n + 2)
 
-    def slopes_at(_, state):
+    def derivative_at(_, state):
         if not np.isfinite(state).all():
             return np.full(state.size, np.nan)      # makes the scheme try a shorter step
-        slopes_by(arm, loads, state, effort, work, slopes)
+        derivative(arm, loads, state, effort, work, slopes)
         return slopes.copy()
 
     for step in range(steps):
         start = np.concatenate([q, qd, [0.0, 0.0]])
         with np.errstate(over='ignore', invalid='ignore'):
-            solver = DOP853(slopes_at, 0.0, start, h, rtol=RELATIVE, atol=ABSOLUTE, first_step=h)
+            solver = DOP853(derivative_at, 0.0, start, h, rtol=RELATIVE_TOLERANCE,
+                            atol=ABSOLUTE_TOLERANCE, first_step=h)
             while solver.status == 'running':
                 solver.step()
                 if solver.status == 'failed' or (solver.status == 'running'
-                                                 and solver.step_size < SHORTEST * h):
+                                                 and solver.step_size < MIN_STEP_RATIO * h):
                     qdd[:] = 0.0
                     return step
                 note_validity(arm, solver.y[:n], step, watch, work)
@@ -69,9 +70,9 @@ def advance_adaptively(arm: ArmArrays, loads: LoadArrays, q: np.ndarray, qd: np.
 @compiled
 def set_slopes(arm, loads, state, effort, work, slopes):
     """
-    Rates of a state (2 n + 2,): coordinates, their rates, work done and energy dissipated.
+    Derivative of a state (2 n + 2,): coordinates, their rates, work and dissipated energy.
 
-    :param arm: ArmModel with n coordinates; loads: LoadArrays of what pushes at it.
+    :param arm: ArmModel with n coordinates; loads: LoadArrays of the external loads.
     :param effort: of the motors, (joints,) [N m, N].
     """
     n = state.size // 2 - 1

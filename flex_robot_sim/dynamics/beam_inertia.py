@@ -1,5 +1,5 @@
 """
-Inertia and bias of one elastic body: its beam is a sum over mass points on the deflected axis.
+Inertia and bias of one elastic body: a sum over the mass points of its beam.
 
 Equation numbers are those of docs/theory.md; the points are the Gauss stations of `elastic/`.
 """
@@ -8,25 +8,26 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 
-# Shapes along y and z, of torsion and of stretch, their reach, and all coordinates of most beams.
-# Where the compiler knows them, it writes out the loops over them, which take half the time then.
-# They are an array, because Numba compiles once more what is called with a number itself.
-USUAL = np.array([2, 2, 1, 0, 1, 5])
+# Number of shapes along y and z, of torsion and of stretch, their reach, and all coordinates of
+# the most common beam. The compiler unrolls loops over these constants, which halves their time.
+# They are an array, because Numba compiles a function again for a literal argument.
+COMMON_BEAM = np.array([2, 2, 1, 0, 1, 5])
 
 
 @compiled
-def is_usual(arm, i):
-    """Whether the beam of body i is like most."""
-    return (arm.count[i, 0] == USUAL[0] and arm.count[i, 1] == USUAL[1]
-            and arm.count[i, 2] == USUAL[2] and arm.count[i, 3] == USUAL[3]
-            and arm.reach[i] == USUAL[4])
+def is_common_beam(arm, i):
+    """Whether the beam of body i has the most common number of shapes."""
+    return (arm.count[i, 0] == COMMON_BEAM[0] and arm.count[i, 1] == COMMON_BEAM[1]
+            and arm.count[i, 2] == COMMON_BEAM[2] and arm.count[i, 3] == COMMON_BEAM[3]
+            and arm.reach[i] == COMMON_BEAM[4])
 
 
 @compiled
 def add_beam(arm, i, q, qd, work):
     """Inertia and bias of the beam of body i (T22)."""
-    if is_usual(arm, i):
-        add_beam_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, work)
+    if is_common_beam(arm, i):
+        add_beam_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2], COMMON_BEAM[3],
+                    COMMON_BEAM[4], q, qd, work)
     else:
         count = arm.count[i]
         add_beam_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, work)
@@ -37,20 +38,20 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
     """
     Inertia and bias of the beam of body i: a sum over mass points on its deflected axis (T22).
 
-    A point has the mass m, sits at r (T10), moves against the root with N de, N = dr/de, and
-    accelerates with a = b when neither the root nor the coordinates accelerate:
+    A point has the mass m, the position r (T10) and, relative to the root, the velocity N de with
+    N = dr/de. Its acceleration is b when neither the root nor the coordinates accelerate:
 
         I = sum m [-r~ r~, r~; -r~, 1],   B = sum m [r~ N; N],   E = sum m N^T N
         b = omega x (v + omega x r + 2 N de) - x de^T H de                                    (T23)
 
-    Of E, which is symmetric, only the rows up to the diagonal are made.
+    E is symmetric; only its rows up to the diagonal are set.
     """
     first, y_end, z_end, t_end = arm.first[i], ny, ny + nz, ny + nz + nt
     n = t_end + nu
-    is_banded = reach + 1 < max(ny, nz)         # most beams have few shapes, which all overlap
+    is_banded = reach + 1 < max(ny, nz)         # most beams have few shapes, all of which overlap
     V, h, I, B, E, bias = work.V[i], work.h, work.I[i], work.B[i], work.E[i], work.b[i]
     wx, wy, wz = V[0], V[1], V[2]
-    # what does not depend on the deflection: shapes, and rotary inertia of the sections
+    # constant terms: shapes, and rotary inertia of the sections
     tx = ty = tz = 0.0                          # its angular momentum by de
     for k in range(n):
         bias[k] = 0.0
@@ -69,7 +70,7 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
 
     for g in range(arm.point_start[i], arm.point_start[i + 1]):
         m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
-        # where the point is, how it moves against the root, and the gradient h of its shortening
+        # position, velocity relative to the root, and the gradient h of the shortening
         x, y, w, dx, dy, dw, second = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(ny):
             y += shape[k] * q[first + k]
@@ -180,10 +181,10 @@ def add_beam_of(arm, i, ny, nz, nt, nu, reach, q, qd, work):
 
 @compiled
 def add_beam_force(arm, i, q, qd, qdd, work, force):
-    """Force that the beam of body i needs for its accelerations."""
-    if is_usual(arm, i):
-        add_beam_force_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, qdd,
-                          work, force)
+    """Force for the accelerations of the beam of body i."""
+    if is_common_beam(arm, i):
+        add_beam_force_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2], COMMON_BEAM[3],
+                          COMMON_BEAM[4], q, qd, qdd, work, force)
     else:
         count = arm.count[i]
         add_beam_force_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd,
@@ -193,10 +194,10 @@ def add_beam_force(arm, i, q, qd, qdd, work, force):
 @compiled(inline=True)
 def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     """
-    Force that the beam of body i needs for the accelerations dV of its root and qdd of its modes.
+    Force for the accelerations dV of the root and qdd of the modes of the beam of body i.
 
-    The same sum as in `add_beam`, multiplied out: every point needs m times its acceleration, and
-    no inertia is made.
+    The same sum as in `add_beam`, multiplied out: the force on every point is m times its
+    acceleration, and no inertia matrix is formed.
 
     :param force: receives the forces on the modes, (n,); the wrench is added to work.F[i].
     """
@@ -205,7 +206,7 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     is_banded = reach + 1 < max(ny, nz)
     V, dV, F, h = work.V[i], work.dV[i], work.F[i], work.h
     wx, wy, wz, dwx, dwy, dwz = V[0], V[1], V[2], dV[0], dV[1], dV[2]
-    # what does not depend on the deflection
+    # constant terms
     tx = ty = tz = lx = ly = lz = 0.0
     for k in range(n):
         rx, ry, rz, de, dde = (arm.rotary[i, 0, k], arm.rotary[i, 1, k], arm.rotary[i, 2, k],
@@ -228,7 +229,7 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
     for g in range(arm.point_start[i], arm.point_start[i + 1]):
         m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
         x, y, w, dx, dy, dw, along = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        ddx = ddy = ddw = 0.0           # by the shapes, whose inertia is in modal_mass
+        ddx = ddy = ddw = 0.0           # due to the shapes, whose inertia is in modal_mass
         for k in range(ny):
             y += shape[k] * q[first + k]
             dy += shape[k] * qd[first + k]
@@ -254,7 +255,7 @@ def add_beam_force_of(arm, i, ny, nz, nt, nu, reach, q, qd, qdd, work, force):
             dx -= qd[first + k] * hk
             along -= qd[first + k] * dh + qdd[first + k] * hk
 
-        # acceleration by the root and by shortening                                        (T23)
+        # acceleration due to root and shortening                                           (T23)
         ax = V[3] + wy * w - wz * y + 2.0 * dx
         ay = V[4] + wz * x - wx * w + 2.0 * dy
         az = V[5] + wx * y - wy * x + 2.0 * dw

@@ -1,12 +1,12 @@
 """
-Energy of an arm: kinetic, in springs, and of height.
+Energy of an arm: kinetic, strain and potential.
 
-Every step asks for it, so that it comes from the rates of bodies and mass points, and no inertia
-of the modes is made for it. Equation numbers are those of docs/theory.md.
+Every step needs it. It is computed from the velocities of bodies and mass points, without the
+inertia of the modes. Equation numbers are those of docs/theory.md.
 """
 
-from flex_robot_sim.dynamics.beam_inertia import USUAL, is_usual
-from flex_robot_sim.dynamics.forces import stored_in_springs
+from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, is_common_beam
+from flex_robot_sim.dynamics.forces import spring_energy
 from flex_robot_sim.dynamics.kinematics import set_base_poses, set_motion
 from flex_robot_sim.jit.compiled import compiled
 
@@ -14,14 +14,14 @@ from flex_robot_sim.jit.compiled import compiled
 @compiled
 def set_energies(arm, q, qd, work, out):
     """
-    Kinetic energy, energy in springs, and potential energy of gravity (3,) [J].
+    Kinetic energy, strain energy, and potential energy of gravity (3,) [J].
 
     :param arm: ArmModel with n coordinates.
     :param q: coordinates, (n,) [rad, m]; qd are their rates.
     """
     set_motion(arm, q, qd, work)
     set_base_poses(arm, work)
-    kinetic = height = 0.0
+    kinetic = potential = 0.0
     for i in range(arm.parent.size):
         V, I = work.V[i], arm.inertia[i]
         for r in range(6):
@@ -29,30 +29,31 @@ def set_energies(arm, q, qd, work, out):
             for s in range(6):
                 momentum += I[r, s] * V[s]
             kinetic += 0.5 * V[r] * momentum
-        # mass and first moment stand in the inertia of the body
+        # the inertia of the body contains its mass and first moment
         mass, x, y, z = I[3, 3], I[2, 4], I[0, 5], I[1, 3]
         if arm.modes[i] > 0:
-            own, m, mx, my, mz = beam_energy(arm, i, q, qd, V)
-            kinetic += own
+            beam_kinetic, m, mx, my, mz = beam_energy(arm, i, q, qd, V)
+            kinetic += beam_kinetic
             mass += m
             x += mx
             y += my
             z += mz
         R, p = work.base_R[i], work.base_p[i]
         for r in range(3):
-            height += arm.base_acceleration[3 + r] * (
+            potential += arm.base_acceleration[3 + r] * (
                 mass * p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z)
     for j in range(arm.motor.size):
         driven = j if arm.motor[j] < 0 else arm.motor[j]
         kinetic += 0.5 * arm.rotor[j] * qd[driven] * qd[driven]
-    out[0], out[1], out[2] = kinetic, stored_in_springs(arm, q), height
+    out[0], out[1], out[2] = kinetic, spring_energy(arm, q), potential
 
 
 @compiled
 def beam_energy(arm, i, q, qd, V):
     """Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m]."""
-    if is_usual(arm, i):
-        return beam_energy_of(arm, i, USUAL[0], USUAL[1], USUAL[2], USUAL[3], USUAL[4], q, qd, V)
+    if is_common_beam(arm, i):
+        return beam_energy_of(arm, i, COMMON_BEAM[0], COMMON_BEAM[1], COMMON_BEAM[2],
+                              COMMON_BEAM[3], COMMON_BEAM[4], q, qd, V)
     count = arm.count[i]
     return beam_energy_of(arm, i, count[0], count[1], count[2], count[3], arm.reach[i], q, qd, V)
 
@@ -62,8 +63,8 @@ def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
     """
     Kinetic energy of the beam of body i [J], its mass [kg] and first moments [kg m].
 
-    With a point at r, the rate u = v + omega x r that the root gives it and its own one N de,
-    m/2 (u + N de)^2; what is constant in (T22) is squared once for all points.
+    A point at r has the velocity u = v + omega x r due to the root, and N de relative to it, and
+    contributes m/2 (u + N de)^2; the constant part of (T22) is added once for all points.
 
     :param V: twist of the root, (6,).
     """
@@ -73,14 +74,14 @@ def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
     wx, wy, wz = V[0], V[1], V[2]
     kinetic = mass = mx = my = mz = 0.0
     for k in range(n):
-        turning = wx * arm.rotary[i, 0, k] + wy * arm.rotary[i, 1, k] + wz * arm.rotary[i, 2, k]
+        momentum = wx * arm.rotary[i, 0, k] + wy * arm.rotary[i, 1, k] + wz * arm.rotary[i, 2, k]
         for m in range(n):
-            turning += 0.5 * arm.modal_mass[i, k, m] * qd[first + m]
-        kinetic += turning * qd[first + k]
+            momentum += 0.5 * arm.modal_mass[i, k, m] * qd[first + m]
+        kinetic += momentum * qd[first + k]
     for g in range(arm.point_start[i], arm.point_start[i + 1]):
         m, shape, H = arm.point_mass[g], arm.point_shape[g], arm.point_H[g]
-        # as in add_beam: place, rate against the root, and what of that is shortening
-        x, y, w, dx, dy, dw, shortened = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        # as in add_beam: position, velocity relative to the root, and its part due to shortening
+        x, y, w, dx, dy, dw, shortening_rate = arm.point_x[g], 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(ny):
             y += shape[k] * q[first + k]
             dy += shape[k] * qd[first + k]
@@ -98,10 +99,10 @@ def beam_energy_of(arm, i, ny, nz, nt, nu, reach, q, qd, V):
             for l in range(low, high):
                 h += H[k, l - low] * q[first + l]
             x -= 0.5 * q[first + k] * h
-            shortened -= qd[first + k] * h
+            shortening_rate -= qd[first + k] * h
         ux, uy, uz = V[3] + wy * w - wz * y, V[4] + wz * x - wx * w, V[5] + wx * y - wy * x
-        kinetic += m * (0.5 * (ux * ux + uy * uy + uz * uz) + ux * (dx + shortened) + uy * dy
-                        + uz * dw + shortened * (dx + 0.5 * shortened))
+        kinetic += m * (0.5 * (ux * ux + uy * uy + uz * uz) + ux * (dx + shortening_rate) + uy * dy
+                        + uz * dw + shortening_rate * (dx + 0.5 * shortening_rate))
         mass += m
         mx += m * x
         my += m * y

@@ -1,21 +1,21 @@
 """
-Accelerations of a step that are known nearly, without another elimination.
+Iterative refinement of the accelerations of a step, without another elimination.
 
-An iteration of (T41) solves A x = f at the middle that the guess g makes. With the factors that
-`eliminate` has left at a middle near by, A0, it is as good to solve
+An iteration of (T41) solves A x = f at the mid-step state that the guess g predicts. With the
+factors A0 that `eliminate` has left at a nearby state, it suffices to solve
 
     A0 (x - g) = f - A g                                                                      (T48)
 
-because A - A0 meets the small x - g alone. What A g needs beyond the laws of joints, springs and
-dampers is `inverse_dynamics`, and the factors take two short sweeps: together three quarters of an
-evaluation, and less of one for beams of many coordinates.
+because A - A0 multiplies only the small x - g. Apart from the laws of joints, springs and dampers,
+A g is `inverse_dynamics`, and the factors take two short sweeps: together three quarters of an
+evaluation, and less for beams with many coordinates.
 """
 
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.forward_dynamics import (
     implicit_dynamics,
     inverse_dynamics,
-    set_by_carrier,
+    set_acceleration_from_parent,
 )
 from flex_robot_sim.jit.compiled import compiled
 from flex_robot_sim.spatial.screws import add_scaled, add_to_parent, dot, set_copy
@@ -23,7 +23,7 @@ from flex_robot_sim.spatial.screws import add_scaled, add_to_parent, dot, set_co
 
 @compiled
 def solve_dynamics(arm, q, qd, effort, h, guess, work, qdd):
-    """Do what `implicit_dynamics` does, and keep what `set_answer` takes beside the factors."""
+    """Run `implicit_dynamics`; store poses and Jacobians that `solve_with_factors` needs."""
     implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd)
     for i in range(arm.parent.size):
         set_copy(work.origin[i], work.solved_p[i])
@@ -39,45 +39,45 @@ def solve_dynamics(arm, q, qd, effort, h, guess, work, qdd):
 @compiled
 def refine_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     """
-    Accelerations over a step h, by the factors of the last `solve_dynamics` of it (T48).
+    Accelerations over a step h, with the factors of the last `solve_dynamics` (T48).
 
-    Where the laws of joints have other slopes by now, it is solved from the beginning. Arguments
+    If the slopes of the joint laws have changed, the system is factored again. Arguments
     are those of `implicit_dynamics`.
     """
-    slopes, lack = work.together[1], work.together[2]
+    old_inertia, residual = work.cg_vectors[1], work.cg_vectors[2]
     for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
-        slopes[k] = work.added_inertia[k]
+        old_inertia[k] = work.added_inertia[k]
     set_forces(arm, q, qd, effort, h, guess, work)
     for k in range(arm.inertia_scale.size - arm.shared.shape[0]):
-        if work.added_inertia[k] != slopes[k]:
+        if work.added_inertia[k] != old_inertia[k]:
             solve_dynamics(arm, q, qd, effort, h, guess, work, qdd)
             return
-    inverse_dynamics(arm, q, qd, guess, work, lack)
+    inverse_dynamics(arm, q, qd, guess, work, residual)
     for k in range(qdd.size):
-        lack[k] = work.force[k] - lack[k]
+        residual[k] = work.force[k] - residual[k]
     for j in range(arm.motor.size):
         m = arm.motor[j]
-        lack[j] += 0.5 * h * work.joint_force_slope[j] * guess[j]
+        residual[j] += 0.5 * h * work.joint_force_slope[j] * guess[j]
         if m >= 0:
-            pull = work.coupling[j] * (guess[m] - guess[j])
-            lack[j] += pull
-            lack[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - pull
+            gear_force = work.coupling[j] * (guess[m] - guess[j])
+            residual[j] += gear_force
+            residual[m] += 0.5 * h * work.joint_force_slope[m] * guess[m] - gear_force
     for i in range(arm.parent.size):
         first = arm.first[i]
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
-                lack[first + k] -= work.implicit[i, k, m] * guess[first + m]
-    set_answer(arm, lack, work, qdd)
+                residual[first + k] -= work.implicit[i, k, m] * guess[first + m]
+    solve_with_factors(arm, residual, work, qdd)
     for k in range(qdd.size):
         qdd[k] += guess[k]
 
 
 @compiled
-def set_answer(arm, force, work, qdd):
+def solve_with_factors(arm, force, work, qdd):
     """
-    Accelerations A^-1 f, by the factors that `eliminate` left in work.
+    Accelerations A^-1 f, with the factors that `eliminate` left in work.
 
-    Drives whose motion is prescribed get none.
+    Those of prescribed drives are zero.
 
     :param force: on all coordinates, (n,).
     :param qdd: receives the accelerations, (n,).
@@ -117,14 +117,15 @@ def set_answer(arm, force, work, qdd):
         if arm.parent[i] < 0:
             dV[:] = 0.0
         else:
-            set_by_carrier(arm, i, work.solved_R[i], work.solved_p[i], work.solved_K, work, qdd)
+            set_acceleration_from_parent(arm, i, work.solved_R[i], work.solved_p[i],
+                                         work.solved_K, work, qdd)
         if j >= 0:
-            m, is_given = arm.motor[j], work.prescribed[j] != 0.0
+            m, is_prescribed = arm.motor[j], work.prescribed[j] != 0.0
             qdd[j] = (work.tau[i] - dot(work.IA[i], dV)) / work.d[i]
-            if m < 0 and is_given:
+            if m < 0 and is_prescribed:
                 qdd[j] = 0.0
             elif m >= 0:
-                qdd[m] = 0.0 if is_given else (
+                qdd[m] = 0.0 if is_prescribed else (
                     force[m] + work.coupling[j] * qdd[j]) / work.added_inertia[m]
             add_scaled(qdd[j], arm.screw[i], dV)
         first, E = arm.first[i], work.E[i]

@@ -1,82 +1,83 @@
 """
-What springs, dampers, friction, limits and motors do to the coordinates.
+Generalised forces of springs, dampers, friction, stops and motors.
 
-Every force is given with its slope, so that a step can be implicit in it: a scheme that knows the
+Every force comes with its slope, so that a step can be implicit in it: a scheme that finds the
 acceleration over a step h solves with M + h/2 D + h^2/4 K in the place of M (T40). With h = 0 the
-forces are those of this instant and the slopes do nothing. The laws along the coordinates of a
-joint are those of joint_laws.py; nobody else knows them.
+forces are those of this instant and the slopes have no effect. The laws along the coordinates of a
+joint are all in joint_laws.py.
 """
 
 from math import inf
 
 from flex_robot_sim.dynamics.joint_laws import (
     friction_level,
-    motor_pull,
-    settle,
+    motor_force,
     smooth_force,
     smoothed_friction,
-    stop_push,
+    solve_joint_laws,
+    stop_force,
 )
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.model.damping import add_shared_pull, shared_loss
+from flex_robot_sim.model.damping import add_shared_damping_force, shared_damping_power
 
 
 @compiled
 def set_forces(arm, q, qd, effort, h, guess, work):
     """
-    Forces on all coordinates, and what the implicit scheme adds to their inertia.
+    Forces on all coordinates, and the inertia that the implicit scheme adds.
 
     :param arm: ArmModel with n coordinates.
     :param q: coordinates, (n,) [rad, m]; qd are their rates.
     :param effort: of the motors, by joint, (joints,) [N m, N].
     :param h: step in which the forces are implicit [s]; 0: explicit.
-    :param guess: accelerations for which q and qd hold, (n,); not read if h = 0.
-    :param work: Workspace; receives force, added, and the coupling of motors with their links.
+    :param guess: accelerations that belong to q and qd, (n,); not read if h = 0.
+    :param work: Workspace; receives force, added_inertia, and the coupling of motors and links.
     """
     for j in range(arm.motor.size):
         m = arm.motor[j]
         for side in range(1 if m < 0 else 2):
-            # the link side bears spring and stops, the driven side motor and friction
+            # spring and stops act on the link side, motor and friction on the driven side
             k = j if side == 0 else m
-            drives = m < 0 or side == 1
+            is_driven = m < 0 or side == 1
             start = qd[k] - 0.5 * h * guess[k] if h > 0.0 else qd[k]
-            place = q[k] - 0.5 * h * qd[k]
+            position = q[k] - 0.5 * h * qd[k]
             above, below, a, s, p, ps = -inf, -inf, 0.0, 0.0, 0.0, 0.0
-            touches, coulomb, dry = False, 0.0, 0.0
+            is_nonlinear, coulomb, friction = False, 0.0, 0.0
             if side == 0:
-                above, below = place - arm.upper[j], arm.lower[j] - place
-                touches = max(above, below) > 0.0 or max(above + h * qd[k],
-                                                         below - h * qd[k]) > 0.0
-                a = arm.spring[j] * (arm.spring_rest[j] - place)
+                above, below = position - arm.upper[j], arm.lower[j] - position
+                is_nonlinear = max(above, below) > 0.0 or max(above + h * qd[k],
+                                                              below - h * qd[k]) > 0.0
+                a = arm.spring[j] * (arm.spring_rest[j] - position)
                 s = 0.5 * h * arm.spring[j]
-            if drives:
+            if is_driven:
                 s += arm.viscous[j]
-                coulomb, dry = arm.coulomb[j], arm.coulomb[j] + arm.stiction[j]
+                coulomb, friction = arm.coulomb[j], arm.coulomb[j] + arm.stiction[j]
                 kp, kd = work.servo_stiffness[j], work.servo_damping[j]
-                p = effort[j] + kp * (work.target[j] - place) + kd * work.target_rate[j]
+                p = effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j]
                 ps = kd + 0.5 * h * kp
                 if not abs(p - ps * qd[k]) <= work.effort_limit[j] or (
                         abs(qd[k]) > work.rate_limit[j]):
-                    touches = True
-            if h == 0.0 or (drives and work.prescribed[j] != 0.0):
+                    is_nonlinear = True
+            if h == 0.0 or (is_driven and work.prescribed[j] != 0.0):
                 force, slope = smooth_force(
                     qd[k], start, h, a, s, p, ps, work.effort_limit[j], work.rate_limit[j],
                     above, below, arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j])
-                if dry > 0.0:
+                if friction > 0.0:
                     force -= smoothed_friction(qd[k], coulomb, arm.stiction[j], arm.stribeck[j],
                                                arm.coulomb_rate[j])[0]
                 slope = 0.0
-            elif touches or dry > 0.0 or work.is_nonsmooth[k]:
-                own = work.own_inertia[k] if work.own_inertia[k] > 0.0 else arm.inertia_scale[k]
-                r = 2.0 * own / h
-                dry = 0.0 if dry == 0.0 else friction_level(start, coulomb, arm.stiction[j],
-                                                            arm.stribeck[j])
-                force, slope = settle(
+            elif is_nonlinear or friction > 0.0 or work.is_nonsmooth[k]:
+                inertia = (work.own_inertia[k] if work.own_inertia[k] > 0.0
+                           else arm.inertia_scale[k])
+                r = 2.0 * inertia / h
+                friction = 0.0 if friction == 0.0 else friction_level(
+                    start, coulomb, arm.stiction[j], arm.stribeck[j])
+                force, slope = solve_joint_laws(
                     work.relaxation[0] * r * qd[k] - work.joint_force[k],
-                    work.relaxation[0] * r, r, dry, qd[k], start, h, a, s, p, ps,
+                    work.relaxation[0] * r, r, friction, qd[k], start, h, a, s, p, ps,
                     work.effort_limit[j], work.rate_limit[j], above, below, arm.stop_stiffness[j],
                     arm.stop_damping[j], arm.stop_depth[j])
-                work.is_nonsmooth[k] = touches or slope != -(s + ps)
+                work.is_nonsmooth[k] = is_nonlinear or slope != -(s + ps)
             else:
                 force, slope = a + p, -(s + ps)
             work.joint_force_at_rest[k], work.joint_force_slope[k] = force, slope
@@ -85,7 +86,7 @@ def set_forces(arm, q, qd, effort, h, guess, work):
         if m < 0:
             work.added_inertia[j] += arm.rotor[j]
         else:
-            # the motor pulls on the link through the gear, which gives
+            # the motor drives the link through an elastic gear
             spring = (arm.gear_stiffness[j] * (q[m] - q[j])
                       + arm.gear_damping[j] * (qd[m] - qd[j]))
             coupling = h * (0.25 * h * arm.gear_stiffness[j] + 0.5 * arm.gear_damping[j])
@@ -104,18 +105,18 @@ def set_forces(arm, q, qd, effort, h, guess, work):
             work.force[first + k] = 0.0
             for m in range(n):
                 K, D = arm.stiffness[i, k, m], arm.damping[i, k, m]
-                stiff = h * (0.25 * h * K + 0.5 * D)
+                implicit_stiffness = h * (0.25 * h * K + 0.5 * D)
                 work.force[first + k] -= K * q[first + m] + D * qd[first + m]
-                work.implicit[i, k, m] = stiff
+                work.implicit[i, k, m] = implicit_stiffness
                 if h > 0.0:
-                    work.force[first + k] += stiff * guess[first + m]
+                    work.force[first + k] += implicit_stiffness * guess[first + m]
     if work.shared.size > 0:
-        add_shared_pull(arm, -1.0, qd, work, work.force)
+        add_shared_damping_force(arm, -1.0, qd, work, work.force)
 
 
 @compiled
-def keep_laws(arm, qd, work):
-    """Keep the forces of all laws at the rates qd that an implicit step has just found."""
+def store_joint_forces(arm, qd, work):
+    """Store the joint forces at the rates qd that an implicit step has just found."""
     for k in range(arm.motor.size):
         work.joint_force[k] = work.joint_force_at_rest[k] + work.joint_force_slope[k] * qd[k]
         m = arm.motor[k]
@@ -128,69 +129,70 @@ def add_powers(arm, q, qd, qdd, effort, h, weight, work, flow):
     """
     Add the work of motors and loads, and the energy dissipated, over a time `weight` [s].
 
-    The accelerations for q and qd have just been computed, so that work has what they need.
+    The accelerations for q and qd have just been computed, so that `work` is up to date.
 
     :param qdd: accelerations, (n,); effort: of the motors, (joints,) [N m, N].
-    :param h: step in whose middle q and qd are, 0 for an instant [s].
+    :param h: step with q and qd at its middle, 0 for an instant [s].
     :param flow: (2,) [J].
     """
-    done = taken = 0.0
+    delivered = dissipated = 0.0
     for j in range(arm.motor.size):
         m = arm.motor[j]
         driven = j if m < 0 else m
-        v, place = qd[driven], q[driven] - 0.5 * h * qd[driven]
+        v, position = qd[driven], q[driven] - 0.5 * h * qd[driven]
         kp, kd = work.servo_stiffness[j], work.servo_damping[j]
-        pull, _ = motor_pull(
-            v, effort[j] + kp * (work.target[j] - place) + kd * work.target_rate[j],
-            kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
+        motor, _ = motor_force(
+             v, effort[j] + kp * (work.target[j] - position) + kd * work.target_rate[j],
+             kd + 0.5 * h * kp, work.effort_limit[j], work.rate_limit[j])
         if work.prescribed[j] != 0.0:
-            pull += work.prescribed_effort[j]
-        work.applied[j] = pull
-        done += pull * v
-        taken += arm.viscous[j] * v * v
-        # what a stop takes beyond its spring
+            motor += work.prescribed_effort[j]
+        work.applied[j] = motor
+        delivered += motor * v
+        dissipated += arm.viscous[j] * v * v
+        # dissipation of the stops
         rate, k = qd[j], arm.stop_stiffness[j]
-        start, turn = q[j] - 0.5 * h * rate, rate - 0.5 * h * qdd[j]
+        start, start_rate = q[j] - 0.5 * h * rate, rate - 0.5 * h * qdd[j]
         d, depth = arm.stop_damping[j], arm.stop_depth[j]
-        spring, upper, _ = stop_push(rate, turn, h, start - arm.upper[j], k, d, depth)
-        taken += (upper - spring) * rate
-        back, lower, _ = stop_push(-rate, -turn, h, arm.lower[j] - start, k, d, depth)
-        taken -= (lower - back) * rate
+        upper_spring, upper, _ = stop_force(rate, start_rate, h, start - arm.upper[j], k, d, depth)
+        dissipated += (upper - upper_spring) * rate
+        lower_spring, lower, _ = stop_force(-rate, -start_rate, h, arm.lower[j] - start, k, d,
+                                            depth)
+        dissipated -= (lower - lower_spring) * rate
         if m >= 0:
-            spin = qd[m] - qd[j]
-            taken += arm.gear_damping[j] * spin * spin
+            gear_rate = qd[m] - qd[j]
+            dissipated += arm.gear_damping[j] * gear_rate * gear_rate
         if arm.coulomb[j] + arm.stiction[j] > 0.0:
             if h == 0.0 or work.prescribed[j] != 0.0:
                 friction = smoothed_friction(v, arm.coulomb[j], arm.stiction[j], arm.stribeck[j],
                                              arm.coulomb_rate[j])[0]
             else:
-                # what sticks has no law: its friction is what is left
-                friction = pull - arm.viscous[j] * v - work.joint_force[driven]
+                # static friction is the remainder of the force balance
+                friction = motor - arm.viscous[j] * v - work.joint_force[driven]
                 if m < 0:
                     friction += lower - upper + arm.spring[j] * (arm.spring_rest[j] - q[j])
-            taken += friction * v
+            dissipated += friction * v
     for i in range(arm.parent.size):
         first = arm.first[i]
         for r in range(6):
-            done += work.load[i, r] * work.V[i, r]
+            delivered += work.load[i, r] * work.V[i, r]
         for k in range(arm.modes[i]):
             for m in range(arm.modes[i]):
-                taken += qd[first + k] * arm.damping[i, k, m] * qd[first + m]
-    taken += shared_loss(arm, qd)
-    flow[0] += weight * done
-    flow[1] += weight * taken
+                dissipated += qd[first + k] * arm.damping[i, k, m] * qd[first + m]
+    dissipated += shared_damping_power(arm, qd)
+    flow[0] += weight * delivered
+    flow[1] += weight * dissipated
 
 
 @compiled
-def stored_in_springs(arm, q):
+def spring_energy(arm, q):
     """Energy in elastic links, gears, springs across joints and stops [J]."""
     total = 0.0
     for j in range(arm.motor.size):
         if arm.motor[j] >= 0:
             twist = q[arm.motor[j]] - q[j]
             total += 0.5 * arm.gear_stiffness[j] * twist * twist
-        wound = q[j] - arm.spring_rest[j]
-        total += 0.5 * arm.spring[j] * wound * wound
+        stretch = q[j] - arm.spring_rest[j]
+        total += 0.5 * arm.spring[j] * stretch * stretch
         excess = max(q[j] - arm.upper[j], arm.lower[j] - q[j], 0.0)
         total += 0.5 * arm.stop_stiffness[j] * excess * excess
     for i in range(arm.parent.size):
@@ -204,9 +206,9 @@ def stored_in_springs(arm, q):
 @compiled
 def add_joint_slopes(arm, q, qd, D, K):
     """
-    Add what the laws of all joints lose by rate and by position, drives without servo (T50).
+    Add the damping and the stiffness of all joint laws, drives without servo (T50).
 
-    :param D: (n, n), added to; K likewise.
+    :param D: (n, n), added to; K: (n, n), added to.
     """
     for j in range(arm.motor.size):
         m = arm.motor[j]
@@ -217,8 +219,8 @@ def add_joint_slopes(arm, q, qd, D, K):
         for sign, gap in ((1.0, q[j] - arm.upper[j]), (-1.0, arm.lower[j] - q[j])):
             k, d, depth, rate = (arm.stop_stiffness[j], arm.stop_damping[j], arm.stop_depth[j],
                                  sign * qd[j])
-            spring, push, slope = stop_push(rate, rate, 0.0, gap, k, d, depth)
-            if push > 0.0:
+            spring, force, slope = stop_force(rate, rate, 0.0, gap, k, d, depth)
+            if force > 0.0:
                 D[j, j] += slope
                 K[j, j] += k * (1.0 + d * rate / (k * depth) if gap < depth else 1.0)
         if m >= 0:

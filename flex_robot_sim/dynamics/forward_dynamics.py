@@ -2,24 +2,25 @@
 Dynamics of a tree of rigid and elastic bodies in O(number of bodies).
 
 Every body i has a frame (at its root, x along the beam if it is elastic), the twist V of that
-frame and n elastic coordinates e. With the accelerations dV and dde, the body by itself obeys
+frame and n elastic coordinates e. With the accelerations dV and dde, the isolated body obeys
 
     [I   B] [dV ]   [F0]   [wrench from its neighbours   ]
     [B^T E] [dde] + [b ] = [force on elastic coordinates ]                                    (T20)
 
-A child rides on a station of the body, which moves against the root with the twist K de. Brought
-to the root of its parent, the inertia Y and bias wrench y of the child add
+A child is attached to a station of the body, which moves relative to the root with the twist
+K de. Transformed to the root of the parent, inertia Y and bias wrench y of the child add
 
     I += Y,  B += Y K,  E += K^T Y K,  F0 += y,  b += K^T y                                   (T21)
 
-Eliminating dde and then the acceleration of the joint gives what the parent feels. This is the
-articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms, 2008, table 7.1) with a
-block of modes beside every joint. Equation numbers are those of docs/theory.md.
+Eliminating dde and then the joint acceleration gives the articulated inertia that the parent
+carries. This is the articulated body algorithm (Featherstone, Rigid Body Dynamics Algorithms,
+2008, table 7.1) with a block of modes in addition to every joint. Equation numbers are those of
+docs/theory.md.
 """
 
-from numpy import sqrt  # math.sqrt raises, uncompiled, where this is nan
+from numpy import sqrt  # uncompiled, math.sqrt raises where this returns nan
 
-from flex_robot_sim.dynamics.beam_inertia import USUAL, add_beam, add_beam_force
+from flex_robot_sim.dynamics.beam_inertia import COMMON_BEAM, add_beam, add_beam_force
 from flex_robot_sim.dynamics.forces import set_forces
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.jit.compiled import compiled
@@ -43,7 +44,7 @@ def forward_dynamics(arm, q, qd, effort, work, qdd):
     :param arm: ArmModel with n coordinates.
     :param q: coordinates, (n,) [rad, m]: joints, motors, elastic; qd are their rates.
     :param effort: of the motors, by joint, (joints,) [N m, N].
-    :param work: Workspace of the arm; work.load holds what else pulls at the bodies.
+    :param work: Workspace of the arm; work.load holds the external wrenches on the bodies.
     :param qdd: receives the accelerations, (n,) [rad/s2, m/s2].
     """
     implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
@@ -55,7 +56,7 @@ def implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd):
     Accelerations over a step h that is implicit in every spring and damper (T40).
 
     :param h: step [s]; 0 makes it `forward_dynamics`.
-    :param guess: accelerations with which q and qd at mid-step were made, (n,).
+    :param guess: accelerations that q and qd at mid-step were predicted with, (n,).
     """
     set_bodies(arm, q, qd, work)
     set_forces(arm, q, qd, effort, h, guess, work)
@@ -66,26 +67,26 @@ def implicit_dynamics(arm, q, qd, effort, h, guess, work, qdd):
 @compiled
 def inverse_dynamics(arm, q, qd, qdd, work, force):
     """
-    Forces on all coordinates that make them accelerate with qdd; springs are not counted.
+    Forces on all coordinates for the accelerations qdd, without springs (recursive Newton-Euler).
 
-    Leaves in work.F the wrench (6,) that every body gets from the one before it, in its own frame.
+    Leaves in work.F the wrench (6,) on every body from its parent, in the frame of the body.
 
     :param force: receives the generalised forces, (n,) [N m, N].
     """
     set_motion(arm, q, qd, work)
     for i in range(arm.parent.size):
-        set_carried_acceleration(arm, i, work, qdd)
+        set_acceleration_without_joint(arm, i, work, qdd)
         j, F, dV = arm.joint[i], work.F[i], work.dV[i]
         if j >= 0:
             add_scaled(qdd[j], arm.screw[i], dV)
-        # what the body itself needs                                                        (T20)
+        # wrench for the motion of the isolated body                                        (T20)
         set_product(arm.inertia[i], dV, F)
         add_turning_wrench(arm.inertia[i], work.V[i], F)
         add_scaled(-1.0, work.load[i], F)
         if arm.modes[i] > 0:
             add_beam_force(arm, i, q, qd, qdd, work, force)
 
-    # tip to base: each wrench works on its joint, and loads the body before
+    # tip to base: project each wrench on its joint, and add it to the parent
     for i in range(arm.parent.size - 1, -1, -1):
         j, parent, station, F = arm.joint[i], arm.parent[i], arm.station[i], work.F[i]
         if j >= 0:
@@ -108,7 +109,7 @@ def inverse_dynamics(arm, q, qd, qdd, work, force):
 
 @compiled
 def set_bodies(arm, q, qd, work):
-    """Motion of all bodies; inertia and bias of each by itself, without its neighbours (T20)."""
+    """Motion of all bodies; inertia and bias of each isolated body (T20)."""
     set_motion(arm, q, qd, work)
     for i in range(arm.parent.size):
         F0 = work.F0[i]
@@ -125,20 +126,20 @@ def set_bodies(arm, q, qd, work):
 @compiled
 def eliminate(arm, work):
     """
-    Tip to base: eliminate modes and joint of every body, and add what is left to its parent.
+    Tip to base: eliminate modes and joint of every body, and add the remainder to its parent.
 
-    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place, but
-    its diagonal inverted, as divisions take long; Z = L^-1 B^T, z = L^-1 (force - b), IA = I A,
+    Leaves in work what `set_accelerations` needs: the Cholesky factor L of E in its place, with
+    its diagonal inverted, as divisions are slow; Z = L^-1 B^T, z = L^-1 (force - b), IA = I A,
     the inertia d about the joint, and its force tau.
     """
     for i in range(arm.parent.size - 1, -1, -1):
         parent, station, j, n = arm.parent[i], arm.station[i], arm.joint[i], arm.modes[i]
         I, F0, c = work.I[i], work.F0[i], work.c[i]
-        if n == USUAL[5]:
-            eliminate_modes(arm, i, USUAL[5], work)
+        if n == COMMON_BEAM[5]:
+            eliminate_modes(arm, i, COMMON_BEAM[5], work)
         elif n > 0:
             eliminate_modes(arm, i, n, work)
-        add_product(I, c, F0)                               # the acceleration that needs no force
+        add_product(I, c, F0)                               # velocity-dependent acceleration
         if j >= 0:
             A, IA = arm.screw[i], work.IA[i]
             set_product(I, A, IA)
@@ -149,7 +150,7 @@ def eliminate(arm, work):
             m = arm.motor[j]
             if m >= 0 and work.prescribed[j] != 0.0:
                 tau += work.coupling[j] * work.prescribed_acceleration[j]
-            elif m >= 0 and work.coupling[j] > 0.0:         # the motor moves in the same step
+            elif m >= 0 and work.coupling[j] > 0.0:         # eliminate the motor, too
                 share = work.coupling[j] / work.added_inertia[m]
                 d -= share * work.coupling[j]
                 tau += share * work.force[m]
@@ -167,15 +168,15 @@ def eliminate(arm, work):
             if station < 0:
                 add_inertia_to_parent(work.R[i], work.origin[i], I, work.I[parent])
                 add_to_parent(work.R[i], work.origin[i], F0, work.F0[parent])
-            elif arm.modes[parent] == USUAL[5]:
-                add_to_station(arm, i, parent, station, USUAL[5], work)
+            elif arm.modes[parent] == COMMON_BEAM[5]:
+                add_to_station(arm, i, parent, station, COMMON_BEAM[5], work)
             else:
                 add_to_station(arm, i, parent, station, arm.modes[parent], work)
 
 
 @compiled(inline=True)
 def eliminate_modes(arm, i, n, work):
-    """Cholesky factor of E with what the implicit scheme adds; I and F0 without the modes."""
+    """Cholesky factor of E with the implicit terms; eliminate the modes from I and F0."""
     I, F0, B, E, Z, z = work.I[i], work.F0[i], work.B[i], work.E[i], work.Z[i], work.z[i]
     first = arm.first[i]
     for k in range(n):
@@ -202,7 +203,7 @@ def eliminate_modes(arm, i, n, work):
 
 @compiled(inline=True)
 def add_to_station(arm, i, parent, station, n, work):
-    """Add what body i leaves to the elastic body that carries it, which has n modes (T21)."""
+    """Add the articulated inertia and bias of body i to its elastic parent with n modes (T21)."""
     Y, y, YK, K = work.Y, work.y, work.YK, work.K[station]
     Y[:] = 0.0
     y[:] = 0.0
@@ -232,12 +233,12 @@ def add_to_station(arm, i, parent, station, n, work):
 
 @compiled
 def set_accelerations(arm, work, qdd):
-    """Base to tip: accelerations of joints, motors and modes from what `eliminate` left."""
+    """Base to tip: accelerations of joints, motors and modes, from the factors of `eliminate`."""
     for i in range(arm.parent.size):
         j, n, dV = arm.joint[i], arm.modes[i], work.dV[i]
-        set_carried_acceleration(arm, i, work, qdd)
+        set_acceleration_without_joint(arm, i, work, qdd)
         if j >= 0:
-            # c is part of dV by now, and part of F0 when tau was made
+            # tau already includes c through F0, so subtract it from dV
             total = work.tau[i]
             for r in range(6):
                 total -= work.IA[i, r] * (dV[r] - work.c[i, r])
@@ -264,9 +265,9 @@ def set_accelerations(arm, work, qdd):
 
 
 @compiled
-def set_by_carrier(arm, i, R, p, K, work, qdd):
+def set_acceleration_from_parent(arm, i, R, p, K, work, qdd):
     """
-    Put what body i has from its parent, which may bend, into dV[i].
+    Acceleration dV[i] of body i due to its parent, which may be elastic.
 
     :param R: pose (R, p) of the body in its parent; K: Jacobians of all stations.
     """
@@ -274,19 +275,19 @@ def set_by_carrier(arm, i, R, p, K, work, qdd):
     if station < 0:
         set_in_child(R, p, work.dV[parent], dV)
     else:
-        carrier, first = work.carrier, arm.first[parent]
+        parent_motion, first = work.parent_motion, arm.first[parent]
         for r in range(6):
-            carrier[r] = work.dV[parent, r]
+            parent_motion[r] = work.dV[parent, r]
             for k in range(arm.modes[parent]):
-                carrier[r] += K[station, r, k] * qdd[first + k]
-        set_in_child(R, p, carrier, dV)
+                parent_motion[r] += K[station, r, k] * qdd[first + k]
+        set_in_child(R, p, parent_motion, dV)
 
 
 @compiled
-def set_carried_acceleration(arm, i, work, qdd):
-    """Acceleration of body i without that of its own joint; gravity is a base that rises."""
+def set_acceleration_without_joint(arm, i, work, qdd):
+    """Acceleration of body i without its joint acceleration; the base accelerates for gravity."""
     if arm.parent[i] < 0:
         set_in_child(work.R[i], work.origin[i], arm.base_acceleration, work.dV[i])
     else:
-        set_by_carrier(arm, i, work.R[i], work.origin[i], work.K, work, qdd)
+        set_acceleration_from_parent(arm, i, work.R[i], work.origin[i], work.K, work, qdd)
     add_scaled(1.0, work.c[i], work.dV[i])

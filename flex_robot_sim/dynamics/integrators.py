@@ -1,10 +1,10 @@
 """
-Steps through time. Every scheme also adds up the work that the motors do and what friction takes.
+Time integration. Every scheme also integrates the work of the motors and the dissipated energy.
 
     implicit_midpoint       v' = M^-1 f at the middle of the step, implicit in springs and dampers;
-                            second order, stable at any step, keeps the energy (T41)
+                            second order, unconditionally stable, conserves energy (T41)
     rk4                     the classical one; fourth order
-    semi_implicit_euler     v += h a(q, v), q += h v; first order, keeps energy on average
+    semi_implicit_euler     v += h a(q, v), q += h v; first order, conserves energy on average
     forward_euler           q += h v, v += h a(q, v); first order, for comparison with papers
 
 The scheme `reference`, which chooses its own steps, is in adaptive.py.
@@ -16,7 +16,7 @@ from math import inf, isfinite, sqrt
 from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.factor_reuse import refine_dynamics, solve_dynamics
-from flex_robot_sim.dynamics.forces import add_powers, keep_laws
+from flex_robot_sim.dynamics.forces import add_powers, store_joint_forces
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics
 from flex_robot_sim.dynamics.loads import set_loads
 from flex_robot_sim.dynamics.monitors import note_coarseness, note_validity
@@ -25,48 +25,48 @@ from flex_robot_sim.spatial.screws import set_copy
 from flex_robot_sim.util.settings import FIXED_STEP_SCHEMES
 
 IMPLICIT_MIDPOINT, RK4, SEMI_IMPLICIT_EULER, FORWARD_EULER = range(4)
-NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
+SCHEME_NUMBERS = dict(zip(FIXED_STEP_SCHEMES, range(4)))
 
-TOLERANCE = 5e-7        # share of the rates, weighed by kinetic energy, that may be left to find
-STILL = 1e-3            # rate that is added to them, for an arm at rest               [rad/s, m/s]
-ACCURACY = 1e-2         # share of the kinetic energy that a step may miss before it is halved
-ROUNDING = 1e-9         # likewise of the energy in springs and of height
-LARGEST_SHARE = 1e-2    # of the kinetic energy that is ever put right
-MOST_ITERATIONS = 12    # before a step is cut in halves
-PATIENT = 3     # iterations in which joints answer to their laws as if neighbours stood
-EASY = 6                # iterations after which the next part may be longer
-EVALUATIONS = 400       # of the dynamics in a step, before what is left of it is one part
-FAST = 0.1              # ratio of squared changes up to which factors are taken once more
-SLOW = 1e-2             # ratio of squared changes from which dampers are solved for together
-ROUNDS = 6              # of dampers together that take as long as one evaluation
-SHORTEST = 2.0**-12     # part of a step
+RATE_TOLERANCE = 5e-7                   # relative, in the norm of kinetic energy
+REST_VELOCITY = 1e-3                    # added to velocities, for an arm at rest     [rad/s, m/s]
+MAX_ENERGY_ERROR = 1e-2                 # over the kinetic energy; above it a step is halved
+ENERGY_ROUNDING = 1e-9                  # allowed error over strain and potential energy
+MAX_ENERGY_CORRECTION = 1e-2            # over the kinetic energy
+MAX_ITERATIONS = 12                     # before a step is halved
+UNRELAXED_ITERATIONS = 3                # joint forces are solved with locked neighbours
+STEP_GROWTH_ITERATIONS = 6              # the next substep may be longer after fewer
+MAX_EVALUATIONS = 400                   # per step; then one substep covers the remainder
+MAX_RATIO_FOR_REUSE = 0.1               # of squared changes; below it factors are reused
+MIN_RATIO_FOR_COUPLED_DAMPING = 1e-2    # of squared changes
+CG_ITERATIONS_PER_EVALUATION = 6        # of coupled dampers, in the same time
+MIN_SUBSTEP_RATIO = 2.0**-12            # over the step
 
 
 @compiled
 def advance(arm, loads, iterations, q, qd, qdd, effort, h, steps, flow, watch, stage, work):
     """
-    Take steps of length h [s] by the implicit midpoint rule; stop before a state is not finite.
+    Take steps of length h [s] by the implicit midpoint rule; stop before a non-finite state.
 
-    :param loads: LoadArrays of what pushes at the arm.
-    :param iterations: of the implicit midpoint at least; more where they are needed.
+    :param loads: LoadArrays of the external loads.
+    :param iterations: minimum number per step of the implicit midpoint rule.
     :param q: coordinates, (n,), changed in place; so are qd, and qdd, the latest accelerations.
     :param effort: of the motors, (joints,) [N m, N].
-    :param flow: (3,) work of motors and loads, energy dissipated, and put right; added to [J].
-    :param watch: Watch of where the model holds, and of steps that were hard.
-    :param stage: scratch, (9, n).
+    :param flow: (3,) work of motors and loads, dissipated and corrected energy; added to [J].
+    :param watch: Watch; records violations of the model's limits and subdivided steps.
+    :param stage: work array, (9, n).
     :returns: number of steps taken.
     """
-    if work.step[0] == 0.0:         # something else than a step has changed the energy
+    if work.step[0] == 0.0:         # the energy has changed between the steps
         set_energies(arm, q, qd, work, work.energy)
         work.step[1] = work.energy[0] + work.energy[1] + work.energy[2]
     for step in range(steps):
         set_copy(q, stage[0])
         set_copy(qd, stage[1])
-        done, taken = flow[0], flow[1]
+        work_before, dissipated_before = flow[0], flow[1]
         midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage,
                       work)
-        if not is_kept(q, qd, qdd, stage):
-            flow[0], flow[1] = done, taken
+        if not is_finite_or_restored(q, qd, qdd, stage):
+            flow[0], flow[1] = work_before, dissipated_before
             work.joint_force[:] = 0.0
             return step
         note_validity(arm, q, step, watch, work)
@@ -79,7 +79,7 @@ def advance_explicitly(arm, loads, scheme, q, qd, qdd, effort, h, steps, flow, w
     for step in range(steps):
         set_copy(q, stage[0])
         set_copy(qd, stage[1])
-        done, taken = flow[0], flow[1]
+        work_before, dissipated_before = flow[0], flow[1]
         if scheme == RK4:
             rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work)
         else:
@@ -87,23 +87,23 @@ def advance_explicitly(arm, loads, scheme, q, qd, qdd, effort, h, steps, flow, w
             implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
             add_powers(arm, q, qd, qdd, effort, 0.0, h, work, flow)
             for k in range(q.size):
-                before = qd[k]
+                old_qd = qd[k]
                 qd[k] += h * qdd[k]
-                q[k] += h * (qd[k] if scheme == SEMI_IMPLICIT_EULER else before)
-        if not is_kept(q, qd, qdd, stage):
-            flow[0], flow[1] = done, taken
+                q[k] += h * (qd[k] if scheme == SEMI_IMPLICIT_EULER else old_qd)
+        if not is_finite_or_restored(q, qd, qdd, stage):
+            flow[0], flow[1] = work_before, dissipated_before
             return step
         note_validity(arm, q, step, watch, work)
     return steps
 
 
 @compiled
-def is_kept(q, qd, qdd, stage):
-    """Whether a state is finite; if not, the one in stage[0] and stage[1] comes back."""
-    total = 0.0
+def is_finite_or_restored(q, qd, qdd, stage):
+    """Whether a state is finite; if not, restore the one in stage[0] and stage[1]."""
+    magnitude = 0.0
     for k in range(q.size):
-        total += abs(q[k]) + abs(qd[k])
-    if isfinite(total):
+        magnitude += abs(q[k]) + abs(qd[k])
+    if isfinite(magnitude):
         return True
     set_copy(stage[0], q)
     set_copy(stage[1], qd)
@@ -114,118 +114,125 @@ def is_kept(q, qd, qdd, stage):
 @compiled
 def midpoint_step(arm, loads, iterations, q, qd, qdd, effort, h, flow, step, watch, stage, work):
     """
-    One step of the implicit midpoint rule, in parts where it does not go as a whole.
+    Take one step of the implicit midpoint rule, subdivided where it does not converge.
 
-    Mass matrix and velocity terms are taken at the middle of the step as the latest acceleration
-    has it; springs, dampers, stops and friction are solved for, so that their frequencies do not
-    matter (T40). Iterations after the first take its factors, where these do (T48). A part that
-    does not converge, or whose energy does not add up, is halved; what went well is doubled again.
-    For a loop in real time, what is left after EVALUATIONS is one part (T43). A part that is taken
-    although it is not good makes no energy (T46).
+    Mass matrix and velocity terms are those at mid-step, predicted by the latest acceleration.
+    Springs, dampers, stops and friction are implicit, so that their frequencies do not limit the
+    step (T40). Later iterations reuse the factors of the first one where they are accurate (T48).
+    A substep is halved if it does not converge or violates the energy balance; after an accurate
+    one the length is doubled again. To bound the time of a real-time loop, one substep covers the
+    remainder after MAX_EVALUATIONS (T43). An accepted inaccurate substep adds no energy (T46).
     """
-    middle, rate, guess, start, old_law, new_q, new_qd = (
+    mid_q, mid_qd, guess, start, old_joint_force, new_q, new_qd = (
         stage[2], stage[3], stage[4], stage[5], stage[6], stage[7], stage[8])
-    left, part, calls, last = h, h, 0, work.step[0]
-    prescribed = together = False
+    remaining, substep, evaluations, last_substep = h, h, 0, work.step[0]
+    is_prescribed = is_coupled = False
     for j in range(arm.motor.size):
-        prescribed = prescribed or work.prescribed[j] != 0.0
-    while left > 0.0:
+        is_prescribed = is_prescribed or work.prescribed[j] != 0.0
+    while remaining > 0.0:
         for k in range(q.size):
             start[k] = qdd[k]
-            old_law[k] = work.joint_force[k]
-            if part == last:        # the acceleration goes on changing as it did
+            old_joint_force[k] = work.joint_force[k]
+            if substep == last_substep:    # extrapolate the acceleration
                 qdd[k] += qdd[k] - work.last[k]
-        before, converged, fast, count, rounds = inf, False, False, 0, 0
-        while not converged and count < MOST_ITERATIONS:
+        old_change, converged, is_close, count, cg_iterations = inf, False, False, 0, 0
+        while not converged and count < MAX_ITERATIONS:
             for k in range(q.size):
                 guess[k] = qdd[k]
-                rate[k] = qd[k] + 0.5 * part * guess[k]
-                middle[k] = q[k] + 0.5 * part * rate[k]
+                mid_qd[k] = qd[k] + 0.5 * substep * guess[k]
+                mid_q[k] = q[k] + 0.5 * substep * mid_qd[k]
             if count > 0:
-                keep_laws(arm, rate, work)
-            work.relaxation[0] = 1.0 if count < PATIENT else 0.25 * work.relaxation[0]
-            set_loads(arm, loads, middle, rate, work)
-            if count == 0 or prescribed or not fast:
-                solve_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
+                store_joint_forces(arm, mid_qd, work)
+            work.relaxation[0] = 1.0 if count < UNRELAXED_ITERATIONS else 0.25 * work.relaxation[0]
+            set_loads(arm, loads, mid_q, mid_qd, work)
+            if count == 0 or is_prescribed or not is_close:
+                solve_dynamics(arm, mid_q, mid_qd, effort, substep, guess, work, qdd)
             else:
-                refine_dynamics(arm, middle, rate, effort, part, guess, work, qdd)
-            if together:
-                rounds += apply_coupled_damping(arm, part, guess, work, qdd)
+                refine_dynamics(arm, mid_q, mid_qd, effort, substep, guess, work, qdd)
+            if is_coupled:
+                cg_iterations += apply_coupled_damping(arm, substep, guess, work, qdd)
             count += 1
-            change = size = 0.0
+            change = magnitude = 0.0
             for k in range(q.size):
-                error, speed = part * (qdd[k] - guess[k]), part * qdd[k]
+                error, speed = substep * (qdd[k] - guess[k]), substep * qdd[k]
                 change += arm.inertia_scale[k] * error * error
-                size += arm.inertia_scale[k] * (rate[k] * rate[k] + speed * speed + STILL * STILL)
-            # what is left is about change * change / before
+                magnitude += arm.inertia_scale[k] * (mid_qd[k] * mid_qd[k] + speed * speed
+                                                     + REST_VELOCITY * REST_VELOCITY)
+            # the remaining error is about change^2 / old_change
             converged = count >= iterations and (
-                change * min(change, before) <= TOLERANCE * TOLERANCE * size * before)
-            together = together or (arm.shared.size > 0 and count >= iterations
-                                    and change > SLOW * before)
-            # whether the factors are near enough for another look                            (T48)
-            fast = change <= FAST * before if count > 1 else work.step[3] <= iterations
-            before = change
+                change * min(change, old_change)
+                <= RATE_TOLERANCE * RATE_TOLERANCE * magnitude * old_change)
+            is_coupled = is_coupled or (arm.shared.size > 0 and count >= iterations
+                                        and change > MIN_RATIO_FOR_COUPLED_DAMPING * old_change)
+            # whether the factors are accurate enough for another iteration                   (T48)
+            is_close = (change <= MAX_RATIO_FOR_REUSE * old_change if count > 1
+                        else work.step[3] <= iterations)
+            old_change = change
             if not change < inf:
                 break
-        calls += count + rounds // ROUNDS
+        evaluations += count + cg_iterations // CG_ITERATIONS_PER_EVALUATION
         work.step[3] = count
         for k in range(q.size):
-            rate[k] = qd[k] + 0.5 * part * qdd[k]
-            middle[k] = q[k] + 0.5 * part * rate[k]
-            new_q[k] = q[k] + part * rate[k]
-            new_qd[k] = qd[k] + part * qdd[k]
-        keep_laws(arm, rate, work)
-        done, taken = flow[0], flow[1]
-        add_powers(arm, middle, rate, qdd, effort, part, part, work, flow)
+            mid_qd[k] = qd[k] + 0.5 * substep * qdd[k]
+            mid_q[k] = q[k] + 0.5 * substep * mid_qd[k]
+            new_q[k] = q[k] + substep * mid_qd[k]
+            new_qd[k] = qd[k] + substep * qdd[k]
+        store_joint_forces(arm, mid_qd, work)
+        work_before, dissipated_before = flow[0], flow[1]
+        add_powers(arm, mid_q, mid_qd, qdd, effort, substep, substep, work, flow)
         set_energies(arm, new_q, new_qd, work, work.energy)
         kinetic = work.energy[0]
-        now = kinetic + work.energy[1] + work.energy[2]
-        lost = flow[1] - taken
-        due = work.step[1] + (flow[0] - done) - lost
-        good = converged and abs(now - due) <= ACCURACY * (
-            kinetic + abs(flow[0] - done) + abs(lost)) + ROUNDING * (
+        energy = kinetic + work.energy[1] + work.energy[2]
+        dissipated = flow[1] - dissipated_before
+        expected = work.step[1] + (flow[0] - work_before) - dissipated
+        is_accurate = converged and abs(energy - expected) <= MAX_ENERGY_ERROR * (
+            kinetic + abs(flow[0] - work_before) + abs(dissipated)) + ENERGY_ROUNDING * (
             work.energy[1] + abs(work.energy[2]))
-        if not good and calls < EVALUATIONS and part > SHORTEST * h:
-            part *= 0.5
+        if not is_accurate and evaluations < MAX_EVALUATIONS and substep > MIN_SUBSTEP_RATIO * h:
+            substep *= 0.5
             set_copy(start, qdd)
-            set_copy(old_law, work.joint_force)
-            flow[0], flow[1] = done, taken
+            set_copy(old_joint_force, work.joint_force)
+            flow[0], flow[1] = work_before, dissipated_before
             continue
-        if not good and lost < 0.0:         # no law gives energy
-            due += lost
-            flow[1] = taken
-        left -= part
-        if not good and not now - due <= kinetic and (calls >= EVALUATIONS or isfinite(now)):
-            # too much for the rates to give: the arm is left as it was                      (T46)
-            flow[0], flow[1] = done, taken
-            set_copy(old_law, work.joint_force)
+        if not is_accurate and dissipated < 0.0:         # passive joint laws add no energy
+            expected += dissipated
+            flow[1] = dissipated_before
+        remaining -= substep
+        if not is_accurate and not energy - expected <= kinetic and (
+                evaluations >= MAX_EVALUATIONS or isfinite(energy)):
+            # the excess is above the kinetic energy: keep the old state                     (T46)
+            flow[0], flow[1] = work_before, dissipated_before
+            set_copy(old_joint_force, work.joint_force)
             qdd[:] = 0.0
             work.last[:] = 0.0
         else:
-            # what the energy misses is put right along the rates; what is too much waits    (T44)
-            flow[2] += abs(now - due)
-            open_, share, most = due - now - work.step[2], 0.0, LARGEST_SHARE if good else 1.0
-            if kinetic > 0.0 and not prescribed:
-                share = min(max(open_ / kinetic, -most), LARGEST_SHARE)
-            scale = sqrt(1.0 + share)
-            work.step[1] = now + share * kinetic
-            work.step[2] = max(share * kinetic - open_, 0.0)
+            # correct the energy error by scaling the velocities; carry over the excess      (T44)
+            flow[2] += abs(energy - expected)
+            open_error, correction, max_correction = (
+                expected - energy - work.step[2], 0.0,
+                MAX_ENERGY_CORRECTION if is_accurate else 1.0)
+            if kinetic > 0.0 and not is_prescribed:
+                correction = min(max(open_error / kinetic, -max_correction), MAX_ENERGY_CORRECTION)
+            scale = sqrt(1.0 + correction)
+            work.step[1] = energy + correction * kinetic
+            work.step[2] = max(correction * kinetic - open_error, 0.0)
             for k in range(q.size):
                 q[k] = new_q[k]
                 qd[k] = scale * new_qd[k]
                 work.last[k] = start[k]
-        if left < SHORTEST * h:
-            left = 0.0
-        if not good:
+        if remaining < MIN_SUBSTEP_RATIO * h:
+            remaining = 0.0
+        if not is_accurate:
             watch.hard[1] += 1
             if watch.hard[2] < 0:
                 watch.hard[2] = step
-        if part < h and left == 0.0:
+        if substep < h and remaining == 0.0:
             watch.hard[0] += 1
-        note_coarseness(arm, rate, start, qdd, part, watch)
-        last = part
-        part = left if calls >= EVALUATIONS else min(2.0 * part if count < EASY else part, left)
-    work.step[0] = last
+        note_coarseness(arm, mid_qd, start, qdd, substep, watch)
+        last_substep = substep
+        substep = remaining if evaluations >= MAX_EVALUATIONS else min(
+            2.0 * substep if count < STEP_GROWTH_ITERATIONS else substep, remaining)
+    work.step[0] = last_substep
 
 
 @compiled
@@ -234,19 +241,19 @@ def rk4_step(arm, loads, q, qd, qdd, effort, h, flow, stage, work):
     old_q, old_qd, sum_q, sum_qd = stage[0], stage[1], stage[2], stage[3]
     sum_q[:] = 0.0
     sum_qd[:] = 0.0
-    for part in range(4):
+    for stage_number in range(4):
         set_loads(arm, loads, q, qd, work)
         implicit_dynamics(arm, q, qd, effort, 0.0, qdd, work, qdd)
-        weight = h / 6.0 if part in (0, 3) else h / 3.0
+        weight = h / 6.0 if stage_number in (0, 3) else h / 3.0
         add_powers(arm, q, qd, qdd, effort, 0.0, weight, work, flow)
         for k in range(q.size):
             sum_q[k] += weight * qd[k]
             sum_qd[k] += weight * qdd[k]
-        if part < 3:
-            reach = 0.5 * h if part < 2 else h
+        if stage_number < 3:
+            stage_step = 0.5 * h if stage_number < 2 else h
             for k in range(q.size):
-                q[k] = old_q[k] + reach * qd[k]
-                qd[k] = old_qd[k] + reach * qdd[k]
+                q[k] = old_q[k] + stage_step * qd[k]
+                qd[k] = old_qd[k] + stage_step * qdd[k]
     for k in range(q.size):
         q[k] = old_q[k] + sum_q[k]
         qd[k] = old_qd[k] + sum_qd[k]

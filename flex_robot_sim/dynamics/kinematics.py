@@ -2,14 +2,14 @@
 Motion of all bodies and stations of an arm, base to tip.
 
 Each body has a frame; that of an elastic body is fixed to its root, with x along the beam. A child
-of an elastic body rides on a station: the frame of the cross-section at x, which sits at
+of an elastic body is attached to a station: the frame of the cross-section at x, with the pose
 
     r = (x + u + s, v, w),    s = -1/2 e^T H(x) e,    R = exp(phi, -w', v')                  (T10)
 
 with the deflections u, v, w, the turn phi and the shortening s at x, all functions of the elastic
 coordinates e. In a segment of a beam the setback -1/6 int (v', w') (v'^2 + w'^2) joins v and w.
-Seen in the frame of the root, the station has the twist K de/dt (T11), and its acceleration has
-the part beta that is left when nothing accelerates (T12).
+Relative to the root, the station has the twist K de/dt (T11) and the velocity-dependent
+acceleration beta (T12).
 """
 
 from flex_robot_sim.jit.compiled import compiled
@@ -38,20 +38,20 @@ def set_motion(arm, q, qd, work):
         parent, station, j = arm.parent[i], arm.station[i], arm.joint[i]
         R, p, V, c = work.R[i], work.origin[i], work.V[i], work.c[i]
 
-        # pose in the parent: along the screw of the joint, from where the child is at home
+        # pose in the parent: motion along the screw of the joint from the home pose
         if station >= 0:
             set_station(arm, station, parent, q, qd, work)
         set_pose_in_parent(arm, i, q, work)
 
-        # twist: that of the station, and the motion of the joint                     (8.51), (T13)
+        # twist: that of the station plus the joint motion                            (8.51), (T13)
         c[:] = 0.0
         if parent < 0:
             V[:] = 0.0
         elif station >= 0:
-            carrier = work.carrier
+            parent_motion = work.parent_motion
             for r in range(6):
-                carrier[r] = work.V[parent, r] + work.Ve[station, r]
-            set_in_child(R, p, carrier, V)
+                parent_motion[r] = work.V[parent, r] + work.Ve[station, r]
+            set_in_child(R, p, parent_motion, V)
             set_in_child(R, p, work.beta[station], c)
         else:
             set_in_child(R, p, work.V[parent], V)
@@ -62,7 +62,7 @@ def set_motion(arm, q, qd, work):
 
 @compiled
 def set_pose_in_parent(arm, i, q, work):
-    """Pose of body i in the frame of its parent, which may bend: its station is known."""
+    """Pose of body i in its parent; if that is elastic, the pose of the station is already set."""
     s, j, R, p = arm.station[i], arm.joint[i], work.R[i], work.origin[i]
     if s < 0:
         set_pose(arm.home_R[i], arm.home_p[i], arm.screw[i], q[j] if j >= 0 else 0.0, R, p)
@@ -109,7 +109,7 @@ def set_station(arm, s, i, q, qd, work):
         dr[0] += shape[k] * qd[first + k]
 
     # shortening of the axis, its gradient h, and its second rate
-    h, second = work.h, 0.0
+    h, second_x = work.h, 0.0
     for k in range(z_end):
         h[k] = 0.0
     for first_row, end in ((0, y_end), (y_end, z_end)):
@@ -123,12 +123,12 @@ def set_station(arm, s, i, q, qd, work):
                 dh += H[k, m - low] * qd[first + m]
             r[0] -= 0.5 * q[first + k] * h[k]
             dr[0] -= qd[first + k] * h[k]
-            second -= qd[first + k] * dh
+            second_x -= qd[first + k] * dh
 
     # setback of segments, its gradient, and its second rate
-    setback, side, across, up = arm.station_setback[s], work.side, 0.0, 0.0
+    setback, gradient, second_y, second_z = arm.station_setback[s], work.setback_gradient, 0.0, 0.0
     if setback.shape[0] > 0:
-        across, up = add_setback(setback, q, qd, first, y_end, z_end, r, dr, side)
+        second_y, second_z = add_setback(setback, q, qd, first, y_end, z_end, r, dr, gradient)
 
     # Jacobian: angular part G Theta, linear part r x angular + gradient of r                 (T11)
     G, K, alpha = work.G, work.K[s], work.alpha
@@ -151,39 +151,39 @@ def set_station(arm, s, i, q, qd, work):
             K[3, k] -= h[k]
             K[4 if k < y_end else 5, k] += shape[k]
             if setback.shape[0] > 0:
-                K[4, k] -= side[0, k]
-                K[5, k] -= side[1, k]
+                K[4, k] -= gradient[0, k]
+                K[5, k] -= gradient[1, k]
         elif k >= t_end:
             K[3, k] += shape[k]
 
-    # relative twist, and what its rate has without accelerations                             (T12)
-    Ve, beta, turning = work.Ve[s], work.beta[s], work.turning
-    set_product(G, dtheta, turning)
+    # relative twist, and the velocity-dependent part of its rate                             (T12)
+    Ve, beta, angular_rate = work.Ve[s], work.beta[s], work.angular_rate
+    set_product(G, dtheta, angular_rate)
     for a in range(3):
-        Ve[a] = turning[a]
+        Ve[a] = angular_rate[a]
     Ve[3] = r[1] * Ve[2] - r[2] * Ve[1] + dr[0]
     Ve[4] = r[2] * Ve[0] - r[0] * Ve[2] + dr[1]
     Ve[5] = r[0] * Ve[1] - r[1] * Ve[0] + dr[2]
     for a in range(3):
         beta[a] = alpha[a]
-    beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * alpha[2] - r[2] * alpha[1] + second
-    beta[4] = dr[2] * Ve[0] - dr[0] * Ve[2] + r[2] * alpha[0] - r[0] * alpha[2] + across
-    beta[5] = dr[0] * Ve[1] - dr[1] * Ve[0] + r[0] * alpha[1] - r[1] * alpha[0] + up
+    beta[3] = dr[1] * Ve[2] - dr[2] * Ve[1] + r[1] * alpha[2] - r[2] * alpha[1] + second_x
+    beta[4] = dr[2] * Ve[0] - dr[0] * Ve[2] + r[2] * alpha[0] - r[0] * alpha[2] + second_y
+    beta[5] = dr[0] * Ve[1] - dr[1] * Ve[0] + r[0] * alpha[1] - r[1] * alpha[0] + second_z
     add_bracket(1.0, work.V[i], Ve, beta)
 
 
 @compiled
-def add_setback(rows, q, qd, first, y_end, z_end, r, dr, side):
+def add_setback(rows, q, qd, first, y_end, z_end, r, dr, gradient):
     """
-    Take the setback of a segment from the place r and its rate dr; return its second rates.
+    Subtract the setback of a segment from the position r and its rate dr; return second rates.
 
-    :param rows: of `station_setback`, (k, n); z coordinates from `first` on bend along y, those
-        up to t along z.
-    :param side: (2, n), receives the gradients along y and z.
+    :param rows: of `station_setback`, (k, n); coordinates from `first` up to `y_end` bend along
+        y, those up to `z_end` along z.
+    :param gradient: (2, n), receives the gradients along y and z.
     """
-    across, up = 0.0, 0.0
+    second_y, second_z = 0.0, 0.0
     for k in range(z_end):
-        side[0, k] = side[1, k] = 0.0
+        gradient[0, k] = gradient[1, k] = 0.0
     for g in range(rows.shape[0]):
         a, da, b, db = 0.0, 0.0, 0.0, 0.0
         for k in range(y_end):
@@ -197,15 +197,15 @@ def add_setback(rows, q, qd, first, y_end, z_end, r, dr, side):
         r[2] -= b * (a * a + b * b)
         dr[1] -= yy * da + yz * db
         dr[2] -= yz * da + zz * db
-        across -= 6.0 * a * da * da + 4.0 * b * da * db + 2.0 * a * db * db
-        up -= 6.0 * b * db * db + 4.0 * a * da * db + 2.0 * b * da * da
+        second_y -= 6.0 * a * da * da + 4.0 * b * da * db + 2.0 * a * db * db
+        second_z -= 6.0 * b * db * db + 4.0 * a * da * db + 2.0 * b * da * da
         for k in range(y_end):
-            side[0, k] += yy * rows[g, k]
-            side[1, k] += yz * rows[g, k]
+            gradient[0, k] += yy * rows[g, k]
+            gradient[1, k] += yz * rows[g, k]
         for k in range(y_end, z_end):
-            side[0, k] += yz * rows[g, k]
-            side[1, k] += zz * rows[g, k]
-    return across, up
+            gradient[0, k] += yz * rows[g, k]
+            gradient[1, k] += zz * rows[g, k]
+    return second_y, second_z
 
 
 @compiled
@@ -213,7 +213,7 @@ def set_poses(arm, q, bodies, work):
     """
     Pose of the first bodies in their parents and in the base frame, from the coordinates alone.
 
-    :param bodies: how many.
+    :param bodies: number of bodies.
     :param work: Workspace; receives R, origin, base_R and base_p of these bodies.
     """
     for i in range(bodies):
@@ -263,14 +263,14 @@ def set_station_pose(arm, s, i, q, work):
 
 @compiled
 def set_base_poses(arm, work):
-    """Pose of every body in the base frame, from the poses in the parents that are in work."""
+    """Pose of every body in the base frame, from the poses relative to the parents in `work`."""
     for i in range(arm.parent.size):
         set_base_pose(arm, i, work)
 
 
 @compiled
 def set_base_pose(arm, i, work):
-    """Pose of body i in the base frame, from that in its parent, whose own is known."""
+    """Pose of body i in the base frame, from its pose relative to the parent."""
     parent, R, p = arm.parent[i], work.base_R[i], work.base_p[i]
     if parent < 0:
         for r in range(3):

@@ -1,8 +1,8 @@
 """
-Forces and moments from outside on the links of an arm, and payloads.
+External forces and moments on the links of an arm, and payloads.
 
-A dead load keeps its direction in the base frame, as a weight does; a follower turns with the link
-that it pulls at, as a thruster does. The dynamics wants either as a wrench in the frame of a body.
+A dead load keeps its direction in the base frame, as a weight does; a follower load rotates with
+its link, as a thruster does. The dynamics takes either as a wrench in the frame of a body.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from flex_robot_sim.util.exceptions import SettingError, bearable
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel, Frame
 
-MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                         [N, N m]
-MAX_PUSH_DURATION = 3600.0          # of a push that ends by itself                         [s]
+MAX_FORCE, MAX_MOMENT = 1e6, 1e6    # of a push                                          [N, N m]
+MAX_PUSH_DURATION = 3600.0          # of a push with a limited duration                   [s]
 
 
 class Push(NamedTuple):
@@ -41,50 +41,50 @@ class Push(NamedTuple):
 
 @pass_by_pointer
 class LoadArrays(NamedTuple):
-    """What `set_loads` reads; one row per push."""
+    """Input of `set_loads`; one row per push."""
 
     body: np.ndarray        # (k,)
     follows: np.ndarray     # (k,)
     point: np.ndarray       # (k, 3)  in the frame of the body                              [m]
-    force: np.ndarray       # (k, 3)  in the base frame, of a follower in the frame of the body [N]
-    moment: np.ndarray      # (k, 3)  likewise                                              [N m]
+    force: np.ndarray       # (k, 3)  in the base frame; of a follower: in the body frame [N]
+    moment: np.ndarray      # (k, 3)  in the same frame as the force                        [N m]
 
 
 def make_loads(model: ArmModel, pushes: Iterable[Push] = ()) -> LoadArrays:
     """
     Return the LoadArrays of pushes at an ArmModel.
 
-    :param pushes: [Push]; what pushes at the fixed base moves nothing and is left out.
+    :param pushes: [Push]; loads on the fixed base have no effect and are left out.
     """
     expect_arm(model)
     if isinstance(pushes, tuple) and not pushes:
         return NO_LOADS
-    rows, found = [], _expected(pushes)
-    for push in found:
+    rows, checked = [], _checked_pushes(pushes)
+    for push in checked:
         expect_link(model, push.link)
-    # in one order, whoever was first: sums of more than two are rounded
-    for push in sorted(found, key=lambda push: [*model.frames].index(push.link)):
+    # in a fixed order, so that the rounding of sums does not depend on the order of the calls
+    for push in sorted(checked, key=lambda push: [*model.frames].index(push.link)):
         vectors = [array_or_nan(vector) for vector in (push.force, push.moment, push.point)]
         if any(v.shape != (3,) or not np.isfinite(v).all() for v in vectors):
             raise SettingError(f'the push at "{push.link}" needs a force [N], a moment [N m] and '
                                'a point [m] of three finite numbers each')
         force, moment, point = vectors
-        for what, vector, most, unit in (('force', force, MAX_FORCE, 'N'),
-                                         ('moment', moment, MAX_MOMENT, 'N m')):
+        for quantity, vector, limit, unit in (('force', force, MAX_FORCE, 'N'),
+                                              ('moment', moment, MAX_MOMENT, 'N m')):
             size = math.hypot(*vector)
-            if size > most:
-                raise SettingError(f'the {what} of the push at "{push.link}" is {size:.6g} '
-                                   f'{unit}, more than {most:.6g} {unit}')
+            if size > limit:
+                raise SettingError(f'the {quantity} of the push at "{push.link}" is {size:.6g} '
+                                   f'{unit}, more than {limit:.6g} {unit}')
         body, R, p = model.frames[push.link]
         follows = truth('follows', push.follows)
-        turn = R if follows else np.eye(3)
+        rotation = R if follows else np.eye(3)
         if body >= 0:
-            rows.append((body, follows, R @ point + p, turn @ force, turn @ moment))
+            rows.append((body, follows, R @ point + p, rotation @ force, rotation @ moment))
     return _load_arrays(*zip(*rows)) if rows else NO_LOADS
 
 
 def expect_link(model: ArmModel, link: object) -> None:
-    """Refuse to push at a link that is not there."""
+    """Raise SettingError if the arm has no such link to push at."""
     if not is_known(link, model.frames):
         raise SettingError(f'no link "{link}" to push at. Known: {", ".join(model.frames)}')
 
@@ -97,19 +97,19 @@ def _load_arrays(body, follows, *vectors):
 NO_LOADS = _load_arrays(*([],) * 5)
 
 
-def _expected(pushes):
-    """Return a list of Push; one alone is a tuple, but none of pushes."""
-    found = [*pushes] if isinstance(pushes, Iterable) else [pushes]
-    if any(not isinstance(push, Push) for push in found):
+def _checked_pushes(pushes):
+    """Return a list of Push; raise SettingError for anything else, such as a single Push."""
+    checked = [*pushes] if isinstance(pushes, Iterable) else [pushes]
+    if any(not isinstance(push, Push) for push in checked):
         raise SettingError(f'pushes = {bearable(repr(pushes), 100)} must be a list of '
                            'Push(link, force, moment, point, follows)')
-    return found
+    return checked
 
 
 def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
                     inertia: ArrayLike | None = None) -> np.ndarray:
     """
-    Inertia (6, 6) that a payload adds to the body which carries it.
+    Inertia (6, 6) that a payload adds to the body of its link.
 
     :param frame: Frame of its link; mass, centre and inertia: see Simulation.set_payload.
     """
@@ -120,13 +120,13 @@ def payload_inertia(link: str, frame: Frame, mass: float, centre: ArrayLike,
             or np.abs(I - I.T).max() > ROUNDING * np.abs(I).max()):
         raise SettingError(f'payload of "{link}" needs a mass >= 0 [kg], a centre (3,) [m] and a '
                            'symmetric inertia (3, 3) [kg m2], all finite')
-    I = (I + I.T) / 2       # what a rotation has rounded
-    why = impossibility(float(m), I, IDENTIFICATION)
-    if why:
-        raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {why}')
-    added = np.empty((6, 6))
-    set_body_inertia(float(m), frame.R @ r + frame.p, frame.R @ I @ frame.R.T, added)
-    return added
+    I = (I + I.T) / 2       # removes rounding errors of a rotation
+    reason = impossibility(float(m), I, IDENTIFICATION)
+    if reason:
+        raise SettingError(f'no payload of "{link}" has this inertia [kg m2]: it {reason}')
+    added_inertia = np.empty((6, 6))
+    set_body_inertia(float(m), frame.R @ r + frame.p, frame.R @ I @ frame.R.T, added_inertia)
+    return added_inertia
 
 
 @compiled
@@ -138,8 +138,8 @@ def set_loads(arm, loads, q, qd, work):
     :param loads: LoadArrays.
     """
     work.load[:] = 0.0
-    # whose poses are needed: a body comes after those that carry it; to Numba, a plain 0 would be
-    # a type of its own, and set_poses compiled once more for it
+    # number of bodies whose poses are needed, as parents come first; Numba gives a plain 0 a type
+    # of its own, and would compile set_poses again for it
     bodies = np.int64(0)
     for k in range(loads.body.size):
         if not loads.follows[k]:
@@ -152,8 +152,8 @@ def set_loads(arm, loads, q, qd, work):
         f, m = loads.force[k], loads.moment[k]
         fx, fy, fz, mx, my, mz = f[0], f[1], f[2], m[0], m[1], m[2]
         if not loads.follows[k]:
-            fx, fy, fz = _seen_from(R, fx, fy, fz)
-            mx, my, mz = _seen_from(R, mx, my, mz)
+            fx, fy, fz = _rotated_to_body(R, fx, fy, fz)
+            mx, my, mz = _rotated_to_body(R, mx, my, mz)
         F[0] += mx + p[1] * fz - p[2] * fy
         F[1] += my + p[2] * fx - p[0] * fz
         F[2] += mz + p[0] * fy - p[1] * fx
@@ -163,7 +163,7 @@ def set_loads(arm, loads, q, qd, work):
 
 
 @compiled
-def _seen_from(R, x, y, z):
+def _rotated_to_body(R, x, y, z):
     """Vector R^T (x, y, z) as three numbers."""
     return (R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
             R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,

@@ -1,9 +1,9 @@
 """
-A second process that compiles what a step needs last, while this one begins with what comes first.
+Parallel warm-up of the cache: a second process compiles the functions that a step needs last.
 
-Compiling is work for one processor, because Python and Numba have one lock each. The two share
-the cache and meet in the middle: `_compile_once` of compiled.py lets them wait for a function
-that the other has in hand. The second one ends when it is through, or when the first is gone.
+Compiling uses one processor, because Python and Numba have one lock each. Both processes share the
+cache and meet in the middle: in `_compile_once` of compiled.py, each waits for a function that
+the other is compiling. The second process ends when it has finished, or with the first.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import numpy as np
 from flex_robot_sim.jit.compiled import (
     compile_for,
     compile_part,
-    is_kept,
+    compiled_callees,
+    is_cached,
     lock_of_second_process,
     must_compile,
-    parts_of,
 )
 from flex_robot_sim.util.interpreter import run_module
 
 
 @functools.cache
-def start_compiling_ahead() -> None:
-    """Start the second process, unless there is nothing to do for it, or another one is there."""
+def start_parallel_warmup() -> None:
+    """Start the second process, unless nothing needs compiling or another one is running."""
     if not must_compile() or (os.cpu_count() or 1) < 2 or not sys.executable:
         return
     with lock_of_second_process() as lock:
@@ -41,35 +41,35 @@ def start_compiling_ahead() -> None:
             process = subprocess.Popen(
                 run_module(__name__), pass_fds=[lock.fileno()], stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        except OSError:         # this one can do it alone
+        except OSError:         # then this process compiles alone
             return
-    threading.Thread(target=_bury, args=(process,), daemon=True).start()
+    threading.Thread(target=_reap, args=(process,), daemon=True).start()
 
 
 def progress() -> tuple[int, int]:
-    """How many of the functions of a step are compiled, by any process, and how many there are."""
+    """Number of functions of a step that any process has compiled, and their total number."""
     functions = _functions_of_a_step()
-    return sum(map(is_kept, functions)), len(functions)
+    return sum(map(is_cached, functions)), len(functions)
 
 
 @functools.cache
 def _functions_of_a_step():
     from flex_robot_sim.dynamics.integrators import advance
-    return parts_of(advance)
+    return compiled_callees(advance)
 
 
-def _bury(process):
-    """Leave neither a dead process nor an open pipe behind."""
+def _reap(process):
+    """Wait for the process, so that neither a zombie nor an open pipe remains."""
     with process:
         process.wait()
 
 
-def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
-    """Return by what to compile what `advance` calls, the last first, and for which arguments."""
+def compile_jobs() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
+    """Return compilers, functions and arguments of all that `advance` calls, last first."""
     from flex_robot_sim.dynamics.coupled_damping import apply_coupled_damping
     from flex_robot_sim.dynamics.energy import set_energies
-    from flex_robot_sim.dynamics.factor_reuse import set_answer
-    from flex_robot_sim.dynamics.forces import add_powers, keep_laws, set_forces
+    from flex_robot_sim.dynamics.factor_reuse import solve_with_factors
+    from flex_robot_sim.dynamics.forces import add_powers, set_forces, store_joint_forces
     from flex_robot_sim.dynamics.forward_dynamics import (
         eliminate,
         inverse_dynamics,
@@ -81,17 +81,17 @@ def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
     from flex_robot_sim.model.arm_model import make_workspace
     from flex_robot_sim.model.assembly import load
     from flex_robot_sim.util.settings import SimulationSettings
-    model = load('two_link')        # the types are those of any arm
+    model = load('two_link')        # the types are the same for any arm
     arm, h, (q, effort, flow) = model.arrays, 1e-3, np.zeros((3, model.size))
     work, loads, watch = (make_workspace(arm), make_loads(model),
                           make_watch(model, SimulationSettings()))
     return [(compile_part, note_coarseness, (arm, q, q, q, h, watch)),
             (compile_part, note_validity, (arm, q, 0, watch, work)),
             (compile_part, add_powers, (arm, q, q, q, effort, h, h, work, flow)),
-            (compile_part, keep_laws, (arm, q, work)),
+            (compile_part, store_joint_forces, (arm, q, work)),
             (compile_part, apply_coupled_damping, (arm, h, q, work, q)),
-            (compile_part, set_answer, (arm, q, work, q)),
-            (compile_for, set_energies, (arm, q, q, work, flow)),   # Python asks for them, too
+            (compile_part, solve_with_factors, (arm, q, work, q)),
+            (compile_for, set_energies, (arm, q, q, work, flow)),   # also called from Python
             (compile_part, eliminate, (arm, work)),
             (compile_part, inverse_dynamics, (arm, q, q, q, work, q)),
             (compile_part, set_accelerations, (arm, work, q)),
@@ -101,13 +101,13 @@ def parts_of_a_step() -> list[tuple[Callable, Callable, tuple[Any, ...]]]:
                                     work))]
 
 
-def _follow():
-    """End when the process that started this one has ended, whatever ended it."""
+def _exit_with_parent():
+    """End when the parent process ends, for whatever reason."""
     sys.stdin.read()
     os._exit(1)
 
 
 if __name__ == '__main__':
-    threading.Thread(target=_follow, daemon=True).start()
-    for compile_, function, arguments in parts_of_a_step():
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    for compile_, function, arguments in compile_jobs():
         compile_(function, *arguments)

@@ -1,4 +1,4 @@
-"""Many steps of an arm whose drives are all led along samples, in one compiled call."""
+"""Steps of an arm with prescribed motion of all drives, in one compiled call."""
 
 from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.integrators import advance
@@ -7,17 +7,18 @@ from flex_robot_sim.jit.compiled import compiled
 
 @compiled
 def advance_prescribed(arm, loads, iterations, q, qd, qdd, effort, h, flow, watch, stage, work,
-                       driven, places, rates, out, efforts):
+                       driven, places, rates, coordinates, efforts):
     """
     Take a step from each sample to the next; stop before a state that is not finite.
 
     The first arguments are those of `integrators.advance`.
 
     :param driven: coordinates that the motors move, (joints,).
-    :param places: of the drives (k, joints) [rad, m], the first one where they are; rates:
-        likewise [rad/s, m/s].
-    :param out: coordinates at the samples (k, n), from the second row on.
-    :param efforts: of the motors on the way to each sample (k, joints), likewise.
+    :param places: drive positions (k, joints) [rad, m], the first row at the present ones.
+    :param rates: drive velocities (k, joints) [rad/s, m/s].
+    :param coordinates: receives the coordinates at the samples (k, n), from the second row on.
+    :param efforts: receives the mean motor efforts before each sample (k, joints), from the
+        second row on.
     :returns: number of steps taken.
     """
     for k in range(len(places) - 1):
@@ -30,9 +31,9 @@ def advance_prescribed(arm, loads, iterations, q, qd, qdd, effort, h, flow, watc
             q[driven[j]] = places[k + 1, j]
             qd[driven[j]] = rates[k + 1, j]
             efforts[k + 1, j] = work.applied[j]
-        # where that is elsewhere than the step led to, the drives do the work for it
+        # if this differs from the result of the step, the change of energy is work of the drives
         set_energies(arm, q, qd, work, work.energy)
         flow[0] += work.energy[0] + work.energy[1] + work.energy[2] - work.step[1]
         for i in range(q.size):
-            out[k + 1, i] = q[i]
+            coordinates[k + 1, i] = q[i]
     return len(places) - 1

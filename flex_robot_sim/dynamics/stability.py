@@ -1,8 +1,8 @@
 """
-The longest step that an explicit scheme can take with an arm whose links are straight.
+The longest stable step of an explicit scheme for an arm with straight links.
 
-That is at zero and in a few poses within the limits of its joints (T42). In others, and with links
-that bend, some mode may be faster, and grow: explicit_schemes.py sees that.
+It holds at zero and in a few poses within the joint limits (T42). In other poses, and with bent
+links, some mode may be faster and unstable; explicit_schemes.py detects that.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from flex_robot_sim.util.eigenproblem import eigh
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmArrays
 
-POSES = 4           # beside the zero pose: the highest frequency depends on the pose
-UNDAMPED = 1e-7     # damping ratio that is as good as none
-A_LITTLE = 1e-6     # share of a step, more than the edge of a scheme is found to
+RANDOM_POSES = 4            # besides the zero pose: the highest frequency depends on the pose
+MIN_DAMPING_RATIO = 1e-7    # below it a mode counts as undamped
+STEP_TOLERANCE = 1e-6       # relative; above the error of the stability boundary
 
 
 def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
@@ -30,8 +30,9 @@ def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
     Return the longest stable step [s] of a scheme: 0 if there is none, inf if all are stable.
 
     :param arrays: ArmArrays; its springs, dampers and friction count, gravity does not.
-    :param in_stops: whether it is also to do while all joints with stops lean on them.
-    :param stiffness: of a servo, (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
+    :param in_stops: whether it is also stable while all joints with stops are in contact.
+    :param stiffness: of a servo, (joints,) [N m/rad, N/m].
+    :param damping: of the servo, (joints,) [N m s/rad, N s/m].
     """
     stops = [arrays.stop_damping] if in_stops else []
     return [*longest_steps(arrays, scheme, stiffness, damping, stops)][-1]
@@ -40,9 +41,10 @@ def longest_step(arrays: ArmArrays, scheme: str, stiffness: ArrayLike = 0.0,
 def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping: ArrayLike,
                   stops: Iterable[np.ndarray]) -> Iterator[float]:
     """
-    Yield what `longest_step` returns out of stops, then in stops with one damping after the other.
+    Yield the longest stable step without stop contact, then with each damping of the stops.
 
-    :param stops: dampings of them, (joints,) each [N m s/rad, N s/m]; the others are as above.
+    :param stops: dampings of the stops, (joints,) each [N m s/rad, N s/m]; for the other
+        parameters see `longest_step`.
     """
     if scheme in ('implicit_midpoint', 'reference'):
         yield from [np.inf, *(np.inf for _ in stops)]
@@ -50,28 +52,28 @@ def longest_steps(arrays: ArmArrays, scheme: str, stiffness: ArrayLike, damping:
     K, D = spring_matrices(arrays, stiffness, damping)
     dampings = [D]
     if (arrays.coulomb + arrays.stiction).any():
-        # a joint that stands feels its friction as a strong damper
-        held = (arrays.coulomb + arrays.stiction) / arrays.coulomb_rate
-        dampings.append(spring_matrices(arrays, stiffness, damping + held)[1])
+        # at rest, smoothed friction acts as a strong damper
+        stiction_damping = (arrays.coulomb + arrays.stiction) / arrays.coulomb_rate
+        dampings.append(spring_matrices(arrays, stiffness, damping + stiction_damping)[1])
     masses = _masses(arrays, len(K))
-    free = min(_longest(scheme, *modes, D) for modes in (eigh(K, M) for M in masses)
-               for D in dampings)
-    yield free
+    free_step = min(_longest_of_modes(scheme, *modes, D) for modes in (eigh(K, M) for M in masses)
+                    for D in dampings)
+    yield free_step
     rows = np.flatnonzero(np.isfinite(arrays.lower) | np.isfinite(arrays.upper))
     K[rows, rows] += arrays.stop_stiffness[rows]
-    leaning = None
+    contact_modes = None
     for damper in stops:
-        if leaning is None:
-            leaning = [eigh(K, M) for M in masses]
+        if contact_modes is None:
+            contact_modes = [eigh(K, M) for M in masses]
         D = dampings[-1].copy()
         D[rows, rows] += damper[rows]
-        yield min(free, *(_longest(scheme, *modes, D) for modes in leaning))
+        yield min(free_step, *(_longest_of_modes(scheme, *modes, D) for modes in contact_modes))
 
 
 def _masses(arrays, size):
     """Inertia (n, n) in the zero pose and in a few others."""
     random, joints, masses = np.random.default_rng(0), arrays.motor.size, []
-    for number in range(POSES + 1):
+    for number in range(RANDOM_POSES + 1):
         q = np.zeros(size)
         if number > 0:
             q[:joints] = random.uniform(np.maximum(arrays.lower, -np.pi),
@@ -81,7 +83,7 @@ def _masses(arrays, size):
 
 
 def rounded_down(step: float) -> float:
-    """Return a step with three digits that is not longer."""
+    """Return a step rounded down to three digits."""
     if step == 0.0:
         return 0.0
     digit = 10.0**(np.floor(np.log10(step)) - 2)
@@ -93,68 +95,69 @@ def spring_matrices(arrays: ArmArrays, stiffness: ArrayLike = 0.0,
     """
     Stiffness and damping (n, n) of links and gears, in the coordinates of the arm.
 
-    :param stiffness: more of it at every drive, (joints,) [N m/rad, N/m]; damping: likewise
-        [N m s/rad, N s/m].
+    :param stiffness: added at every drive, (joints,) [N m/rad, N/m].
+    :param damping: added at every drive, (joints,) [N m s/rad, N s/m].
     """
     joints = arrays.motor.size
     n = int(joints + (arrays.motor >= 0).sum() + arrays.modes.sum())
     K, D = np.zeros((2, n, n))
-    own = np.broadcast_to(stiffness, joints), arrays.viscous + damping
+    drive_gains = np.broadcast_to(stiffness, joints), arrays.viscous + damping
     for j, m in enumerate(arrays.motor):
         driven = j if m < 0 else m
-        K[driven, driven] += own[0][j]
+        K[driven, driven] += drive_gains[0][j]
         K[j, j] += arrays.spring[j]
-        D[driven, driven] += own[1][j]
+        D[driven, driven] += drive_gains[1][j]
         if m >= 0:
             block = np.ix_([j, m], [j, m])
             K[block] += arrays.gear_stiffness[j] * np.array([[1, -1], [-1, 1]])
             D[block] += arrays.gear_damping[j] * np.array([[1, -1], [-1, 1]])
     for i, size in enumerate(arrays.modes):
-        own = slice(arrays.first[i], arrays.first[i] + size)
-        K[own, own] += arrays.stiffness[i, :size, :size]
-        D[own, own] += arrays.damping[i, :size, :size]
+        modes = slice(arrays.first[i], arrays.first[i] + size)
+        K[modes, modes] += arrays.stiffness[i, :size, :size]
+        D[modes, modes] += arrays.damping[i, :size, :size]
     elastic = n - len(arrays.shared)
     D[elastic:, elastic:] += arrays.shared @ arrays.shared_T
     return K, D
 
 
-def _longest(scheme, squares, shapes, D):
-    """Longest step for M x'' + D x' + K x = 0, by the eigenvalues of K and M."""
-    stiff = squares > 1e-9 * squares.max(initial=0.0)
-    # with z = (omega x, x') in modes: z' = [0 W; -W^T -D] z; free motion has no x in it
-    W = np.diag(np.sqrt(np.maximum(squares, 0.0)))[stiff]
+def _longest_of_modes(scheme, squares, shapes, D):
+    """Longest stable step for M x'' + D x' + K x = 0, from the eigenvalues of K and M."""
+    is_elastic = squares > 1e-9 * squares.max(initial=0.0)
+    # with z = (omega x, x') in modes: z' = [0 W; -W^T -D] z; rigid-body modes have no x in it
+    W = np.diag(np.sqrt(np.maximum(squares, 0.0)))[is_elastic]
     zero, D = np.zeros((len(W), len(W))), shapes.T @ D @ shapes
     if scheme == 'semi_implicit_euler':
-        # the edge is a state that only changes its sign: 4 x / h^2 = 2 D x / h + omega^2 x
+        # at the stability limit a state only changes sign: 4 x / h^2 = 2 D x / h + omega^2 x
         largest = np.linalg.eigvalsh(np.block([[zero, W], [W.T, D]]))[-1]
         return 2 / largest if largest > 0 else np.inf
     rates = np.linalg.eigvals(np.block([[zero, W], [-W.T, -D]]))
-    rates = rates[np.abs(rates) > UNDAMPED * np.abs(rates).max(initial=0.0)]
+    rates = rates[np.abs(rates) > MIN_DAMPING_RATIO * np.abs(rates).max(initial=0.0)]
     if scheme == 'rk4':
         return _longest_of_rk4(rates)
     ratios = -rates.real / np.abs(rates)
-    steps = np.where(ratios > UNDAMPED, 2 * ratios / np.abs(rates), 0.0)
+    steps = np.where(ratios > MIN_DAMPING_RATIO, 2 * ratios / np.abs(rates), 0.0)
     return steps.min(initial=np.inf)
 
 
 def _longest_of_rk4(rates):
-    """Longest step with which each of some rates keeps within the edge, fastest first."""
-    longest, rates = np.inf, rates[rates.imag >= 0.0]     # of a pair, both say the same
+    """Longest step with which all eigenvalues are in the stability region, fastest first."""
+    longest, rates = np.inf, rates[rates.imag >= 0.0]     # one of each conjugate pair
     rates = rates[np.argsort(-np.abs(rates), kind='stable')]
     while rates.size:
-        size = abs(rates[0])
-        longest = min(longest, _edge_of_rk4(rates[0] / size) / size)
-        # only those that would not do with a step a little longer may ask for a shorter one
-        rates = rates[1:][_excess_of_rk4(longest * (1 + A_LITTLE) * rates[1:]) > 0.0]
+        magnitude = abs(rates[0])
+        longest = min(longest, _stability_limit_of_rk4(rates[0] / magnitude) / magnitude)
+        # only eigenvalues that are unstable with a slightly longer step can need a shorter one
+        rates = rates[1:][
+            _amplification_excess_of_rk4(longest * (1 + STEP_TOLERANCE) * rates[1:]) > 0.0]
     return longest
 
 
-def _edge_of_rk4(direction):
-    """How far |1 + z + z^2/2 + z^3/6 + z^4/24| stays within 1 along a direction of z."""
-    from scipy.optimize import brentq  # late: few need it, and it takes long to import
+def _stability_limit_of_rk4(direction):
+    """Distance along a direction of z up to which |1 + z + z^2/2 + z^3/6 + z^4/24| <= 1."""
+    from scipy.optimize import brentq  # rarely needed, and slow to import
 
-    return brentq(lambda size: _excess_of_rk4(size * direction), 1e-3, 6.0)
+    return brentq(lambda size: _amplification_excess_of_rk4(size * direction), 1e-3, 6.0)
 
 
-def _excess_of_rk4(z):
+def _amplification_excess_of_rk4(z):
     return abs(1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))) - 1 - 1e-9

@@ -23,18 +23,18 @@ from typing import Any
 import numpy as np
 
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.forces import add_powers, stored_in_springs
+from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.forward_dynamics import implicit_dynamics, inverse_dynamics
 from flex_robot_sim.dynamics.integrators import (
-    ACCURACY,
-    EASY,
-    EVALUATIONS,
-    LARGEST_SHARE,
-    MOST_ITERATIONS,
-    ROUNDING,
-    SHORTEST,
-    STILL,
-    TOLERANCE,
+    ENERGY_ROUNDING,
+    MAX_ENERGY_CORRECTION,
+    MAX_ENERGY_ERROR,
+    MAX_EVALUATIONS,
+    MAX_ITERATIONS,
+    MIN_SUBSTEP_RATIO,
+    RATE_TOLERANCE,
+    REST_VELOCITY,
+    STEP_GROWTH_ITERATIONS,
 )
 from flex_robot_sim.dynamics.joint_laws import smoothed_friction
 from flex_robot_sim.dynamics.loads import LoadArrays, set_loads
@@ -59,7 +59,7 @@ def advance_by(drive: Drive, arm: ArmArrays, loads: LoadArrays, scheme: str, ite
     """
     drive.begin(arm, loads, effort, flow, work)
     if work.step[0] == 0.0:         # something else than a step has changed the energy
-        work.step[1], work.step[2] = sum(drive.energies(q, qd)) + stored_in_springs(arm, q), 0.0
+        work.step[1], work.step[2] = sum(drive.energies(q, qd)) + spring_energy(arm, q), 0.0
     if scheme == 'reference':
         return advance_adaptively(arm, loads, q, qd, qdd, effort, h, steps, flow, watch, work,
                                   drive.set_slopes)
@@ -132,18 +132,19 @@ class Drive:
         """
         step = self.work.step
         kinetic, height = self.energies(q, qd)
-        now = kinetic + stored_in_springs(self.arm, q) + height
+        now = kinetic + spring_energy(self.arm, q) + height
         done, taken = self.flow[:2] - flow
         due = step[1] + done - taken
         if not has_converged or not isfinite(now) or self.work.prescribed.any() or kinetic <= 0.0:
             step[1], step[2] = now, 0.0
             return has_converged
-        adds_up = abs(now - due) <= (ACCURACY * (kinetic + abs(done) + abs(taken))
-                                     + ROUNDING * (abs(now - kinetic - height) + abs(height)))
+        adds_up = abs(now - due) <= (
+            MAX_ENERGY_ERROR * (kinetic + abs(done) + abs(taken))
+            + ENERGY_ROUNDING * (abs(now - kinetic - height) + abs(height)))
         if not adds_up and can_halve:
             return False
         missing = due - now - step[2]
-        share = min(max(missing / kinetic, -LARGEST_SHARE), LARGEST_SHARE)
+        share = min(max(missing / kinetic, -MAX_ENERGY_CORRECTION), MAX_ENERGY_CORRECTION)
         step[1], step[2] = now + share * kinetic, max(share * kinetic - missing, 0.0)
         step[3] += now - due            # with its sign: what a step misses is of no one sign
         qd *= sqrt(1.0 + share)
@@ -182,7 +183,7 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
             guess = 2.0 * qdd - work.last
         found, count, converged = _solve_midpoint(drive, q, qd, guess, part, iterations)
         calls += count
-        can_halve = calls < EVALUATIONS and part > SHORTEST * h
+        can_halve = calls < MAX_EVALUATIONS and part > MIN_SUBSTEP_RATIO * h
         if not converged and can_halve:
             part *= 0.5
             continue
@@ -204,16 +205,17 @@ def _midpoint_step(drive, q, qd, qdd, h, scheme, iterations):
         work.last[:], work.step[0] = qdd, part
         qdd[:] = found
         left -= part
-        if left < SHORTEST * h:
+        if left < MIN_SUBSTEP_RATIO * h:
             left = 0.0
-        part = left if calls >= EVALUATIONS else min(2.0 * part if count < EASY else part, left)
+        part = left if calls >= MAX_EVALUATIONS else min(
+            2.0 * part if count < STEP_GROWTH_ITERATIONS else part, left)
     return parts, lost
 
 
 def _solve_midpoint(drive, q, qd, guess, h, iterations):
     """Accelerations of one part of a step, evaluations, and whether they have converged."""
     felt, qdd, steering, before, count = drive.arm.inertia_scale, guess.copy(), None, inf, 0
-    while count < MOST_ITERATIONS:
+    while count < MAX_ITERATIONS:
         rate = qd + 0.5 * h * qdd
         middle = q + 0.5 * h * rate
         count += 1
@@ -227,9 +229,10 @@ def _solve_midpoint(drive, q, qd, guess, h, iterations):
             return np.full_like(qdd, np.nan), count, False
         qdd += move
         change = felt @ (h * move)**2
-        size = felt @ (rate**2 + (h * qdd)**2 + STILL**2)
+        size = felt @ (rate**2 + (h * qdd)**2 + REST_VELOCITY**2)
         # what is left is about change * change / before                                  (T43)
-        if count >= iterations and change * min(change, before) <= TOLERANCE**2 * size * before:
+        if count >= iterations and (
+                change * min(change, before) <= RATE_TOLERANCE**2 * size * before):
             return qdd, count, True
         if not isfinite(change):
             break

@@ -1,1 +1,1 @@
-"""The only door to Numba: compiled functions, tables of arrays, the cache of machine code."""
+"""The only interface to Numba: compiled functions, tables of arrays, the cache of machine code."""

@@ -1,16 +1,16 @@
 """
-Tables of arrays as one word: how an arm and its workspace get into compiled code.
+Tables of arrays, passed by pointer: how an arm and its workspace get into compiled code.
 
 To Numba, a NamedTuple of a hundred arrays is a value of seven hundred words: every call copies
-them, and every function that is given one takes seconds to compile. A class decorated with
+them, and every function that takes one needs seconds to compile. A class decorated with
 `pass_by_pointer` reads as before, `work.R[i]`, but compiled code gets the address of a list with
-the place and the shape of each array, and loads what it uses. A list never changes, and LLVM knows
-it, so that loads move out of loops.
+the pointer and the shape of each array, and loads the words that it uses. The list is constant,
+and declared so to LLVM, which moves the loads out of loops.
 
-The Python object owns arrays and list, and lives as long as a call that was given it.
+The Python object owns arrays and list, and outlives every call that takes it.
 
-A table of many arms has the same fields with a row for each arm. Its `TableRows` are the lists of
-all of them, so that `rows[k]` is what an arm by itself would be.
+A table of many arms has the same fields with a row for each arm. Its `TableRows` hold the lists of
+all rows, so that `rows[k]` is the table of one arm.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from flex_robot_sim.util.summary import listed
 
 Table = TypeVar('Table', bound=type)
 
-# arrays whose last lengths the compiler may count on, so that it can unroll loops over them
+# arrays with constant last dimensions, over which the compiler can unroll loops
 Vectors3 = Annotated[np.ndarray, 3]
 Vectors6 = Annotated[np.ndarray, 6]
 Matrices3 = Annotated[np.ndarray, 3, 3]
@@ -53,7 +53,7 @@ Matrices6 = Annotated[np.ndarray, 6, 6]
 
 
 def pass_by_pointer(fields: Table) -> Table:
-    """Let compiled code take instances of a NamedTuple of arrays by address; a decorator."""
+    """Make compiled code take instances of a NamedTuple of arrays by pointer; a decorator."""
     name = fields.__name__
     return type(name, (_PassByPointer, fields), {'__doc__': fields.__doc__,     # type: ignore
                                              '__module__': fields.__module__,
@@ -62,16 +62,16 @@ def pass_by_pointer(fields: Table) -> Table:
 
 @cache
 def _lengths_of(fields):
-    """Last lengths of the arrays of each field that are always the same."""
+    """Constant last dimensions of the arrays of each field."""
     return {name: getattr(kind, '__metadata__', ())
             for name, kind in get_type_hints(fields, include_extras=True).items()}
 
 
 class _PassByPointer:
-    """What `pass_by_pointer` adds to a NamedTuple."""
+    """Mixin that `pass_by_pointer` adds to a NamedTuple."""
 
     def __reduce__(self):
-        # without the list: addresses hold in this process and for these arrays only
+        # without the list: addresses are valid in this process and for these arrays only
         return make_table, (STAMP, type(self), *self)
 
     def __copy__(self):
@@ -81,12 +81,12 @@ class _PassByPointer:
         shapes = (f'{name} {array.shape}' for name, array in zip(self._fields, self))
         return f'<{type(self).__name__}: {listed(shapes)}>'
 
-    def _replace(self, **others):
-        table = super()._replace(**others)
+    def _replace(self, **replacements):
+        table = super()._replace(**replacements)
         if '_list' in vars(self) and all(getattr(self, name).ndim == array.ndim
-                                         for name, array in others.items()):
-            table._list = self._list.copy()     # to ask each array for its place takes long
-            for name in others:
+                                         for name, array in replacements.items()):
+            table._list = self._list.copy()     # faster than asking each array for its pointer
+            for name in replacements:
                 words, start = _words(table, name), self._numba_type_.word(name)
                 table._list[start:start + len(words)] = words
         return table
@@ -106,44 +106,44 @@ class _PassByPointer:
 
 
 def _words(table, name):
-    """Place and shape of the array in a field."""
+    """Pointer and shape of the array in a field."""
     array, lengths = getattr(table, name), _lengths_of(type(table))[name]
-    assert array.flags.carray, name     # in one piece, and may be written
+    assert array.flags.carray, name     # contiguous and writable
     assert not lengths or array.shape[-len(lengths):] == lengths, name
     return array.ctypes.data, *array.shape
 
 
 def zeros(fields: Any, shapes: tuple[tuple[int, ...], ...]) -> Any:
     """
-    Return a table of zeros, all in one piece of memory.
+    Return a table of zeros in one block of memory.
 
-    That takes a fifth of the time of one array after the other, each of which is asked for its
-    place; and whoever wants to know something of an arm makes such a table.
+    That takes a fifth of the time of separate arrays, each of which has to return its pointer.
+    Most queries of an arm make such a table.
 
     :param fields: class of the table; shapes: of its arrays, in order.
     """
-    size, parts, places, addresses, handle = _in_one_piece(fields, shapes)
+    size, slices, offsets, addresses, handle = _block_layout(fields, shapes)
     memory = np.zeros(size)
-    table = fields(*[memory[part].reshape(shape) for part, shape in zip(parts, shapes)])
-    table._list, table._numba_type_ = places.copy(), handle
+    table = fields(*[memory[block].reshape(shape) for block, shape in zip(slices, shapes)])
+    table._list, table._numba_type_ = offsets.copy(), handle
     table._list[addresses] += memory.ctypes.data
     return table
 
 
 @lru_cache(maxsize=64)
-def _in_one_piece(fields, shapes):
-    """Size; slice of each array; list with places from the start, and where these stand; type."""
+def _block_layout(fields, shapes):
+    """Size, slice of each array, list with offsets, indices of these in the list, and type."""
     sizes = [prod(shape) for shape in shapes]
-    starts = [0, *accumulate(size + size % 2 for size in sizes)]    # as malloc does, in 16 bytes
-    parts = [slice(start, start + size) for start, size in zip(starts, sizes)]
+    starts = [0, *accumulate(size + size % 2 for size in sizes)]    # aligned to 16 bytes
+    slices = [slice(start, start + size) for start, size in zip(starts, sizes)]
     words = [(start * np.dtype(float).itemsize, *shape) for start, shape in zip(starts, shapes)]
     handle = _handle(fields, tuple(('d', len(shape)) for shape in shapes))
     addresses = [handle.word(name) for name in fields._fields]
-    return starts[-1], parts, np.array([*chain(*words)], np.intp), addresses, handle
+    return starts[-1], slices, np.array([*chain(*words)], np.intp), addresses, handle
 
 
 class TableRows:
-    """Rows of a table, each as such a NamedTuple; an array of one row is for all."""
+    """Rows of a table, each as such a NamedTuple; all rows share an array with one row."""
 
     def __init__(self, table: Any) -> None:
         count = max(map(len, table))
@@ -165,7 +165,7 @@ class TableRows:
 
 
 class Handle(types.Type):
-    """Numba's type of such a NamedTuple: the class, and dtype and dimensions of each field."""
+    """Numba's type of such a NamedTuple: its class, with dtype and dimensions of each field."""
 
     def __init__(self, table: Any, kinds: tuple[tuple[str, int], ...]) -> None:
         self.table, self.kinds = table, kinds
@@ -181,19 +181,19 @@ class Handle(types.Type):
         return types.Array(from_dtype(np.dtype(char)), dimensions, 'C')
 
     def word(self, field: str | None) -> int:
-        """Place of a field in the list: its address, and its shape behind it; None: the end."""
+        """Index in the list of the pointer of a field, before its shape; None: the end."""
         return self._words[self.table._fields.index(field) if field else -1]
 
 
 class HandleRows(types.Type):
-    """Numba's type of TableRows: of what, and whether there is more than one."""
+    """Numba's type of TableRows: the type of a row, and whether rows differ."""
 
     def __init__(self, row: Handle, differ: bool) -> None:
         self.row, self.differ = row, differ
         super().__init__(name=f'Rows({row}, {differ})')
 
 
-_handle = cache(Handle)         # most tables are of a few kinds
+_handle = cache(Handle)         # there are few kinds of tables
 
 for kind in (Handle, HandleRows):
     register_model(kind)(models.OpaqueModel)
@@ -205,7 +205,7 @@ def _type_of(value, _):
     return value._numba_type_
 
 
-# the one string that Python finds at once where it looks for attributes, known to the linker
+# the interned attribute name, known to the linker, for a fast lookup
 _NAME, _SYMBOL = sys.intern('_address'), f'{__name__}._NAME'
 binding.add_symbol(_SYMBOL, id(_NAME))
 
@@ -235,9 +235,9 @@ def _load(context, builder, handle, address, field):
     array = make_array(kind)(context, builder)
     intp = context.get_value_type(types.intp)
 
-    def word(place, type_):
+    def word(index, type_):
         start = builder.gep(builder.bitcast(address, intp.as_pointer()),
-                            [ir.Constant(intp, place)])
+                            [ir.Constant(intp, index)])
         load = builder.load(builder.bitcast(start, type_.as_pointer()))
         load.set_metadata('invariant.load', builder.module.add_metadata([]))
         return load

@@ -1,8 +1,8 @@
 """
-A marker file for as long as a process calls loaded machine code for the first time.
+A marker file that exists during the first call of loaded machine code by a process.
 
-Damaged machine code can end a process without a word. Its marker then stays, and the next start
-finds it without the lock that a running process holds: the cache removes the code that it names.
+Damaged machine code can crash a process without a message. Then its marker remains, without the
+lock of a running process, and at the next start the cache removes the code that it names.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def marked_call(root: Path, folders: Iterable[str]) -> Iterator[None]:
-    """Have a marker in the cache that names the folders from which code was loaded."""
+    """Keep a marker in the cache that names the folders of the loaded code."""
     path = root / f'call-{secrets.token_hex(8)}'
     try:
-        file = _locked(path, ' '.join(sorted(folders)))
-    except OSError:             # a disk that is full: the call matters more
+        file = _create_locked(path, ' '.join(sorted(folders)))
+    except OSError:             # such as a full disk: make the call anyway
         yield
         return
     try:
@@ -40,7 +40,7 @@ def marked_call(root: Path, folders: Iterable[str]) -> Iterator[None]:
 
 
 def crashed_calls(root: Path) -> Iterator[list[str]]:
-    """Remove markers of processes that are gone; yield the folders that each one names."""
+    """Remove markers of ended processes; yield the folders that each marker names."""
     if sys.platform == 'win32':
         return
     for path in [path for path in root.iterdir() if MARKER.fullmatch(path.name)]:
@@ -56,8 +56,8 @@ def crashed_calls(root: Path) -> Iterator[list[str]]:
                 yield folders
 
 
-def _locked(path, text):
-    """Return a new file that other processes see only when it is locked and complete."""
+def _create_locked(path, text):
+    """Create a file that other processes see only when it is locked and complete."""
     if sys.platform == 'win32':
         raise OSError
     draft = path.with_suffix('.new')

@@ -1,8 +1,8 @@
 """
-Files of the cache that begin with a digest of the rest of them.
+Cache files that begin with a digest of their content.
 
-Numba's index and its data are pickles, and a pickle is a program: nothing is unpickled before its
-digest is compared. A damaged file counts as missing, so its function is compiled again.
+Numba's index and its data are pickles, and unpickling runs code: the digest is checked first. A
+damaged file counts as missing, so its function is compiled again.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from numba.core.caching import IndexDataCacheFile
 
-SIZE = 16               # of a digest                                             [bytes]
+DIGEST_SIZE = 16    # of a digest                                         [bytes]
 
 log = logging.getLogger(__name__)
 
@@ -46,28 +46,28 @@ class CheckedFiles(IndexDataCacheFile):
             file.write(content.getvalue())
 
     def _checked(self, path):
-        """Return what follows the digest of a file; DamagedFileError if the two do not match."""
+        """Return the content of a file; DamagedFileError if it does not match the digest."""
         with open(path, 'rb') as file:
-            digest, content = file.read(SIZE), file.read()
+            digest, content = file.read(DIGEST_SIZE), file.read()
         if digest != _digest(content):
             _report(os.path.dirname(os.path.dirname(path)), os.path.basename(path))
             raise DamagedFileError(path)
         return content
 
 
-class DamagedFileError(OSError):        # by which Numba takes data for missing
-    """A file has not the content that was written."""
+class DamagedFileError(OSError):        # Numba treats an OSError as missing data
+    """The content of a file does not match its digest."""
 
 
 def _digest(content):
-    return hashlib.blake2b(content, digest_size=SIZE).digest()
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
 
 
 _reported: set[str] = set()
 
 
 def _report(folder, name):
-    """Print one line for each cache, however many of its files are damaged."""
+    """Log one line per cache folder, however many of its files are damaged."""
     if folder not in _reported:
         _reported.add(folder)
         log.warning('the machine code in %s is damaged (%s): it is compiled again', folder, name)

@@ -1,9 +1,9 @@
 """
-Ctrl-C, alarms and other signals wait for the function that Numba compiles or loads.
+Deferred signals: Ctrl-C, alarms and others wait until Numba has compiled or loaded a function.
 
-Numba and LLVM run Python in finalisers and callbacks. What a handler raises there is printed and
-lost, so that the program would go on, or end in an error that has nothing to do with its user; and
-LLVM, which had asked for machine code from disk, would go without.
+Numba and LLVM run Python in finalisers and callbacks. An exception of a signal handler is printed
+and lost there: the program would continue, or end in an unrelated error, and LLVM would miss the
+machine code that it had requested from disk.
 """
 
 import _signal
@@ -13,70 +13,70 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-NUMBERS = tuple(map(int, signal.valid_signals()))
+SIGNAL_NUMBERS = tuple(map(int, signal.valid_signals()))
 
-_handlers: dict[int, Callable[..., Any]] = {}       # of the signals that are held
-_noted: list[tuple[Callable[..., Any], int, Any]] = []      # handlers to be called, with what
-_MARK = 'is_of_a_handler'       # attribute of what a handler has raised
+_handlers: dict[int, Callable[..., Any]] = {}       # of the deferred signals
+_pending: list[tuple[Callable[..., Any], int, Any]] = []    # handlers, with their arguments
+_MARK = 'is_of_a_handler'   # attribute of exceptions raised by a handler
 
 
 @contextlib.contextmanager
 def deferred_signals() -> Iterator[None]:
-    """Keep signals from handlers in Python until the end of this or of one inside this."""
-    # they come to the main thread alone
+    """Defer Python signal handlers until the end of this context, or of a nested one."""
+    # Python delivers signals to the main thread only
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     is_outermost = not _handlers
     try:
         if is_outermost:
-            _take_handlers()
-        pass_on_signals()
+            _install_deferral()
+        deliver_signals()
         yield
     finally:
         try:
             if is_outermost:
-                _give_handlers_back()
+                _restore_handlers()
         finally:
-            pass_on_signals()
+            deliver_signals()
 
 
-def pass_on_signals() -> None:
-    """Let signals that are held back have their effect here, whatever the first of them raises."""
-    if _noted and threading.current_thread() is threading.main_thread():
-        handler, *words = _noted.pop(0)
+def deliver_signals() -> None:
+    """Call the handlers of deferred signals, all of them, even if one raises."""
+    if _pending and threading.current_thread() is threading.main_thread():
+        handler, *arguments = _pending.pop(0)
         try:
-            handler(*words)
+            handler(*arguments)
         except BaseException as error:
             setattr(error, _MARK, True)
             raise
         finally:
-            pass_on_signals()
+            deliver_signals()
 
 
-def is_of_a_handler(error: BaseException) -> bool:
-    """Whether a handler has raised this where signals were passed on: nothing else went wrong."""
+def was_raised_by_handler(error: BaseException) -> bool:
+    """Whether a handler of a deferred signal has raised this error, and nothing else failed."""
     return hasattr(error, _MARK)
 
 
-def _take_handlers():
-    # what is in C, below `signal`: 64 enumerations take a tenth of a millisecond
-    _handlers.update({number: handler for number in NUMBERS
+def _install_deferral():
+    # the C functions below `signal`: 64 conversions to enumerations take 0.1 ms
+    _handlers.update({number: handler for number in SIGNAL_NUMBERS
                       if callable(handler := _signal.getsignal(number))})
     for number in _handlers:
-        signal.signal(number, _note)
+        signal.signal(number, _defer)
 
 
-def _give_handlers_back():
-    """Leave signals to their handlers, all of them, even if one that is back raises meanwhile."""
+def _restore_handlers():
+    """Restore all handlers, even if a restored one raises in the meantime."""
     try:
         for number, handler in [*_handlers.items()]:
             signal.signal(number, handler)
             _handlers.pop(number, None)
     finally:
         if _handlers:
-            _give_handlers_back()
+            _restore_handlers()
 
 
-def _note(number, frame):
-    _noted.append((_handlers[number], number, frame))
+def _defer(number, frame):
+    _pending.append((_handlers[number], number, frame))

@@ -1,10 +1,10 @@
 """
-Compiled functions that others call and do not contain.
+Linking of compiled functions by symbol, instead of inlining.
 
-Numba makes a callee part of each caller, and that of each caller of it, and optimises all copies
-again. A function that takes a whole arm (a Handle) is no leaf of a loop, so a call costs nothing
-beside its work: it is compiled once, by itself, and callers know it by the name of a symbol. What
-a caller needs is kept with its machine code, and loaded before it.
+Numba inlines a callee in each caller, and optimises every copy again. A function that takes a
+whole arm (a Handle) is never a small inner loop, so the cost of a call is negligible: it is
+compiled once, separately, and callers refer to a symbol. The cache stores the symbols that a
+caller needs with its machine code, and loads them first.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from flex_robot_sim.jit.array_table import Handle
 
 
 class _Symbol(NamedTuple):
-    """Which function stands behind a symbol, for arguments of which types."""
+    """Function and argument types that a symbol refers to."""
 
     module: str
     name: str
     types: tuple[Any, ...]
 
 
-_known: dict[str, _Symbol] = {}
-# answers of is_for_python
-_for_python: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
-_standing: dict[str, Any] = {}      # symbol -> result for which it was made known
+_symbols: dict[str, _Symbol] = {}
+# cached results of has_python_wrapper
+_python_wrapper_flags: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+_exported: dict[str, Any] = {}     # symbol -> result that it was registered for
 
 
-def is_for_python(result: Any) -> bool:
-    """Whether what was compiled can be called from Python, and not by compiled code alone."""
-    is_known = _for_python.get(result.library)
-    if is_known is None:
-        is_known = _for_python[result.library] = result.library.get_pointer_to_function(
+def has_python_wrapper(result: Any) -> bool:
+    """Whether a compile result can be called from Python, not only from compiled code."""
+    flag = _python_wrapper_flags.get(result.library)
+    if flag is None:
+        flag = _python_wrapper_flags[result.library] = result.library.get_pointer_to_function(
             result.fndesc.llvm_cpython_wrapper_name) != 0
-    return is_known
+    return flag
 
 
-def stand_alone(dispatcher: Any) -> None:
-    """Let later callers of a compiled function call the machine code that it has."""
+def export_symbols(dispatcher: Any) -> None:
+    """Register symbols of a compiled function, so that later callers link to its machine code."""
     function = dispatcher.py_func
     if '<locals>' in function.__qualname__:
         return
@@ -53,27 +53,27 @@ def stand_alone(dispatcher: Any) -> None:
         symbol = _Symbol(function.__module__, function.__qualname__, types)
         digest = hashlib.sha256(repr(symbol).encode()).hexdigest()[:16]
         name = f'{function.__module__}.{function.__qualname__}.{digest}'
-        if _standing.get(name) is result or not _stands_alone(result):
+        if _exported.get(name) is result or not _is_linked(result):
             continue
-        if name not in _known:
+        if name not in _symbols:
             binding.add_symbol(name, result.library.get_pointer_to_function(
                 result.fndesc.llvm_func_name))
-        _known[name], _standing[name] = symbol, result
+        _symbols[name], _exported[name] = symbol, result
         description = copy.copy(result.fndesc)
         description.mangled_name = name
         result.target_context.insert_user_function(result.entry_point, description, [])
 
 
-def _stands_alone(result):
-    """Whether callers know what was compiled by its symbol, and need nothing else of it."""
+def _is_linked(result):
+    """Whether callers link to a compile result by its symbol."""
     return not result.fndesc.inline and any(
         isinstance(type_, Handle) for type_ in result.signature.args)
 
 
 def _without_bitcode(result, code):
-    """Leave but names of what could become part of callers: all of it takes longest to load."""
+    """Reduce bitcode, which only inlining needs and which is slow to load, to names."""
     names = [result.fndesc.llvm_func_name]
-    if is_for_python(result):
+    if has_python_wrapper(result):
         names.append(result.fndesc.llvm_cpython_wrapper_name)
     named = '\n'.join(f'define void @"{name}"() {{ unreachable }}' for name in names)
     (name, kind, (machine_code, _)), *others = code
@@ -81,23 +81,23 @@ def _without_bitcode(result, code):
 
 
 class LinkedResults(CompileResultCacheImpl):
-    """Machine code on disk, with the names of what it calls."""
+    """Machine code on disk, with the symbols that it calls."""
 
     def reduce(self, result: Any) -> Any:
         """Return what is written to disk."""
         module = result.library._final_module
-        called = [_known[function.name] for function in module.functions
-                  if function.is_declaration and function.name in _known]
-        # half of what would be written is the source, with types at each line
+        callees = [_symbols[function.name] for function in module.functions
+                   if function.is_declaration and function.name in _symbols]
+        # the source with types at each line would be half of the file
         code = super().reduce(result._replace(type_annotation=''))
-        if _stands_alone(result):
+        if _is_linked(result):
             code = _without_bitcode(result, code)
-        return called, code
+        return callees, code
 
     def rebuild(self, context: Any, payload: Any) -> Any:
-        """Return what was read, after what it calls."""
-        called, code = payload
-        for symbol in called:
+        """Return what was read, after loading its callees."""
+        callees, code = payload
+        for symbol in callees:
             dispatcher = getattr(importlib.import_module(symbol.module), symbol.name)
             dispatcher.compile(symbol.types)
         return super().rebuild(context, code)

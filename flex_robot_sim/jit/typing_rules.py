@@ -1,10 +1,9 @@
 """
-What Numba finds at once: most of what is compiled here is a[i] and a * b of numbers.
+Fast typing rules for the most frequent operations: a[i], and a * b of numbers.
 
-Numba asks all who know about an operator, one after the other, and those who know plain numbers
-and arrays come last: each * of two numbers is first offered to numpy's rules for arrays. Here they
-are asked first. What they answer is what Numba itself would have found, in a tenth less time to
-compile.
+Numba tries all typing rules of an operator in order, and those for plain numbers and arrays come
+last: each * of two numbers is first offered to numpy's rules for arrays. Here they come first. The
+results are the same as without them, in 10 % less compile time.
 """
 
 import operator
@@ -19,23 +18,23 @@ ARITHMETIC = (operator.add, operator.sub, operator.mul,
               operator.iadd, operator.isub, operator.imul)
 DIVISIONS = operator.truediv, operator.itruediv
 COMPARISONS = operator.lt, operator.le, operator.gt, operator.ge
-FIRST = {'target': 'cpu'}       # and no other processor: that is what Numba asks first
+FIRST_TARGET = {'target': 'cpu'}    # rules for a specific target come first
 
 
 @infer_global(operator.getitem)
 class _Arrays(GetItemBuffer):
-    metadata = FIRST
+    metadata = FIRST_TARGET
 
 
 @infer_global(operator.setitem)
 class _ArraysToSet(SetItemBuffer):
-    metadata = FIRST
+    metadata = FIRST_TARGET
 
 
 class _Numbers(AbstractTemplate):
-    """Two numbers, whole or not, as numpy has them."""
+    """Two numbers, integer or float, with numpy's promotion."""
 
-    metadata = FIRST
+    metadata = FIRST_TARGET
 
     def generic(self, arguments, _):
         if len(arguments) != 2 or not {*arguments} <= {types.float64, types.int64}:
@@ -64,5 +63,5 @@ for kind, keys in ((_Numbers, ARITHMETIC), (_Divided, DIVISIONS), (_Compared, CO
 
 @lower_builtin('__array__', types.Array)
 def _array_of(context, builder, signature, arguments):
-    """An array is its own array: Numba looks through all it knows before it takes that for so."""
+    """Return an array as its own `__array__`; otherwise Numba searches all other rules first."""
     return arguments[0]

@@ -1,4 +1,4 @@
-"""What callers give to functions that take an arm: the wrong kind of thing is one line."""
+"""Checks of arguments: a value of the wrong kind raises SettingError with a one-line message."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from flex_robot_sim.util.settings import SimulationSettings
 
 
 def expect_arm(arm: object) -> None:
-    """Refuse what is no ArmModel, above all the name of a robot."""
+    """Raise SettingError for anything but an ArmModel, such as the name of a robot."""
     if not isinstance(arm, ArmModel):
         raise SettingError(f'{bearable(repr(arm), 60)} is no arm: load one by '
                            'flex_robot_sim.load(robot)')
 
 
 def settings_or_default(settings: SimulationSettings | None) -> SimulationSettings:
-    """Return the settings of a caller, or those that hold where there are none."""
+    """Return the settings of a caller, or the defaults for None."""
     if settings is None:
         return SimulationSettings()
     if not isinstance(settings, SimulationSettings):
@@ -31,21 +31,21 @@ def settings_or_default(settings: SimulationSettings | None) -> SimulationSettin
 
 
 def whole(name: str, value: object) -> int:
-    """Return a whole number above 0."""
+    """Return a checked positive integer."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise SettingError(f'{name} = {value!r} must be a whole number > 0')
     return int(value)
 
 
 def truth(name: str, value: object) -> bool:
-    """Return whether something is so."""
+    """Return a checked boolean."""
     if not isinstance(value, (bool, np.bool_)):
         raise SettingError(f'{name} = {bearable(repr(value), 60)} must be True or False')
     return bool(value)
 
 
 def array_or_nan(values: ArrayLike) -> np.ndarray:
-    """Return a new array of numbers, which the caller checks; what holds none is a single NaN."""
+    """Return a new array of numbers for further checks; anything else becomes a single NaN."""
     try:
         return np.array(values, float)
     except (TypeError, ValueError):
@@ -53,9 +53,9 @@ def array_or_nan(values: ArrayLike) -> np.ndarray:
 
 
 def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    """Array of one finite number per name."""
+    """Return an array of one finite number per name."""
     array = array_or_nan(values)
-    # of a few numbers, a plain loop is done before numpy has begun
+    # for a few numbers, a plain loop is faster than numpy
     if array.shape != (len(names),) or not all(map(isfinite, array.tolist())):
         raise SettingError(f'{name} must be {len(names)} finite numbers, in this order: '
                            f'{", ".join(names)}')
@@ -63,7 +63,7 @@ def checked(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
 
 
 def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
-    """Array of one finite number >= 0 per name, from one for all or as many."""
+    """Return an array of one finite number >= 0 per name; a scalar applies to all."""
     array = checked(name, values if np.ndim(values) else np.full(len(names), values), names)
     if array.min(initial=0.0) < 0:
         raise SettingError(f'{name} must be >= 0')
@@ -71,5 +71,5 @@ def positive(name: str, values: ArrayLike, names: Sequence[str]) -> np.ndarray:
 
 
 def is_known(name: object, names: Container[str]) -> bool:
-    """Whether a name is one of some; a list of names is none."""
+    """Whether a value is a string among some names; other types are not."""
     return isinstance(name, str) and name in names

@@ -1,8 +1,8 @@
 """
-The arm as the dynamics sees it: flat arrays, one row per body, base to tip.
+The arm as flat arrays for the dynamics: one row per body, base to tip.
 
-Rigid links that are fixed together are one body; an elastic link is one body per segment. Whatever
-hangs on an elastic body is a body of its own, because it rides on a station that moves.
+Rigid links that are fixed together are one body; an elastic link is one body per segment. A link
+on an elastic body is always a separate body, because its station moves relative to the root.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @pass_by_pointer
 class ArmArrays(NamedTuple):
-    """What the compiled functions read. Bodies: i, joints: j, stations: s, points: g."""
+    """Model data of the compiled functions. Bodies: i, joints: j, stations: s, points: g."""
 
     parent: np.ndarray          # (i,)       row of the parent body, -1 for the fixed base
     station: np.ndarray         # (i,)       station that carries body i, -1 on a rigid parent
@@ -39,123 +39,123 @@ class ArmArrays(NamedTuple):
     home_R: Matrices3           # (i, 3, 3)  rotation of body i in its parent or station at zero
     home_p: Vectors3            # (i, 3)     its origin there                               [m]
     screw: Vectors6             # (i, 6)     axis (omega, v) of its joint, in body i        [-, m]
-    inertia: Matrices6          # (i, 6, 6)  of what is rigid in body i, about its frame    [SI]
+    inertia: Matrices6          # (i, 6, 6)  rigid part of body i, about its frame          [SI]
     modes: np.ndarray           # (i,)       number of elastic coordinates, 0: rigid
     first: np.ndarray           # (i,)       the first of them among all coordinates
     # (i, 4)  of bending_y, bending_z, torsion, stretch, in order; tuples have a `count`, too
     count: np.ndarray           # type: ignore[assignment]
     reach: np.ndarray           # (i,)       row k of H starts at column k - reach of its direction
     stiffness: np.ndarray       # (i, n, n)  of the elastic coordinates                     [SI]
-    damping: np.ndarray         # (i, n, n)  likewise, as far as it stays inside a body     [SI]
-    shared: np.ndarray          # (e, r)     S of the rest, S S^T on all e of them (T5)     [SI]
-    shared_T: np.ndarray        # (r, e)     the same by columns
-    modal_mass: np.ndarray      # (i, n, n)  part of E (T22) that is constant               [SI]
+    damping: np.ndarray         # (i, n, n)  part of the damping within one body            [SI]
+    shared: np.ndarray          # (e, r)     S of the coupled part, S S^T on all e (T5)     [SI]
+    shared_T: np.ndarray        # (r, e)     its transpose
+    modal_mass: np.ndarray      # (i, n, n)  constant part of E (T22)                       [SI]
     rotary: np.ndarray          # (i, 3, n)  rotary inertia of the sections by coordinate   [SI]
     point_start: np.ndarray     # (i + 1,)   mass points of body i: [start[i], start[i + 1])
     point_mass: np.ndarray      # (g,)       [kg]
     point_x: np.ndarray         # (g,)       along the beam                                 [m]
     point_shape: np.ndarray     # (g, n)     displacement by coordinate
-    point_H: np.ndarray         # (g, n, b)  shortening, s = -1/2 e^T H e (T10), see `reach`
+    point_H: np.ndarray         # (g, n, b)  shortening s = -1/2 e^T H e (T10), see `reach`
     station_x: np.ndarray       # (s,)       along the beam                                 [m]
     station_shape: np.ndarray   # (s, n)     displacement, or turn in torsion, by coordinate
     station_slope: np.ndarray   # (s, n)     v' and w' by coordinate
     station_H: np.ndarray       # (s, n, b)  shortening up to the station
-    station_setback: np.ndarray  # (s, k, n)  rows whose cubes set it back sideways (T10)
+    station_setback: np.ndarray  # (s, k, n)  rows whose cubes give its lateral setback (T10)
     motor: np.ndarray           # (j,)       coordinate of the motor side, -1: rigid drive
     rotor: np.ndarray           # (j,)       inertia of the rotor behind the gear       [kg m2, kg]
     gear_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     gear_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
     viscous: np.ndarray         # (j,)       friction in the drive                      [N m s/rad]
-    coulomb: np.ndarray         # (j,)       dry friction of a drive that turns            [N m, N]
-    stiction: np.ndarray        # (j,)       what a drive that stands has beyond it        [N m, N]
-    stribeck: np.ndarray        # (j,)       rate in which the one becomes the other        [rad/s]
-    coulomb_rate: np.ndarray    # (j,)       in which explicit schemes smooth it            [rad/s]
-    spring: np.ndarray          # (j,)       across the joint, beside the motor  [N m/rad, N/m]
-    spring_rest: np.ndarray     # (j,)       where it pulls nowhere                        [rad, m]
-    lower: np.ndarray           # (j,)       stops                                         [rad, m]
-    upper: np.ndarray           # (j,)       likewise                                      [rad, m]
+    coulomb: np.ndarray         # (j,)       dry friction in motion                        [N m, N]
+    stiction: np.ndarray        # (j,)       excess of dry friction at rest                [N m, N]
+    stribeck: np.ndarray        # (j,)       rate of the transition between the two         [rad/s]
+    coulomb_rate: np.ndarray    # (j,)       rate within which explicit schemes smooth it   [rad/s]
+    spring: np.ndarray          # (j,)       parallel to the motor               [N m/rad, N/m]
+    spring_rest: np.ndarray     # (j,)       its position without force                    [rad, m]
+    lower: np.ndarray           # (j,)       lower stop                                    [rad, m]
+    upper: np.ndarray           # (j,)       upper stop                                    [rad, m]
     stop_stiffness: np.ndarray  # (j,)       [N m/rad, N/m]
     stop_damping: np.ndarray    # (j,)       [N m s/rad, N s/m]
-    stop_depth: np.ndarray      # (j,)       where the damping is in full force            [rad, m]
-    inertia_scale: np.ndarray   # (n,)       inertia of each coordinate: its scale      [kg m2, kg]
-    base_acceleration: Vectors6  # (6,)      acceleration of the base that stands for gravity
+    stop_depth: np.ndarray      # (j,)       penetration with full damping                 [rad, m]
+    inertia_scale: np.ndarray   # (n,)       typical inertia of each coordinate         [kg m2, kg]
+    base_acceleration: Vectors6  # (6,)      acceleration of the base, equivalent to gravity
 
 
 @pass_by_pointer
 class Workspace(NamedTuple):
-    """Scratch of one thread; shapes as in ArmArrays."""
+    """Work arrays of one thread; shapes as in ArmArrays."""
 
     R: Matrices3                # (i, 3, 3)  pose of body i in the frame of its parent
     origin: Vectors3            # (i, 3)
-    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, where asked for
+    base_R: Matrices3           # (i, 3, 3)  pose of body i in the base frame, if requested
     base_p: Vectors3            # (i, 3)
     V: Vectors6                 # (i, 6)     twist
-    c: Vectors6                 # (i, 6)     acceleration left when no coordinate accelerates
+    c: Vectors6                 # (i, 6)     velocity-dependent acceleration
     dV: Vectors6                # (i, 6)     rate of the twist
     I: Matrices6                # (i, 6, 6)  inertia, articulated after `eliminate`
     F0: Vectors6                # (i, 6)     bias wrench
     B: np.ndarray               # (i, 6, n)  coupling with the modes
-    E: np.ndarray               # (i, n, n)  inertia of the modes, its rows up to the diagonal
+    E: np.ndarray               # (i, n, n)  inertia of the modes, rows up to the diagonal
     b: np.ndarray               # (i, n)     bias force on the modes
     Z: Vectors6                 # (i, n, 6)
     z: np.ndarray               # (i, n)
-    IA: Vectors6                # (i, 6)     what `eliminate` leaves, likewise Z, z and d
+    IA: Vectors6                # (i, 6)     result of `eliminate`, as are Z, z and d
     d: np.ndarray               # (i,)
     tau: np.ndarray             # (i,)       about the joint
-    solved_R: Matrices3         # (i, 3, 3)  R, origin and K with which Z, IA and d were made
+    solved_R: Matrices3         # (i, 3, 3)  R, origin and K that belong to Z, IA and d
     solved_p: Vectors3          # (i, 3)
     solved_K: np.ndarray        # (s, 6, n)
     F: Vectors6                 # (i, 6)     wrench from the parent
-    load: Vectors6              # (i, 6)     wrench from outside, in the frame of body i
+    load: Vectors6              # (i, 6)     external wrench, in the frame of body i
     implicit: np.ndarray        # (i, n, n)
     station_R: Matrices3        # (s, 3, 3)  pose of the station in the frame of its body
     station_p: Vectors3         # (s, 3)
     K: np.ndarray               # (s, 6, n)  Jacobian (T11)
-    Ve: Vectors6                # (s, 6)     twist against the root
+    Ve: Vectors6                # (s, 6)     twist relative to the root
     beta: Vectors6              # (s, 6)     bias acceleration (T12)
     force: np.ndarray           # (n,)       on every coordinate
-    added_inertia: np.ndarray   # (n,)       to the inertia of joints and motors
+    added_inertia: np.ndarray   # (n,)       added to the inertia of joints and motors
     coupling: np.ndarray        # (j,)       implicit, between joint and motor
-    own_inertia: np.ndarray     # (n,)       inertia of joints and motors, neighbours standing
+    own_inertia: np.ndarray     # (n,)       inertia of joints and motors, neighbours locked
     joint_force: np.ndarray     # (n,)       of friction, stops and servo, as last solved
     joint_force_at_rest: np.ndarray  # (n,)  its linearisation: at velocity zero
     joint_force_slope: np.ndarray  # (n,)    its linearisation: by velocity
-    is_nonsmooth: np.ndarray    # (n,)       whether one of them left its first linear piece
+    is_nonsmooth: np.ndarray    # (n,)       whether a joint law left its first linear piece
     relaxation: np.ndarray      # (1,)       share of `own_inertia` in the solution of these forces
     last: np.ndarray            # (n,)       acceleration of the step before the last one
-    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and how
-                                #            much of that is to be taken away [J]; its iterations
-    energy: Vectors3            # (3,)       kinetic, in springs, of height                 [J]
-    shared: np.ndarray          # (r,)       rates of the dampers that are shared by bodies
-    together: np.ndarray        # (4, n)     for solving with them
-    applied: np.ndarray         # (j,)       by the motors, servo included                 [N m, N]
+    step: np.ndarray            # (4,)       length of the last step [s]; energy after it, and its
+                                #            uncorrected excess [J]; its iterations
+    energy: Vectors3            # (3,)       kinetic, strain, potential                     [J]
+    shared: np.ndarray          # (r,)       rates of the dampers that couple bodies
+    cg_vectors: np.ndarray      # (4, n)     vectors of the solution with these dampers
+    applied: np.ndarray         # (j,)       effort of the motors, servo included          [N m, N]
     effort_limit: np.ndarray    # (j,)       of the motors                                 [N m, N]
-    rate_limit: np.ndarray      # (j,)       from which they no longer push          [rad/s, m/s]
+    rate_limit: np.ndarray      # (j,)       above it they no longer accelerate      [rad/s, m/s]
     target: np.ndarray          # (j,)       of the servo                                  [rad, m]
-    target_rate: np.ndarray     # (j,)       likewise                                [rad/s, m/s]
+    target_rate: np.ndarray     # (j,)       of the servo                            [rad/s, m/s]
     prescribed: np.ndarray      # (j,)       whether the motion of the drive is prescribed
     prescribed_acceleration: np.ndarray  # (j,)  of such a drive                    [rad/s2, m/s2]
-    prescribed_effort: np.ndarray  # (j,)    that this motion takes beyond `effort`        [N m, N]
+    prescribed_effort: np.ndarray  # (j,)    for this motion, in addition to `effort`      [N m, N]
     servo_stiffness: np.ndarray  # (j,)      0: the servo is off                          [N m/rad]
     servo_damping: np.ndarray   # (j,)                                                  [N m s/rad]
-    child_R: Matrices3          # (3, 3) and so on: inside one function
+    child_R: Matrices3          # (3, 3) and so on: temporaries of single functions
     child_p: Vectors3
-    carrier: Vectors6
+    parent_motion: Vectors6
     theta: Vectors3
     dtheta: Vectors3
     dr: Vectors3
-    turning: Vectors3
+    angular_rate: Vectors3
     alpha: Vectors3
     G: Matrices3
     h: np.ndarray
-    side: np.ndarray
+    setback_gradient: np.ndarray
     Y: Matrices6
     y: Vectors6
     YK: np.ndarray
 
 
 class Frame(NamedTuple):
-    """Where a link is: fixed to a body (-1: the base)."""
+    """Placement of a link: the body it is fixed to (-1: the base), and its pose there."""
 
     body: int
     R: np.ndarray               # (3, 3)  rotation in the frame of the body
@@ -165,24 +165,24 @@ class Frame(NamedTuple):
 @summarized
 @dataclass(frozen=True, eq=False)
 class ArmModel(Serializable):
-    """An arm ready to be simulated."""
+    """Model of an arm for simulation and analysis."""
 
     arrays: ArmArrays
-    joint_names: tuple[str, ...]        # of the joints that move, base to tip
-    motor_names: tuple[str, ...]        # of those whose drive gives, base to tip
+    joint_names: tuple[str, ...]        # of the movable joints, base to tip
+    motor_names: tuple[str, ...]        # of those with an elastic gear, base to tip
     coordinate_names: tuple[str, ...]   # of all coordinates: joints, motors, elastic
     frames: dict[str, Frame]            # of every link
     segments: dict[str, list[int]]      # flexible link -> rows of its bodies
     tips: dict[str, tuple[int, int]]    # flexible link -> (body, station) of its far end
-    carried_bodies: dict[str, tuple[int, Frame]]    # joint -> body that it moves or holds, Frame
-    #                                                 of its link there
+    carried_bodies: dict[str, tuple[int, Frame]]    # joint -> body of its child link, and Frame
+    #                                                 of the link there
     description: RobotDescription
     coupling: str = 'shortening'
     beams: dict[int, Beam] = field(default_factory=dict)    # by body
 
     @property
     def tool(self) -> str:
-        """Name of the link that is the tool."""
+        """Name of the tool link."""
         return self.description.tool.link
 
     @property
@@ -192,13 +192,13 @@ class ArmModel(Serializable):
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Unit of each joint: 'rad' if it turns, 'm' if it slides; its velocity is per second."""
+        """Unit of each joint: 'rad' if revolute, 'm' if prismatic; velocities are per second."""
         return tuple('m' if self.description.joint(name).kind == 'prismatic' else 'rad'
                      for name in self.joint_names)
 
     @property
     def effort_units(self) -> tuple[str, ...]:
-        """Unit of the effort of each joint: 'N m' if it turns, 'N' if it slides."""
+        """Unit of the effort of each joint: 'N m' if revolute, 'N' if prismatic."""
         return tuple('N' if unit == 'm' else 'N m' for unit in self.units)
 
     def _summary(self) -> tuple[str, SummaryRows]:
@@ -230,9 +230,9 @@ def make_workspace(arm: ArmArrays) -> Workspace:
 
 @lru_cache(maxsize=64)
 def _shapes(i, n, s, j, total, shared):
-    """Shapes of a Workspace; n modes in a body of i, and `shared` dampers between bodies."""
+    """Shapes of a Workspace; n modes per body of i, and `shared` dampers between bodies."""
     shapes = {
-        'shared': (shared,), 'together': (4, total),
+        'shared': (shared,), 'cg_vectors': (4, total),
         'R': (i, 3, 3), 'origin': (i, 3), 'base_R': (i, 3, 3), 'base_p': (i, 3),
         'I': (i, 6, 6), 'B': (i, 6, n), 'E': (i, n, n),
         'b': (i, n), 'Z': (i, n, 6), 'z': (i, n), 'd': (i,), 'tau': (i,), 'implicit': (i, n, n),
@@ -245,8 +245,9 @@ def _shapes(i, n, s, j, total, shared):
         'prescribed': (j,), 'prescribed_acceleration': (j,), 'prescribed_effort': (j,),
         'target': (j,), 'target_rate': (j,), 'servo_stiffness': (j,),
         'servo_damping': (j,), 'child_R': (3, 3), 'child_p': (3,),
-        'carrier': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'turning': (3,), 'alpha': (3,),
-        'G': (3, 3), 'h': (n,), 'side': (2, n),
+        'parent_motion': (6,), 'theta': (3,), 'dtheta': (3,), 'dr': (3,), 'angular_rate': (3,),
+        'alpha': (3,),
+        'G': (3, 3), 'h': (n,), 'setback_gradient': (2, n),
         'Y': (6, 6), 'y': (6,), 'YK': (6, n)}
     return tuple(shapes.get(name, (i, 6)) for name in Workspace._fields)
 
@@ -260,7 +261,7 @@ def station_row(beam: Beam, x: float, size: tuple[int, int, int], coupling: str)
     shape, slope, H = np.zeros(size[0]), np.zeros(size[0]), np.zeros(size[:2])
     setback = np.zeros((size[2], size[0]))
     n, turn = beam.size, beam.turn(x)
-    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]     # each coordinate moves one axis only
+    shape[:n] = beam.shape(x).sum(axis=0) + turn[0]     # each coordinate acts along one axis only
     slope[:n] = turn[2] - turn[1]
     if coupling == 'shortening':
         band = beam.shortening_band([x])[0]

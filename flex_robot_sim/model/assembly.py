@@ -1,4 +1,4 @@
-"""From a description to an ArmModel: which links are one body, what rides where, and the beams."""
+"""Assembly of an ArmModel from a description: bodies, attachments and beams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flex_robot_sim.model.arguments import array_or_nan
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel, Frame, station_row
 from flex_robot_sim.model.composite_inertia import joint_pose, largest_inertias, moments_beyond
 from flex_robot_sim.model.damping import damping_matrices, elastic_inertia
-from flex_robot_sim.model.mass_points import MOST_POINTS, MassPoints, fewest
+from flex_robot_sim.model.mass_points import MAX_REDUCIBLE_POINTS, MassPoints, reduced_points
 from flex_robot_sim.spatial.screws import set_body_inertia
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.description.robot import RobotDescription
 
 COUPLINGS = ('shortening', 'zero_order')
-STOP_FREQUENCY = 40.0       # of what a joint carries, against its stop                 [Hz]
-STOP_DEPTH = 1e-3           # in which the damping of a stop sets in                    [rad, m]
-COULOMB_RATE = 1e-2         # below which Coulomb friction is smoothed              [rad/s, m/s]
+STOP_FREQUENCY = 40.0   # of the carried links against the stop of their joint  [Hz]
+STOP_DEPTH = 1e-3       # penetration that raises the damping of a stop to full  [rad, m]
+COULOMB_RATE = 1e-2     # below which Coulomb friction is smoothed            [rad/s, m/s]
 GRAVITY = (0.0, 0.0, -9.81)
 
 
@@ -42,7 +42,7 @@ def load(source: str | Path, coupling: str = 'shortening', gravity: ArrayLike = 
     :param coupling: 'shortening', or 'zero_order' to leave it out.
     :param gravity: in the base frame, (3,) [m/s2].
     :param xacro_arguments: {name: value} for a xacro file.
-    :param tool: link that is the tool; '': found by name and place, as `flexsim check` shows.
+    :param tool: tool link; '': found by name and position, as `flexsim check` shows.
     """
     return build_arm(read_description(source, xacro_arguments, tool), coupling, gravity)
 
@@ -70,65 +70,65 @@ def build_arm(description: RobotDescription, coupling: str = 'shortening',
 
 
 class _Assembly:
-    """The rows of ArmArrays while they are written."""
+    """Builder of the rows of ArmArrays."""
 
     def __init__(self, description, coupling, gravity):
         self.description, self.coupling, self.gravity = description, coupling, gravity
-        self.beyond, self.moved = moments_beyond(description)
+        self.moments_beyond, self.moved = moments_beyond(description)
         self.joints = [joint for joint in description.joints if joint.moves]
         self.row = {name: [] for name in ('parent', 'station', 'joint', 'home_R', 'home_p',
                                           'screw', 'inertia', 'beam')}
         self.stations = []          # (body, x)
         self.damping = {}           # body -> ratio, time constant
-        self.frames, self.segments, self.tips, self.carried = {}, {}, {}, {}
-        carriers = dict(zip(description.links[1:], description.joints))
+        self.frames, self.segments, self.tips, self.carried_bodies = {}, {}, {}, {}
+        parent_joints = dict(zip(description.links[1:], description.joints))
         for link in description.links:
-            self._add_link(link, carriers.get(link))
+            self._add_link(link, parent_joints.get(link))
 
     def _add_link(self, link, joint):
         if joint is None:
-            place, R, p, index, screw = (-1, -1), np.eye(3), np.zeros(3), -1, np.zeros(6)
+            attachment, R, p, joint_row, screw = (-1, -1), np.eye(3), np.zeros(3), -1, np.zeros(6)
         else:
-            place, R, p = self._seat(joint)
-            index = self.joints.index(joint) if joint.moves else -1
+            attachment, R, p = self._attachment(joint)
+            joint_row = self.joints.index(joint) if joint.moves else -1
             screw = _screw(joint)
             if joint.held_at is not None:
-                turn, way = joint_pose(joint, joint.held_at)
-                R, p = R @ turn, p + R @ way
-        body, station = place
-        if link.beam is None and index < 0 and station < 0:
+                rotation, translation = joint_pose(joint, joint.held_at)
+                R, p = R @ rotation, p + R @ translation
+        body, station = attachment
+        if link.beam is None and joint_row < 0 and station < 0:
             self._fix(link, Frame(body, R, p))
             return
-        turn = np.eye(3) if link.beam is None else link.beam.axes
-        screw = np.concatenate([turn.T @ screw[:3], turn.T @ screw[3:]])
-        body = self._add_body(body, station, index, R @ turn, p, screw)
+        rotation = np.eye(3) if link.beam is None else link.beam.axes
+        screw = np.concatenate([rotation.T @ screw[:3], rotation.T @ screw[3:]])
+        body = self._add_body(body, station, joint_row, R @ rotation, p, screw)
         if link.beam is not None:
             self._add_beam(link, body)
         elif link.inertial is not None:
             self.row['inertia'][body] += _inertia(link.inertial, np.eye(3), np.zeros(3))
-        self.frames[link.name] = Frame(body, turn.T, np.zeros(3))
+        self.frames[link.name] = Frame(body, rotation.T, np.zeros(3))
         if joint is not None:
-            self.carried[joint.name] = (body, self.frames[link.name])
+            self.carried_bodies[joint.name] = (body, self.frames[link.name])
 
     def _fix(self, link, frame):
-        """Make a rigid link a part of the body that it is fixed to."""
+        """Add a rigid link to the body that it is fixed to."""
         self.frames[link.name] = frame
         if link.inertial is not None and frame.body >= 0:
             self.row['inertia'][frame.body] += _inertia(link.inertial, frame.R, frame.p)
 
-    def _seat(self, joint):
-        """Body and station that carry the joint, and the pose of its frame there."""
+    def _attachment(self, joint):
+        """Body and station that the joint is attached to, and the pose of its frame there."""
         parent = self.description.link(joint.parent)
         if parent.beam is None:
             frame = self.frames[joint.parent]
             return (frame.body, -1), frame.R @ joint.rotation, frame.R @ joint.position + frame.p
         beam = parent.beam
-        along = min(max(beam.station(joint.position), 0.0), beam.length)
-        bodies, piece = self.segments[joint.parent], beam.length / beam.segments
-        segment = min(int(along / piece * (1 + 1e-12)), beam.segments - 1)
+        x = min(max(beam.station(joint.position), 0.0), beam.length)
+        bodies, segment_length = self.segments[joint.parent], beam.length / beam.segments
+        segment = min(int(x / segment_length * (1 + 1e-12)), beam.segments - 1)
         offset = beam.axes.T @ joint.position
-        offset[0] -= along
-        station = self._add_station(bodies[segment], along - segment * piece)
+        offset[0] -= x
+        station = self._add_station(bodies[segment], x - segment * segment_length)
         return (bodies[segment], station), beam.axes.T @ joint.rotation, offset
 
     def _add_station(self, body, x):
@@ -150,7 +150,8 @@ class _Assembly:
             station = self._add_station(bodies[-1], beam.length / beam.segments)
             bodies.append(self._add_body(bodies[-1], station, -1, np.eye(3), np.zeros(3),
                                          np.zeros(6)))
-        load = _end_load(self.beyond[link.name].moved(beam.axes.T, -beam.axes.T @ beam.end))
+        load = _end_load(self.moments_beyond[link.name].moved(beam.axes.T,
+                                                              -beam.axes.T @ beam.end))
         stiffness = {key: np.nan_to_num(getattr(beam, key)) for key in ('EA', 'EIy', 'EIz', 'GJ')}
         section = Section(mass_per_length=beam.mass_per_length, inertia=beam.section_inertia,
                           **stiffness)
@@ -184,25 +185,26 @@ class _Assembly:
         damping = np.array([self.damping.get(i, (0.0, 0.0)) for i in range(len(beams))])
         inertia = elastic_inertia(arrays)
         local, shared = damping_matrices(arrays, inertia, *damping.reshape(-1, 2).T)
-        felt = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
-        arrays = arrays._replace(damping=local, shared=shared, inertia_scale=np.concatenate(felt),
+        inertia_scale = [self.largest, arrays.rotor[arrays.motor >= 0], np.diag(inertia)]
+        arrays = arrays._replace(damping=local, shared=shared,
+                                 inertia_scale=np.concatenate(inertia_scale),
                                  shared_T=np.ascontiguousarray(shared.T))
         return ArmModel(
             arrays=arrays, joint_names=tuple(joint.name for joint in joints),
             motor_names=tuple(joint.name for joint in motors),
             coordinate_names=self._names(beams), frames=self.frames, segments=self.segments,
-            tips=self.tips, carried_bodies=self.carried, description=self.description,
+            tips=self.tips, carried_bodies=self.carried_bodies, description=self.description,
             coupling=self.coupling,
             beams={i: beam for i, beam in enumerate(beams) if beam is not None})
 
     def _inertia_rows(self, beams):
-        """Inertia (6, 6) of what is rigid in every body, and of the sections of its beam."""
+        """Inertia (6, 6) of the rigid part of every body, and of the sections of its beam."""
         rows = [inertia if beam is None else inertia + _rotary(beam)
                 for inertia, beam in zip(self.row['inertia'], beams)]
         return np.array(rows).reshape(-1, 6, 6)
 
     def _beam_rows(self, beams, n, width):
-        """Rows of ArmArrays about elastic coordinates and mass points, padded to n coordinates."""
+        """Rows of ArmArrays for elastic coordinates and mass points, padded to n coordinates."""
         bodies = len(beams)
         rows = {'count': np.zeros((bodies, 4), int), 'reach': np.zeros(bodies, int),
                 'stiffness': np.zeros((bodies, n, n)), 'modal_mass': np.zeros((bodies, n, n)),
@@ -215,13 +217,13 @@ class _Assembly:
                 rows['stiffness'][i, :m, :m] = beam.stiffness
                 rows['modal_mass'][i, :m, :m] = beam.modal_mass
                 rows['rotary'][i, :, :m] = beam.rotary
-                make = _kept_points if len(beam.stations) <= MOST_POINTS else _points
+                make = _cached_points if len(beam.stations) <= MAX_REDUCIBLE_POINTS else _points
                 points.append(make(beam, n, width, self.coupling))
-            start.append(sum(len(own.mass) for own in points))
-        none = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
+            start.append(sum(len(part.mass) for part in points))
+        no_points = MassPoints(np.zeros(0), np.zeros(0), np.zeros((0, n)), np.zeros((0, n, width)))
         return {**rows, 'point_start': np.array(start),
                 **{f'point_{name}': np.concatenate(parts)
-                   for name, *parts in zip(MassPoints._fields, none, *points)}}
+                   for name, *parts in zip(MassPoints._fields, no_points, *points)}}
 
     def _station_rows(self, beams, n, width):
         cut = any(beam is not None and beam.is_segment for beam in beams)
@@ -236,16 +238,16 @@ class _Assembly:
 
     def _joint_rows(self, joints, motors):
         motor = [len(joints) + motors.index(joint) if joint in motors else -1 for joint in joints]
-        carried = self.largest = largest_inertias(self.description)
-        for joint, inertia in zip(joints, carried):
+        inertias = self.largest = largest_inertias(self.description)
+        for joint, inertia in zip(joints, inertias):
             if not inertia > 0:
                 raise SettingError(f'joint "{joint.name}" of {self.description.source} carries no '
                                    'mass, so that the robot can be drawn, but not simulated')
-        stop = carried * (2 * np.pi * STOP_FREQUENCY)**2
-        geared = [joint in motors for joint in joints]
+        stop = inertias * (2 * np.pi * STOP_FREQUENCY)**2
+        has_gear = [joint in motors for joint in joints]
         values = {
             'rotor': [joint.reflected_inertia for joint in joints],
-            'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, geared)],
+            'gear_stiffness': [j.stiffness if g else 0.0 for j, g in zip(joints, has_gear)],
             'gear_damping': [joint.damping for joint in joints],
             'viscous': [joint.viscous_friction for joint in joints],
             'coulomb': [joint.coulomb_friction for joint in joints],
@@ -256,7 +258,7 @@ class _Assembly:
             'spring_rest': [joint.spring_reference for joint in joints],
             'lower': [joint.lower for joint in joints], 'upper': [j.upper for j in joints],
             'stop_stiffness': stop,
-            'stop_damping': 2 * np.sqrt(stop * carried),
+            'stop_damping': 2 * np.sqrt(stop * inertias),
             'stop_depth': [STOP_DEPTH] * len(joints)}
         return {'motor': np.array(motor, int),
                 **{name: np.array(value, float) for name, value in values.items()}}
@@ -280,9 +282,9 @@ def _screw(joint):
     """Screw axis of a joint in its own frame; zero if it does not move."""
     if not joint.moves:
         return np.zeros(6)
-    nothing = np.zeros(3)
-    return np.concatenate([nothing, joint.axis] if joint.kind == 'prismatic'
-                          else [joint.axis, nothing])
+    zero = np.zeros(3)
+    return np.concatenate([zero, joint.axis] if joint.kind == 'prismatic'
+                          else [joint.axis, zero])
 
 
 def _points(beam, n, width, coupling):
@@ -291,12 +293,12 @@ def _points(beam, n, width, coupling):
     if coupling == 'shortening':
         band = beam.shortening_band(beam.stations)
         H[:, :band.shape[1], :band.shape[2]] = band
-    # every coordinate moves a point along one axis only
-    return fewest(MassPoints(beam.section.mass_per_length * beam.weights, beam.stations,
-                             _padded(beam.Phi.sum(axis=1), n), H))
+    # every coordinate displaces a point along one axis only
+    return reduced_points(MassPoints(beam.section.mass_per_length * beam.weights, beam.stations,
+                                     _padded(beam.Phi.sum(axis=1), n), H))
 
 
-_kept_points = lru_cache(maxsize=KEPT)(_points)     # of beams that are kept, too
+_cached_points = lru_cache(maxsize=KEPT)(_points)   # the beams are cached, too
 
 
 def _padded(values, n):
@@ -320,7 +322,7 @@ def _rotary(beam):
 
 
 def _end_load(moments):
-    """Load at the tip of a beam, from moments in the frame of the tip."""
+    """Load at the tip of a beam, from mass moments in the frame of the tip."""
     mass, first, second = moments.mass, moments.first, moments.second
     centre = first / mass if mass > 0 else first
     return Load(mass, centre, np.trace(second) * np.eye(3) - second)

@@ -6,13 +6,13 @@ joints locked, and with the modes psi (psi^T K psi = 1, rates omega), the matrix
 
     D = 2 zeta sum (K psi) 1/omega (K psi)^T                                                  (T4)
 
-gives every mode the ratio zeta. It reaches across bodies, so that only a part of it may enter the
-elimination: with a mode omega_r behind which modes may have more, it is split into
+gives every mode the ratio zeta. It couples bodies, so that only a part of it can enter the
+elimination. With a mode omega_r above which the ratio may be higher, it is split into
 
     D = 2 zeta/omega_r K + S S^T,   S = [K psi (2 zeta (1/omega - 1/omega_r))^(1/2)]          (T5)
 
-of which the first part stays inside each body. Both are positive semidefinite, and so is what is
-left when every link has a zeta of its own: its root stands beside K in S.
+The first part stays within each body. Both are positive semidefinite, also if zeta differs from
+link to link: then the square root of zeta multiplies the rows of S.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from flex_robot_sim.util.eigenproblem import block_diagonal
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmArrays
 
-MOST_MODES = 40         # that have the ratio; those above them have more
-DENSE = 400             # coordinates up to which all modes are computed
+MAX_DAMPED_MODES = 40           # with the exact ratio; higher modes are damped more
+MAX_DENSE_COORDINATES = 400     # up to this number, all modes are computed
 
 
 def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
@@ -36,21 +36,21 @@ def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
     """
     Damping inside every body, (i, n, n), and S (e, r) of (T5) for all e elastic coordinates.
 
-    :param arrays: ArmArrays, complete but for the damping; M: their `elastic_inertia`, (e, e).
+    :param arrays: ArmArrays, complete except for the damping; M: their `elastic_inertia`, (e, e).
     :param ratio: fraction of critical damping by body, (i,); time: damping / stiffness, (i,) [s].
     """
     local = time[:, None, None] * arrays.stiffness
     sizes = arrays.modes
-    share = np.repeat(np.sqrt(ratio), sizes)
-    if not share.any():
-        return local, np.zeros((share.size, 0))
+    root_ratio = np.repeat(np.sqrt(ratio), sizes)
+    if not root_ratio.any():
+        return local, np.zeros((root_ratio.size, 0))
     bodies = np.flatnonzero(sizes)
-    most = MOST_MODES if bodies.size > 1 else len(M)
+    count = MAX_DAMPED_MODES if bodies.size > 1 else len(M)
     inverse_rates, forces = _modes(M, [arrays.stiffness[i, :sizes[i], :sizes[i]] for i in bodies],
-                                   most)
-    last = inverse_rates[-1]
-    local += 2 * last * ratio[:, None, None] * arrays.stiffness
-    S = share[:, None] * forces * np.sqrt(2 * (inverse_rates - last))
+                                   count)
+    lowest = inverse_rates[-1]
+    local += 2 * lowest * ratio[:, None, None] * arrays.stiffness
+    S = root_ratio[:, None] * forces * np.sqrt(2 * (inverse_rates - lowest))
     if bodies.size == 1:
         local[bodies[0], :len(M), :len(M)] += S @ S.T
         S = S[:, :0]
@@ -58,7 +58,7 @@ def damping_matrices(arrays: ArmArrays, M: np.ndarray, ratio: np.ndarray,
 
 
 @compiled
-def add_shared_pull(arm, factor, rates, work, out):
+def add_shared_damping_force(arm, factor, rates, work, out):
     """Add `factor` S S^T times the rates (n,) to out (n,)."""
     start = rates.size - arm.shared.shape[0]
     for k in range(work.shared.size):
@@ -67,47 +67,47 @@ def add_shared_pull(arm, factor, rates, work, out):
             rate += arm.shared_T[k, n] * rates[start + n]
         work.shared[k] = factor * rate
     for n in range(arm.shared.shape[0]):
-        pull = 0.0
+        force = 0.0
         for k in range(work.shared.size):
-            pull += arm.shared[n, k] * work.shared[k]
-        out[start + n] += pull
+            force += arm.shared[n, k] * work.shared[k]
+        out[start + n] += force
 
 
 @compiled
-def shared_loss(arm, qd):
-    """Power that the dampers S S^T take [W]."""
-    start, loss = qd.size - arm.shared.shape[0], 0.0
+def shared_damping_power(arm, qd):
+    """Power dissipated by the dampers S S^T [W]."""
+    start, power = qd.size - arm.shared.shape[0], 0.0
     for k in range(arm.shared_T.shape[0]):
         rate = 0.0
         for n in range(arm.shared_T.shape[1]):
             rate += arm.shared_T[k, n] * qd[start + n]
-        loss += rate * rate
-    return loss
+        power += rate * rate
+    return power
 
 
-def _modes(M, blocks, most):
-    """Inverse rates 1/omega (r,), descending, and K psi (e, r) of the `most` slowest modes."""
+def _modes(M, blocks, count):
+    """Inverse rates 1/omega (r,), descending, and K psi (e, r) of the `count` slowest modes."""
     factors = [np.linalg.cholesky(K) for K in blocks]
     ends = np.cumsum([len(L) for L in factors])
     parts = [slice(end - len(L), end) for L, end in zip(factors, ends)]
 
-    def each(solve, columns):
+    def blockwise(solve, columns):
         return np.concatenate([solve(L, columns[part]) for L, part in zip(factors, parts)])
 
     # with K = L L^T: L^-1 M L^-T y = y / omega^2, psi = L^-T y, and K psi = L y
-    inside = each(np.linalg.solve, each(np.linalg.solve, M).T)
+    scaled = blockwise(np.linalg.solve, blockwise(np.linalg.solve, M).T)
     size = len(M)
-    if most < size > DENSE:
+    if count < size > MAX_DENSE_COORDINATES:
         from scipy.sparse.linalg import LinearOperator, eigsh
 
-        product = LinearOperator((size, size), lambda v: inside @ v)
-        squares, y = eigsh(product, most, which='LA', v0=np.linspace(1.0, 2.0, size))
+        product = LinearOperator((size, size), lambda v: scaled @ v)
+        eigenvalues, y = eigsh(product, count, which='LA', v0=np.linspace(1.0, 2.0, size))
     else:
-        squares, y = np.linalg.eigh((inside + inside.T) / 2)
-    order = np.argsort(squares)[:-most - 1:-1]
-    # a coordinate that moves no mass has the square 0, give or take rounding
-    return (np.sqrt(np.maximum(squares[order], 0.0)),
-            each(lambda L, rows: L @ rows, y[:, order]))
+        eigenvalues, y = np.linalg.eigh((scaled + scaled.T) / 2)
+    order = np.argsort(eigenvalues)[:-count - 1:-1]
+    # a coordinate without mass has the square 0, apart from rounding
+    return (np.sqrt(np.maximum(eigenvalues[order], 0.0)),
+            blockwise(lambda L, rows: L @ rows, y[:, order]))
 
 
 def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
@@ -115,24 +115,24 @@ def elastic_inertia(arrays: ArmArrays) -> np.ndarray:
     bodies, sizes = arrays.parent.size, arrays.modes
     first = np.cumsum(sizes) - sizes
     M = block_diagonal(*(E[:n, :n] for E, n in zip(arrays.modal_mass, sizes)))
-    # coordinates that move a body, and how
-    carried, J = [np.zeros(0, int)] * bodies, [np.zeros((6, 0))] * bodies
+    # coordinates that move each body, and the Jacobian by them
+    coordinates, J = [np.zeros(0, int)] * bodies, [np.zeros((6, 0))] * bodies
     for i in range(bodies):
         parent, s = arrays.parent[i], arrays.station[i]
         if parent >= 0:
             R, p = arrays.home_R[i], arrays.home_p[i]
-            carried[i], twists = carried[parent], J[parent]
+            coordinates[i], twists = coordinates[parent], J[parent]
             if s >= 0:
                 n = sizes[parent]
-                carried[i] = np.concatenate([carried[i], first[parent] + np.arange(n)])
+                coordinates[i] = np.concatenate([coordinates[i], first[parent] + np.arange(n)])
                 twists = np.hstack([twists, _station_motion(arrays, s, parent, n)])
                 p = p + [arrays.station_x[s], 0.0, 0.0]
-            J[i] = _into(R, p) @ twists
+            J[i] = _twist_transform(R, p) @ twists
         inertia, coupling = _rigid_part(arrays, i)
-        own, before = first[i] + np.arange(sizes[i]), carried[i]
-        M[np.ix_(before, before)] += J[i].T @ inertia @ J[i]
-        M[np.ix_(before, own)] += J[i].T @ coupling
-        M[np.ix_(own, before)] += coupling.T @ J[i]
+        own_rows, moving_rows = first[i] + np.arange(sizes[i]), coordinates[i]
+        M[np.ix_(moving_rows, moving_rows)] += J[i].T @ inertia @ J[i]
+        M[np.ix_(moving_rows, own_rows)] += J[i].T @ coupling
+        M[np.ix_(own_rows, moving_rows)] += coupling.T @ J[i]
     return (M + M.T) / 2
 
 
@@ -157,10 +157,11 @@ def _rigid_part(arrays, body):
         inertia[column, row] += value
     B, (y, z, _, stretch) = np.zeros((6, n)), _directions(arrays, body)
     B[:3] = arrays.rotary[body, :, :n]
-    moved, turned = m @ arrays.point_shape[points, :n], (m * x) @ arrays.point_shape[points, :n]
-    B[4, y], B[2, y] = moved[y], B[2, y] + turned[y]
-    B[5, z], B[1, z] = moved[z], B[1, z] - turned[z]
-    B[3, stretch] = moved[stretch]
+    translation, rotation = (m @ arrays.point_shape[points, :n],
+                             (m * x) @ arrays.point_shape[points, :n])
+    B[4, y], B[2, y] = translation[y], B[2, y] + rotation[y]
+    B[5, z], B[1, z] = translation[z], B[1, z] - rotation[z]
+    B[3, stretch] = translation[stretch]
     return inertia, B
 
 
@@ -170,8 +171,8 @@ def _directions(arrays, body):
     return [slice(end - count, end) for count, end in zip(arrays.count[body], ends)]
 
 
-def _into(R, p):
-    """Matrix that takes twists to a frame at the pose (R, p)."""
+def _twist_transform(R, p):
+    """Transform (6, 6) of twists to a frame at the pose (R, p)."""
     x, y, z = p
     hat = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ hat, R.T]])

@@ -1,8 +1,8 @@
 """
-Where an arm starts: its zero pose, or the nearest pose within the limits of its joints.
+Start pose of an arm: its zero pose, or the nearest pose within the joint limits.
 
-Many public robots have joints whose range leaves out zero. Beyond a limit the stop pushes with all
-its stiffness, and an arm that starts there is thrown.
+Many public robots have joints whose range excludes zero. Beyond a limit the stiff stop would
+accelerate the arm violently.
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,8 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 
-ROUNDING = 1e-9     # of a limit that is written with few digits              [rad, m]
-LEANING = 1e-3      # beyond a limit, of an arm that leans on its stop        [rad, m]
+LIMIT_ROUNDING = 1e-9       # of a limit that is written with few digits          [rad, m]
+STOP_CONTACT_DEPTH = 1e-3   # beyond a limit, in contact with the stop            [rad, m]
 
 
 def nearest_within_limits(arm: ArmModel, position: np.ndarray | float = 0.0) -> np.ndarray:
@@ -21,7 +21,7 @@ def nearest_within_limits(arm: ArmModel, position: np.ndarray | float = 0.0) -> 
 
 
 def start_position(arm: ArmModel) -> np.ndarray:
-    """Position (joints,) in which an arm starts: zero, or the nearest one within limits."""
+    """Start position (joints,) of an arm: zero, or the nearest one within limits."""
     return nearest_within_limits(arm, 0.0)
 
 
@@ -29,29 +29,29 @@ def start_note(arm: ArmModel) -> str:
     """Return the line about an arm that cannot start in its zero pose, or ''."""
     start = start_position(arm)
     moved = [f'"{arm.joint_names[k]}" at {start[k]:g} {arm.units[k]}'
-             for k in np.flatnonzero(np.abs(start) > ROUNDING)]
+             for k in np.flatnonzero(np.abs(start) > LIMIT_ROUNDING)]
     return moved and (f'the zero pose is beyond joint limits: the arm starts with '
                       f'{", ".join(moved)}') or ''
 
 
 def state_note(arm: ArmModel, motor_position: np.ndarray) -> str:
-    """Return the line about an arm that is put beyond a limit (joints,) [rad, m], or ''."""
-    beyond = beyond_limits(arm, motor_position, LEANING)
+    """Return the line about a position (joints,) beyond a limit [rad, m], or ''."""
+    beyond = beyond_limits(arm, motor_position, STOP_CONTACT_DEPTH)
     return beyond and f'the state has {beyond}; its stop pushes it back'
 
 
-def leaning(arm: ArmModel, coordinates: np.ndarray) -> str:
-    """Return a phrase about the first joint that leans on its stop, or ''; coordinates (n,)."""
-    arrays, place = arm.arrays, coordinates[:len(arm.joint_names)]
-    rows = np.flatnonzero((place < arrays.lower) | (place > arrays.upper))
+def stop_contact(arm: ArmModel, coordinates: np.ndarray) -> str:
+    """Return a phrase about the first joint in contact with its stop, or ''; coordinates (n,)."""
+    arrays, position = arm.arrays, coordinates[:len(arm.joint_names)]
+    rows = np.flatnonzero((position < arrays.lower) | (position > arrays.upper))
     return f'"{arm.joint_names[rows[0]]}" leans on its stop' if rows.size else ''
 
 
-def beyond_limits(arm: ArmModel, position: Iterable[float], margin: float = ROUNDING) -> str:
+def beyond_limits(arm: ArmModel, position: Iterable[float], margin: float = LIMIT_ROUNDING) -> str:
     """
     Return a phrase about the first joint of a position that is beyond its limits, or ''.
 
-    :param margin: by which a joint may be beyond them [rad, m].
+    :param margin: tolerance of the limits [rad, m].
     """
     arrays = arm.arrays
     for name, value, low, high, unit in zip(arm.joint_names, position, arrays.lower,

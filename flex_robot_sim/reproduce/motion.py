@@ -31,7 +31,7 @@ class VariantSimulation(Simulation):
         self._variant = variant
         super().__init__(arm, settings)
 
-    def _made_drive(self) -> Drive:
+    def _make_drive(self) -> Drive:
         return Drive(self._variant(replace(self.arm, arrays=self._arrays)), self._arrays)
 
 

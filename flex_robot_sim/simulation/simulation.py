@@ -1,7 +1,7 @@
 """
-A simulated arm: state, time, and what happens when time goes on.
+A simulated arm: its state, its time, and time stepping.
 
-Python only keeps the state; the steps between two calls are one compiled call without the GIL.
+Python only holds the state; the steps between two calls are one compiled call without the GIL.
 """
 
 from dataclasses import replace
@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.deflection import Deflections
 from flex_robot_sim.analysis.flex_sensors import curvatures
 from flex_robot_sim.dynamics.adaptive import advance_adaptively
-from flex_robot_sim.dynamics.integrators import NUMBERS, advance, advance_explicitly
-from flex_robot_sim.dynamics.joint_laws import motor_pull
+from flex_robot_sim.dynamics.integrators import SCHEME_NUMBERS, advance, advance_explicitly
+from flex_robot_sim.dynamics.joint_laws import motor_force
 from flex_robot_sim.dynamics.loads import Push, expect_link, make_loads, payload_inertia
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
-from flex_robot_sim.dynamics.monitors import lines_of, make_watch, turn_limits
-from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
+from flex_robot_sim.dynamics.monitors import make_watch, report_lines, turn_limits
+from flex_robot_sim.dynamics.parallel_warmup import start_parallel_warmup
 from flex_robot_sim.formulations import make
 from flex_robot_sim.formulations.driving import Drive, advance_by
-from flex_robot_sim.jit.compiled import bound
+from flex_robot_sim.jit.compiled import bind
 from flex_robot_sim.model.arguments import (
     checked,
     expect_arm,
@@ -34,15 +34,23 @@ from flex_robot_sim.model.arguments import (
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_note, start_position, state_note
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
-from flex_robot_sim.simulation.explicit_schemes import EVERY, EXPLICIT, EnergyGain
-from flex_robot_sim.simulation.prescribed_drives import REMEDY, PrescribedDrives, lost_state
+from flex_robot_sim.simulation.explicit_schemes import (
+    ENERGY_CHECK_STEPS,
+    EXPLICIT_SCHEMES,
+    EnergyGain,
+)
+from flex_robot_sim.simulation.prescribed_drives import (
+    DEFAULT_REMEDY,
+    PrescribedDrives,
+    non_finite_state_error,
+)
 from flex_robot_sim.simulation.simulation_state import make_tables, state_of, write_state
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import STAMP, Serializable, make_blank
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import SummaryRows, counted, listed, quantities, summarized
 
-STEPS_AT_ONCE = 10000       # between two looks at whether the user pressed Ctrl-C
+MAX_STEPS_PER_CALL = 10000  # between two checks for Ctrl-C
 
 
 @summarized
@@ -60,12 +68,12 @@ class Simulation(PrescribedDrives, Serializable):
         settings = settings_or_default(settings)
         if arm.arrays.modes.size == 0 or arm.size == 0:
             raise SettingError('the arm has no coordinates: it has nothing to simulate')
-        start_compiling_ahead()
+        start_parallel_warmup()
         refuse_massless(arm)
         self.arm, self.settings = arm, settings
         self.time = 0.0
         self._effort = np.zeros(len(arm.joint_names))
-        self.reports = []               # lines about a state beyond the validity of the model
+        self.reports = []               # warnings: the state is outside the validity of the model
         self._start_lines = tuple(line for line in [start_note(arm)] if line)
         self._motions, self._ends, self._jumped = {}, {}, set()
         self._watch = make_watch(arm, self.settings)
@@ -73,21 +81,21 @@ class Simulation(PrescribedDrives, Serializable):
         if self.settings.drive_limits:
             self._work.effort_limit[:] = effort_limits(arm)
             self._work.rate_limit[:] = rate_limits(arm)
-        self._drive = self._made_drive()
+        self._drive = self._make_drive()
         self._q, self._qd, self._qdd = np.zeros((3, arm.size))
         self._flow = np.zeros(3)
-        self._put_joints(self._q, start_position(arm))
+        self._set_joints(self._q, start_position(arm))
         self._payload: dict[str, tuple[int, np.ndarray]] = {}
         self._pushes: dict[str, Push] = {}
         self._loads = make_loads(arm)
         self._reported = set()
         self._gain = EnergyGain()
         self._start_energy = self._energies().sum()
-        self._refuse_unstable_step(0.0, 0.0)
+        self._check_step_stability(0.0, 0.0)
         self.reports += self._start_lines
 
     def __copy__(self):
-        """Return a simulation that goes on from here independently; the arm is the same."""
+        """Return an independent simulation with the same state; it shares the arm."""
         other = make_blank(STAMP, type(self))
         other.__setstate__(self.__getstate__())
         return other
@@ -100,7 +108,7 @@ class Simulation(PrescribedDrives, Serializable):
 
     @property
     def effort(self) -> np.ndarray:
-        """Efforts of the motors, (joints,) [N m, N]: set them all, or one of them."""
+        """Motor efforts, (joints,) [N m, N]: assign all of them, or single elements."""
         return self._effort
 
     @effort.setter
@@ -110,36 +118,36 @@ class Simulation(PrescribedDrives, Serializable):
     @property
     def applied_effort(self) -> np.ndarray:
         """
-        What the motors apply now, servo included, (joints,) [N m, N].
+        Present motor efforts including the servo, (joints,) [N m, N].
 
-        That is the present target on the present state; see `mean_effort` for the last step.
+        They follow from the present target and state; see `mean_effort` for the last step.
         """
         work = self._work
         push = (self._effort + work.servo_stiffness * (work.target - self.motor_position)
                 + work.servo_damping * work.target_rate)
         rows = zip(*(values.tolist() for values in (
             self.motor_velocity, push, work.servo_damping, work.effort_limit, work.rate_limit)))
-        return np.array([motor_pull(*row)[0] for row in rows]) + work.prescribed_effort
+        return np.array([motor_force(*row)[0] for row in rows]) + work.prescribed_effort
 
     @property
     def mean_effort(self) -> np.ndarray:
         """
-        What the motors gave in the last step, (joints,) [N m, N]: what a balance of torques wants.
+        Mean motor efforts of the last step, (joints,) [N m, N], for a balance of torques.
 
-        Servo, limits, and what a prescribed motion takes are in it.
+        They include the servo, the limits and the effort of prescribed motion.
         """
         return self._work.applied.copy()
 
     @property
     def corrected_energy(self) -> float:
-        """Energy that the default scheme put right since the start, all of it positive [J]."""
+        """Sum of the absolute energy corrections of the default scheme since the start [J]."""
         return float(self._flow[2])
 
     @property
     def hard_steps(self) -> tuple[int, int]:
-        """How many steps were taken in parts, and how many parts were not good in the end."""
-        parted, lost = self._watch.hard[:2]
-        return int(parted), int(lost)
+        """Number of subdivided steps, and number of inaccurate substeps that were accepted."""
+        subdivided, inaccurate = self._watch.hard[:2]
+        return int(subdivided), int(inaccurate)
 
     @property
     def position(self) -> np.ndarray:
@@ -178,23 +186,23 @@ class Simulation(PrescribedDrives, Serializable):
 
     @property
     def curvature(self) -> dict[str, float]:
-        """Mean curvature [1/m] that each flex sensor of the description sees, by name."""
+        """Mean curvature [1/m] that each flex sensor of the description measures, by name."""
         return curvatures(self.arm, self._q)
 
     def set_state(self, position: ArrayLike | None = None, velocity: ArrayLike | None = None,
                   coordinates: ArrayLike | None = None, rates: ArrayLike | None = None) -> None:
         """
-        Put the arm somewhere else; time goes on, and prescribed drives stay on their motion.
+        Set the state; time continues, and prescribed drives stay on their motion.
 
-        Beyond a joint limit the stop pushes back, and `reports` has a line about it.
+        Beyond a joint limit the stop pushes back, and `reports` gets a line about it.
 
         :param position: of the joints, motor and link side, (joints,); elastic parts straight.
             Default: as at the start.
-        :param coordinates: all of them, (n,), instead of a position; likewise rates.
+        :param coordinates: all coordinates, (n,), instead of a position; rates: all rates.
         """
         q, qd = np.zeros((2, self.arm.size))
         if position is None and coordinates is None:
-            self._put_joints(q, start_position(self.arm))
+            self._set_joints(q, start_position(self.arm))
         for name, values, all_name, total, out in (
                 ('position', position, 'coordinates', coordinates, q),
                 ('velocity', velocity, 'rates', rates, qd)):
@@ -203,20 +211,20 @@ class Simulation(PrescribedDrives, Serializable):
                     raise SettingError(f'{name} and {all_name} say the same: give one of them')
                 out[:] = checked(all_name, total, self.arm.coordinate_names)
             elif values is not None:
-                self._put_joints(out, checked(name, values, self.arm.joint_names))
+                self._set_joints(out, checked(name, values, self.arm.joint_names))
         self._report_state(q)
-        self._lead_state(q, qd, (coordinates is None, rates is None))
+        self._apply_prescribed_motions(q, qd, (coordinates is None, rates is None))
         self._q[:], self._qd[:], self._qdd[:] = q, qd, 0.0
-        self._forget_steps()
+        self._clear_step_history()
         self._flow[:] = 0.0
         self._gain.forget()
         self._start_energy = self._energies().sum()
 
     def reset(self) -> None:
         """
-        Put the arm back to rest where it started, without efforts, servo and pushes.
+        Return the arm to rest in its start pose, without efforts, servo and pushes.
 
-        Time goes on, and payloads stay.
+        Time continues, and payloads stay.
         """
         self._effort[:] = self._work.applied[:] = 0.0
         self.hold(np.zeros(self._effort.size), 0.0, 0.0)
@@ -230,30 +238,31 @@ class Simulation(PrescribedDrives, Serializable):
         self._watch.hard[:], self._watch.coarse[:] = (0, 0, -1), 0.0
         self._gain = EnergyGain()
         self._limits.forget()
-        self._refuse_unstable_step(0.0, 0.0)        # says again what it has to say
+        self._check_step_stability(0.0, 0.0)        # repeats its warning
         self.set_state()
         self.reports += self._start_lines
 
     def hold(self, target: ArrayLike, stiffness: ArrayLike, damping: ArrayLike,
              rate: ArrayLike | None = None) -> None:
         """
-        Let motors pull towards `target` with PD gains, on top of `effort`; zero gains let go.
+        Hold `target` with a PD servo in addition to `effort`; zero gains switch it off.
 
         :param target: (joints,) [rad, m].
-        :param stiffness: one or (joints,) [N m/rad, N/m]; damping: likewise [N m s/rad, N s/m].
-        :param rate: with which the target moves, and against which the damping acts, (joints,)
-            [rad/s, m/s]; default: it stands.
+        :param stiffness: one or (joints,) [N m/rad, N/m].
+        :param damping: one or (joints,) [N m s/rad, N s/m].
+        :param rate: velocity of the target, the reference of the damping, (joints,)
+            [rad/s, m/s]; default: zero.
         """
         names, work = self.arm.joint_names, self._work
         gains = [checked(name, values if np.ndim(values) else np.full(len(names), values), names)
                  for name, values in (('stiffness', stiffness), ('damping', damping))]
         new = [gain.tolist() for gain in gains]
-        if any(gain < 0 for each in new for gain in each):
+        if any(gain < 0 for row in new for gain in row):
             raise SettingError('stiffness and damping of a servo must be >= 0')
         target = checked('target', target, names)
         rate = 0.0 if rate is None else checked('rate', rate, names)
         if new != [work.servo_stiffness.tolist(), work.servo_damping.tolist()]:
-            self._refuse_unstable_step(*gains)
+            self._check_step_stability(*gains)
             work.servo_stiffness[:], work.servo_damping[:] = gains
         work.target[:], work.target_rate[:] = target, rate
 
@@ -266,7 +275,7 @@ class Simulation(PrescribedDrives, Serializable):
              moment: ArrayLike = (0.0, 0.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0),
              follows: bool = False) -> None:
         """
-        Push at a link until the next call; without force and moment, let go.
+        Apply a force and a moment to a link until the next call; without both, remove them.
 
         :param force: [N] and moment [N m], (3,), 1e6 at most, in the base frame, or in the link
             frame if it `follows` the link.
@@ -284,7 +293,7 @@ class Simulation(PrescribedDrives, Serializable):
     def set_payload(self, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
                     inertia: ArrayLike | None = None) -> None:
         """
-        Fix a body to a link, in place of the payload it had.
+        Attach a rigid body to a link, in place of its previous payload.
 
         :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the
             axes of the link (3, 3) [kg m2].
@@ -292,28 +301,28 @@ class Simulation(PrescribedDrives, Serializable):
         frame = self._frame(link)
         if frame.body < 0:
             raise SettingError(f'link "{link}" is fixed to the base and carries no payload')
-        added = payload_inertia(link, frame, mass, centre, inertia)
-        before, carried = self._energies().sum(), dict(self._payload)
-        self._payload[link] = (frame.body, added)
+        added_inertia = payload_inertia(link, frame, mass, centre, inertia)
+        energy_before, previous = self._energies().sum(), dict(self._payload)
+        self._payload[link] = (frame.body, added_inertia)
         self._sum_inertias()
         try:
-            self._refuse_unstable_step(self._work.servo_stiffness, self._work.servo_damping)
+            self._check_step_stability(self._work.servo_stiffness, self._work.servo_damping)
         except SettingError:
-            self._payload = carried
+            self._payload = previous
             self._sum_inertias()
             raise
         self._watch.turn[:] = turn_limits(self.arm, self._arrays, self.settings)
-        self._start_energy += self._energies().sum() - before       # what the payload brings
+        self._start_energy += self._energies().sum() - energy_before   # added by the payload
 
     def _sum_inertias(self):
         self._arrays.inertia[:] = self.arm.arrays.inertia
         for body, matrix in self._payload.values():
             self._arrays.inertia[body] += matrix
-        self._drive = self._made_drive()
+        self._drive = self._make_drive()
         self._work.step[:] = 0.0
 
     def advance_to(self, time: float) -> None:
-        """Go on until `time` [s], to the nearest whole step."""
+        """Advance to `time` [s], to the nearest whole step."""
         steps = steps_until(time, self.time, self.settings.time_step)
         if steps > 0:
             self.step(steps)
@@ -324,42 +333,45 @@ class Simulation(PrescribedDrives, Serializable):
         if not isfinite(hypot(*self._effort.tolist())):
             checked('effort', self._effort, self.arm.joint_names)
         h, start = float(self.settings.time_step), self.time
-        # Ctrl-C stops plain Python anywhere, and time must keep up with the state
+        # Ctrl-C interrupts plain Python anywhere, and time must stay consistent with the state
         in_python = self._drive is not None or self.settings.scheme == 'reference'
-        is_explicit = self.settings.scheme in EXPLICIT
-        at_once = 1 if in_python or self._motions else EVERY if is_explicit else STEPS_AT_ONCE
-        for first in range(0, steps, at_once):
-            asked = min(at_once, steps - first)
+        is_explicit = self.settings.scheme in EXPLICIT_SCHEMES
+        steps_per_call = (1 if in_python or self._motions else
+                          ENERGY_CHECK_STEPS if is_explicit else MAX_STEPS_PER_CALL)
+        for first in range(0, steps, steps_per_call):
+            requested = min(steps_per_call, steps - first)
             if self._motions:
-                self._lead(self.time, start + (first + 1) * h)
-            taken: list[int] = []
+                self._set_prescribed_accelerations(self.time, start + (first + 1) * h)
+            counts: list[int] = []
             try:
-                # all in C, which no Ctrl-C cuts in two: whoever has taken steps says so, too
-                taken.extend(starmap(*self._advancing(h, asked)))
+                # all in C, which Ctrl-C cannot interrupt: completed steps are always counted
+                counts.extend(starmap(*self._step_call(h, requested)))
             finally:
-                for done in taken:
-                    self.time = start + (first + done) * h
-            if self._motions and done:
-                self._put_on_motions()
-            if self._signs_of(self._watch) != len(self._reported):
-                self.reports.extend(lines_of(self.arm, self.settings, self._watch, self._reported,
-                                             _times(start, first, h)))
-            if (is_explicit or self._drive is not None) and self._gain.is_due(done):
-                self._own_energy()
+                for completed in counts:
+                    self.time = start + (first + completed) * h
+            if self._motions and completed:
+                self._set_drives_on_motions()
+            if self._count_events(self._watch) != len(self._reported):
+                self.reports.extend(report_lines(
+                    self.arm, self.settings, self._watch, self._reported,
+                    _end_times(start, first, h)))
+            if (is_explicit or self._drive is not None) and self._gain.is_due(completed):
+                self._current_energy()
                 corrected = 0.0 if self._drive is None else self._work.step[3]
-                self.reports += self._gain.look(
+                self.reports += self._gain.report(
                     self._work.energy, self._flow, self._start_energy - corrected, self.time,
                     self.settings)
-            if done < asked:
-                self._forget_steps()
+            if completed < requested:
+                self._clear_step_history()
                 self._work.applied[:] = 0.0
-                raise lost_state(self.time, self._limits.remedy(
-                    self.position, self._work.servo_stiffness, self._work.servo_damping) or REMEDY)
+                raise non_finite_state_error(self.time, self._limits.remedy(
+                    self.position, self._work.servo_stiffness,
+                    self._work.servo_damping) or DEFAULT_REMEDY)
 
-    def _advancing(self, h, steps):
-        """Return what takes steps and returns how many, and a list of its arguments."""
-        if self._by_midpoints is not None:      # the usual case, which is timed
-            return self._by_midpoints, ((
+    def _step_call(self, h, steps):
+        """Return the stepping function, which returns the steps taken, and its arguments."""
+        if self._advance_midpoint is not None:      # the default scheme; its speed matters
+            return self._advance_midpoint, ((
                 self._arrays, self._loads, self.settings.iterations, self._q, self._qd, self._qdd,
                 self._effort, h, steps, self._flow, self._watch, self._stage, self._work),)
         motion = (self._q, self._qd, self._qdd, self._effort, h, steps, self._flow, self._watch)
@@ -368,28 +380,30 @@ class Simulation(PrescribedDrives, Serializable):
                                  self.settings.iterations, *motion, self._work),)
         if self.settings.scheme == 'reference':
             return advance_adaptively, ((self._arrays, self._loads, *motion, self._work),)
-        if self.settings.scheme in EXPLICIT:
-            return advance_explicitly, ((self._arrays, self._loads, NUMBERS[self.settings.scheme],
+        if self.settings.scheme in EXPLICIT_SCHEMES:
+            return advance_explicitly, ((self._arrays, self._loads,
+                                         SCHEME_NUMBERS[self.settings.scheme],
                                          *motion, self._stage, self._work),)
-        self._by_midpoints = bound(advance, self._arrays, self._loads, self.settings.iterations,
-                                   *motion, self._stage, self._work)
-        return self._advancing(h, steps)
+        self._advance_midpoint = bind(
+            advance, self._arrays, self._loads, self.settings.iterations, *motion, self._stage,
+            self._work)
+        return self._step_call(h, steps)
 
-    def _made_drive(self):
-        """Return the formulation with the present payloads, ready to go; None: the recursion."""
+    def _make_drive(self):
+        """Return the formulation with the present payloads; None: the recursion."""
         if self.settings.formulation == 'recursion':
             return None
         arm = replace(self.arm, arrays=self._arrays)
         return Drive(make(self.settings.formulation, arm), self._arrays)
 
-    def _put_joints(self, out, values):
+    def _set_joints(self, coordinates, values):
         """Write joint values (joints,) to the link and the motor side of coordinates (n,)."""
-        out[:values.size] = out[self._driven] = values
+        coordinates[:values.size] = coordinates[self._driven] = values
 
     def _report_state(self, q):
-        """Report joints beyond limits in a new state (n,); the line about the start is over."""
+        """Report joints beyond limits in a new state (n,), and drop the line about the start."""
         line = state_note(self.arm, q[self._driven])
-        self.reports[:] = [kept for kept in self.reports if kept not in self._start_lines]
+        self.reports[:] = [report for report in self.reports if report not in self._start_lines]
         self.reports += [line] if line and line not in self.reports else []
 
     def _frame(self, link):
@@ -411,13 +425,13 @@ class Simulation(PrescribedDrives, Serializable):
             *[('reports', f'{counted(len(self.reports), "line")}, the last: {line}')
               for line in self.reports[-1:]]]
 
-    def _refuse_unstable_step(self, stiffness, damping):
+    def _check_step_stability(self, stiffness, damping):
         """Raise SettingError if an explicit scheme cannot follow the arm with such a servo."""
         self.reports += self._limits.fit(stiffness, damping)
 
 
 def steps_until(time: float, now: float, step: float) -> int:
-    """Return how many steps [s] come nearest to a time; SettingError if it is over [s]."""
+    """Return the number of steps [s] closest to a time [s]; SettingError if it has passed."""
     if not isinstance(time, Real) or not isfinite(time):
         raise SettingError(f'time = {time!r} must be finite [s]')
     steps = round((time - now) / step)
@@ -426,6 +440,6 @@ def steps_until(time: float, now: float, step: float) -> int:
     return steps
 
 
-def _times(start, first, h):
-    """Return the function from a step, counted on from `first`, to the time at its end [s]."""
+def _end_times(start, first, h):
+    """Return the function from a step number, relative to `first`, to its end time [s]."""
     return lambda step: start + (first + step + 1) * h

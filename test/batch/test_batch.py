@@ -1,4 +1,4 @@
-"""Arms side by side: what each does is what it does alone, to the last bit."""
+"""Batches: each member equals a single simulation, to the last bit."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def is_same(batch, k, sim):
 
 @pytest.mark.parametrize('robot, threads', [('two_link', 1), ('two_link', 5), ('rig', 2),
                                             ('canadarm2', 2), ('single_link', 3)])
-def test_members_do_what_each_does_alone(robot, threads):
+def test_members_equal_single_simulations(robot, threads):
     arm, rng, count = frs.load(robot), np.random.default_rng(7), 6
     joints = len(arm.joint_names)
     batch = frs.Batch(arm, count, threads=threads)
@@ -68,7 +68,7 @@ def test_members_do_what_each_does_alone(robot, threads):
     assert batch.time == pytest.approx(100 * H, rel=1e-12)
 
 
-def test_pushes_add_up_to_the_same_bits_in_whatever_order_they_come():
+def test_the_sum_of_pushes_does_not_depend_on_their_order():
     arm, rng = frs.load('rcm'), np.random.default_rng(0)
     links = ['body_5', 'remote_centre', 'instrument', 'tool']
     assert len({arm.frames[link].body for link in links}) == 1      # sums of it are rounded
@@ -98,19 +98,20 @@ def test_members_may_differ_in_their_numbers():
     assert not is_same(batch, 0, sim)
 
 
-def test_steps_come_to_the_same_however_they_are_asked_for(monkeypatch):
+def test_the_result_does_not_depend_on_the_division_into_calls(monkeypatch):
     arm = frs.load('single_link')
     whole, pieces = frs.Batch(arm, 3), frs.Batch(arm, 3, threads=1)
     for batch in (whole, pieces):
         batch.effort[:, 0] = 0.1, 0.2, 0.3
     whole.step(70)
-    monkeypatch.setattr('flex_robot_sim.batch.batch.ROUND', 30)     # ten steps of three arms
+    monkeypatch.setattr('flex_robot_sim.batch.batch.MAX_STEPS_PER_ROUND',
+                        30)     # ten steps of three arms
     pieces.step(69)
     pieces.step()
     assert (whole.coordinates == pieces.coordinates).all() and whole.time == pieces.time
 
 
-def test_who_is_lost_stops_alone_and_is_told():
+def test_a_non_finite_member_stops_alone_and_is_reported():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 3)
     batch.effort[:, 0] = 0.1, 1e200, 0.2
@@ -140,7 +141,7 @@ def test_a_push_that_is_too_strong_is_refused_and_changes_nothing():
     np.testing.assert_array_equal(batch.coordinates, fresh.coordinates)
 
 
-def test_what_bends_too_far_is_told_once_for_its_member():
+def test_large_bending_is_reported_once_for_its_member():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)
     batch.push('tool', [[0.0, 0.0, 0.0], [0.0, 400.0, 0.0]])
@@ -153,14 +154,14 @@ def test_what_bends_too_far_is_told_once_for_its_member():
     assert sim.reports and batch.reports == [(1, line) for line in sim.reports]
 
 
-def test_what_is_asked_of_one_member_is_done_for_one(monkeypatch):
+def test_a_change_of_one_member_touches_no_other_member(monkeypatch):
     batch, touched = frs.Batch(frs.load('two_link'), 50), []
     batch.push('tool', [1.0, 0.0, 0.0])
-    for name, one_of in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
-                         ('set_energies_of_rows', lambda *tables: len(tables[3]))):
-        plain = getattr(members, name)
-        monkeypatch.setattr(members, name, lambda *given, plain=plain, one_of=one_of: (
-            touched.append(one_of(*given)), plain(*given))[1])
+    for name, count in (('make_loads', lambda arm, pushes: 1), ('turn_limits', lambda *_: 1),
+                        ('set_energies_of_rows', lambda *tables: len(tables[3]))):
+        original = getattr(members, name)
+        monkeypatch.setattr(members, name, lambda *tables, original=original, count=count: (
+            touched.append(count(*tables)), original(*tables))[1])
     batch.push('forearm', [1.0, 0.0, 0.0], members=[7])
     batch.set_payload('tool', 0.1, members=[7])
     batch.set_state(position=0.1, members=[7])
@@ -224,7 +225,7 @@ def test_nothing_happens_to_no_members(none):
 
 
 def expect_all_at_its_time(batch):
-    """Whether members of an arm with its own constant effort are where each is at batch.time."""
+    """Check that members with different constant efforts have their states at batch.time."""
     sim = frs.Simulation(batch.arm)
     sim.effort = batch.effort[5]
     sim.step(round(batch.time / H))
@@ -245,7 +246,7 @@ def test_ctrl_c_leaves_all_members_at_the_same_time(again):
 
 @in_machine_code
 @pytest.mark.parametrize('threads', [1, 3])
-def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
+def test_ctrl_c_at_any_moment_of_short_calls_keeps_members_synchronous(threads):
     batch, rng = frs.Batch(frs.load('single_link'), 8, threads=threads), np.random.default_rng(0)
     batch.effort[:] = 0.05
     batch.step()
@@ -260,7 +261,7 @@ def test_ctrl_c_does_so_at_every_moment_of_short_calls(threads):
 
 
 @in_machine_code
-def test_a_thread_may_ask_while_another_one_steps():
+def test_a_thread_can_query_while_another_one_steps():
     arm = frs.load('two_link')
     batch, alone = (frs.Batch(arm, 4, threads=2) for _ in range(2))
     for one in (batch, alone):
@@ -277,23 +278,23 @@ def test_a_thread_may_ask_while_another_one_steps():
     assert batch.time == pytest.approx(alone.time, rel=1e-12)
 
 
-def test_a_process_that_is_forked_off_steps_on():
+def test_a_forked_process_continues_to_step():
     batch = frs.Batch(frs.load('two_link'), 4, threads=2)
     batch.effort[:] = 0.05
     batch.step(10)
-    asked, told = os.pipe()
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(60)                    # ends it, should it wait for threads that are not its
+        signal.alarm(60)                    # ends it if it waits for threads of the parent
         batch.step(10)
-        os.write(told, batch.coordinates.tobytes())
+        os.write(writer, batch.coordinates.tobytes())
         os._exit(0)
-    os.close(told)
-    with os.fdopen(asked, 'rb') as pipe:
-        seen = pipe.read()
+    os.close(writer)
+    with os.fdopen(reader, 'rb') as pipe:
+        received = pipe.read()
     os.waitpid(child, 0)
     batch.step(10)
-    assert seen == batch.coordinates.tobytes()
+    assert received == batch.coordinates.tobytes()
 
 
 @pytest.mark.parametrize('make, message', [
@@ -316,7 +317,7 @@ def test_a_process_that_is_forked_off_steps_on():
     (lambda arm: frs.Batch([arm, 'two_link']), "'two_link' is no arm: load one by "
      'flex_robot_sim.load(robot)'),
 ])
-def test_what_makes_no_batch_is_one_line(make, message):
+def test_invalid_arms_of_a_batch_are_a_one_line_error(make, message):
     with pytest.raises(SettingError) as caught:
         make(frs.load('single_link'))
     assert str(caught.value) == message
@@ -367,7 +368,7 @@ def test_a_set_of_arms_has_no_order_and_is_refused():
      'be one list of rows'),
     (lambda batch: batch.reset([0.0]), 'members = [0.0] are no rows of 2'),
 ])
-def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
+def test_an_invalid_call_of_a_batch_is_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('single_link'), 2)
     before = batch.snapshot()
     with pytest.raises(SettingError) as caught:
@@ -384,7 +385,7 @@ def test_what_a_batch_cannot_do_is_one_line_and_changes_nothing(ask, message):
     ('effort', 'N m, N'), ('target', 'rad, m'), ('target_rate', 'rad/s, m/s'),
     ('servo_stiffness', 'N m/rad, N/m'), ('gear_damping', 'N m s/rad, N s/m'),
     ('rotor', 'kg m2, kg'), ('coulomb', 'N m, N')])
-def test_a_live_entry_that_is_no_number_names_its_member_and_joint(table, unit):
+def test_an_invalid_live_entry_is_reported_with_member_and_joint(table, unit):
     batch = frs.Batch(frs.load('two_link'), 3)
     getattr(batch, table)[1, 2] = np.nan
     with pytest.raises(SettingError) as caught:

@@ -1,4 +1,4 @@
-"""Members of a batch with other numbers, given on the way: each does what it does alone."""
+"""Members with numbers that change during a run: each equals a single simulation."""
 
 import numpy as np
 import pytest
@@ -40,14 +40,14 @@ def expect_same(batch, k, sim):
 @pytest.mark.parametrize('robot, coupling, threads', [
     ('two_link', 'shortening', 1), ('two_link', 'zero_order', 5), ('rig', 'shortening', 2),
     ('ella', 'shortening', 2)])
-def test_other_arms_do_what_each_does_alone(robot, coupling, threads):
+def test_replaced_arms_equal_single_simulations(robot, coupling, threads):
     rng = np.random.default_rng(3)
     nominal = frs.load(robot, coupling)
     arms = [nominal, *other_arms(robot, rng, COUNT - 1, coupling=coupling)]
     joints, link = len(nominal.joint_names), list(nominal.frames)[-1]
     position, effort = rng.uniform(-0.3, 0.3, (2, COUNT, joints))
     force, mass = rng.normal(size=(COUNT, 3)), rng.uniform(0.1, 0.5, COUNT)
-    settings = frs.SimulationSettings(turn_rate_limit=1e-3)      # so that there is something told
+    settings = frs.SimulationSettings(turn_rate_limit=1e-3)      # causes a report
     batch = frs.Batch(nominal, COUNT, settings, threads)
     batch.effort[:] = 1.0
     batch.step(3)
@@ -106,7 +106,7 @@ def test_live_numbers_are_those_of_an_arm_described_so(robot, numbers):
         expect_same(batch, k, sim)
 
 
-def test_what_other_numbers_bring_is_in_no_balance():
+def test_the_energy_balance_excludes_changes_of_numbers():
     rng = np.random.default_rng(1)
     batch = frs.Batch(frs.load('two_link'), 3)
     batch.set_state(position=[0.3, 0.5, -0.4], velocity=[1.0, -1.0, 0.5])
@@ -133,7 +133,7 @@ def test_what_other_numbers_bring_is_in_no_balance():
     np.testing.assert_allclose(batch.energy().balance, 0.0, rtol=0, atol=1e-11)
 
 
-def test_live_arrays_stay_live_and_become_those_of_another_arm():
+def test_live_arrays_stay_live_after_a_change_of_arm():
     rng, nominal = np.random.default_rng(2), frs.load('two_link')
     other, = other_arms('two_link', rng, 1)
     batch = frs.Batch(nominal, 3)
@@ -178,7 +178,7 @@ def test_limits_of_drives_are_those_of_the_arm():
      'may differ'),
     (lambda batch: batch.set_arms(batch.arm, members=[2]), 'members = [2] are no rows of 2'),
 ])
-def test_arms_that_cannot_be_are_one_line_and_change_nothing(ask, message):
+def test_invalid_arms_are_a_one_line_error_without_effect(ask, message):
     batch = frs.Batch(frs.load('two_link'), 2)
     before = batch.arms
     with pytest.raises(SettingError) as caught:
@@ -201,7 +201,7 @@ def test_arms_that_cannot_be_are_one_line_and_change_nothing(ask, message):
     ('rig', 'gear_stiffness', 1.0, 'gear_stiffness of "turn" of member 2 cannot change: its drive '
      'is rigid. Give the member another arm by set_arms'),
 ])
-def test_live_numbers_that_cannot_be_name_member_and_joint(robot, name, number, message):
+def test_invalid_live_numbers_are_reported_with_member_and_joint(robot, name, number, message):
     batch = frs.Batch(frs.load(robot), 3)
     good = getattr(batch, name)[2, 1]
     getattr(batch, name)[2, 1] = number

@@ -1,4 +1,4 @@
-"""Snapshots of a batch: whoever comes back to one goes on from there as it did."""
+"""Snapshots of a batch: restored members continue exactly as before."""
 
 import copy
 import pickle
@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.batch.members import FORGOTTEN, SERVO
+from flex_robot_sim.batch.members import SERVO_FIELDS, STEP_HISTORY_FIELDS
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.util.exceptions import SettingError
 
 COUNT = 4
 # what is set from outside or in snapshots; `coupling` is 0 for rigid drives, and stays it
-KEPT = (*FORGOTTEN, *SERVO, 'effort_limit', 'rate_limit', 'prescribed',
-        'prescribed_acceleration', 'prescribed_effort', 'coupling')
+RESTORED_FIELDS = (*STEP_HISTORY_FIELDS, *SERVO_FIELDS, 'effort_limit', 'rate_limit', 'prescribed',
+                   'prescribed_acceleration', 'prescribed_effort', 'coupling')
 
 
 def random_acts(arm, rng):
-    """Return a list of what may be done to one Simulation or to one member of a Batch."""
+    """Return a list of random changes to one Simulation or one member of a Batch."""
     joints, links = len(arm.joint_names), [
         link for link, frame in arm.frames.items() if frame.body >= 0]
     state = rng.uniform(-0.3, 0.3, (2, joints))
@@ -38,7 +38,7 @@ def random_acts(arm, rng):
     return [acts[k] for k in order], effort
 
 
-def act_alone(sim, acts, effort):
+def act_on_simulation(sim, acts, effort):
     for name, arguments in acts:
         getattr(sim, name)(**{key: str(value) if key == 'link' else value
                               for key, value in arguments.items()})
@@ -52,18 +52,18 @@ def act_on_member(batch, k, acts, effort):
     batch.effort[k] = effort
 
 
-def with_links_elsewhere(arm):
-    """Return an arm whose links have their frames elsewhere: pushes and payloads go there."""
+def with_moved_link_frames(arm):
+    """Return an arm with moved link frames, which move pushes and payloads."""
     return replace(arm, frames={link: frame._replace(p=frame.p + 0.1)
                                 for link, frame in arm.frames.items()})
 
 
 def spoil_scratch(batch):
-    """Let a step read nothing that it has not written itself, or that a snapshot holds."""
+    """Fill the work arrays with NaN: a step may read only its own values and the snapshot."""
     members = batch._members
     members.state.stage[:] = np.nan
     for name, table in zip(members.works._fields, members.works):
-        if name not in KEPT:
+        if name not in RESTORED_FIELDS:
             table[:] = np.nan
 
 
@@ -76,17 +76,17 @@ def expect_same(batch, k, sim):
 @pytest.mark.parametrize('seed', range(3))
 @pytest.mark.parametrize('robot, coupling', [('two_link', 'shortening'), ('rig', 'shortening'),
                                              ('single_link', 'zero_order')])
-def test_whoever_comes_back_goes_on_as_each_does_alone(robot, coupling, seed):
+def test_restored_members_continue_as_single_simulations(robot, coupling, seed):
     arm, rng = frs.load(robot, coupling), np.random.default_rng(seed)
     batch = frs.Batch(arm, COUNT)
-    alone = [frs.Simulation(arm) for _ in range(COUNT)]
-    for k, sim in enumerate(alone):
+    simulations = [frs.Simulation(arm) for _ in range(COUNT)]
+    for k, sim in enumerate(simulations):
         acts = random_acts(arm, rng)
-        act_alone(sim, *acts)
+        act_on_simulation(sim, *acts)
         act_on_member(batch, k, *acts)
         sim.step(30)
     batch.step(30)
-    kept, told = batch.snapshot(), len(batch.reports)
+    snapshot, report_count = batch.snapshot(), len(batch.reports)
 
     for k in range(COUNT - 1):                      # everything becomes something else
         act_on_member(batch, k, *random_acts(arm, rng))
@@ -94,32 +94,32 @@ def test_whoever_comes_back_goes_on_as_each_does_alone(robot, coupling, seed):
     batch.gear_stiffness[:] *= 1.5
     batch.viscous[:] += 0.2
     batch.step(25)
-    batch.set_arms(with_links_elsewhere(with_stiffness(arm, 0.8)), members=[1, 2, 3])
+    batch.set_arms(with_moved_link_frames(with_stiffness(arm, 0.8)), members=[1, 2, 3])
     batch.effort[3] = 1e200
     batch.step(15)
     assert batch.is_lost[3]
     batch.set_state(members=slice(0, 2))
 
-    batch.restore(kept)
-    del batch.reports[told:]
-    assert batch.time == alone[0].time and not batch.is_lost.any()
+    batch.restore(snapshot)
+    del batch.reports[report_count:]
+    assert batch.time == simulations[0].time and not batch.is_lost.any()
     spoil_scratch(batch)
     later = random_acts(arm, rng)
     for steps in (40, 20):
         batch.advance_to(batch.time + steps * 1e-3)
-        for k, sim in enumerate(alone):
+        for k, sim in enumerate(simulations):
             sim.step(steps)
             expect_same(batch, k, sim)
-        act_alone(alone[1], *later)
+        act_on_simulation(simulations[1], *later)
         act_on_member(batch, 1, *later)
-    for k, sim in enumerate(alone):
+    for k, sim in enumerate(simulations):
         lines = [line for row, line in batch.reports if row == k]
-        # the rounds of a batch and of a Simulation are told at other times, but the same things
+        # a batch and a Simulation report the same content at different times
         assert {line.split(' at ')[0] for line in lines} == {
             line.split(' at ')[0] for line in sim.reports}
 
 
-def test_some_come_back_and_time_goes_on_for_all():
+def test_time_continues_if_some_members_are_restored():
     batch = frs.Batch(frs.load('two_link'), COUNT)
     batch.effort[:, 1] = range(COUNT)
     batch.hold(0.3, 20.0, 1.0)
@@ -173,7 +173,7 @@ def test_a_snapshot_fits_another_batch_of_such_arms():
 
 @pytest.mark.parametrize('copied', [copy.copy, copy.deepcopy,
                                     lambda batch: pickle.loads(pickle.dumps(batch))])
-def test_a_copy_goes_on_as_the_original_and_apart_from_it(copied):
+def test_a_copy_continues_like_the_original_and_independently(copied):
     arm = frs.load('two_link')
     batch = frs.Batch([with_stiffness(arm, factor) for factor in (0.8, 1.0)], threads=2)
     batch.push('tool', [1.0, 0.0, 0.0], members=1)
@@ -229,7 +229,7 @@ def test_a_snapshot_that_was_copied_or_pickled_restores_the_same(way):
     (lambda arm: frs.Batch(arm, 2, frs.SimulationSettings(time_step=2e-3)).snapshot(),
      'a snapshot of a batch with other settings cannot be restored'),
 ])
-def test_what_cannot_be_restored_is_one_line_and_changes_nothing(make, message):
+def test_an_invalid_snapshot_is_a_one_line_error_without_effect(make, message):
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 2)
     batch.set_state(position=0.3)

@@ -1,4 +1,4 @@
-"""Pieces of work among threads: all of it, once, whatever one of them raises."""
+"""Pieces of work in threads: each runs once, even if another one raises."""
 
 import threading
 
@@ -17,12 +17,12 @@ def test_pieces_are_all_rows_once_and_none_is_empty(seed):
     assert all(first < end for first, end in pieces)
 
 
-def test_two_long_ways_are_taken_by_two_threads():
+def test_two_long_pieces_run_in_two_threads():
     assert len(Workers(2).pieces(2, 1000)) == 2
     assert len(Workers(1).pieces(2, 1000)) == 1
 
 
-def test_threads_work_side_by_side_and_the_caller_is_one_of_them():
+def test_threads_work_in_parallel_and_include_the_caller():
     together, seen = threading.Barrier(3, timeout=60), set()
 
     def work(piece):
@@ -34,7 +34,7 @@ def test_threads_work_side_by_side_and_the_caller_is_one_of_them():
 
 @pytest.mark.parametrize('threads', [1, 2, 4])
 @pytest.mark.parametrize('wrong', [{0}, {5}, {0, 1, 2, 3, 4, 5}])
-def test_what_pieces_raise_is_raised_when_all_others_are_done(threads, wrong):
+def test_errors_of_pieces_are_raised_after_all_pieces_have_finished(threads, wrong):
     done = []
 
     def work(piece):

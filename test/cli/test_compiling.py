@@ -16,7 +16,7 @@ import pytest
 import flex_robot_sim as frs
 from flex_robot_sim.dynamics.integrators import advance
 from flex_robot_sim.dynamics.parallel_warmup import progress
-from flex_robot_sim.jit.compiled import parts_of
+from flex_robot_sim.jit.compiled import compiled_callees
 from flex_robot_sim.util.interpreter import run_text
 
 
@@ -36,7 +36,7 @@ def cache(tmp_path):
     shutil.copy(kept.parent / 'CACHEDIR.TAG', root)
     folder = shutil.copytree(kept, root / kept.name,
                              ignore=shutil.ignore_patterns('*.tmp.*'))   # of who compiles now
-    for function in parts_of(advance)[:12]:
+    for function in compiled_callees(advance)[:12]:
         next(folder.rglob(f'{function._cache._impl.filename_base}.nbi')).unlink()
     return tmp_path
 

@@ -20,13 +20,13 @@ LIVELY = {'damping': '0.02', 'friction': '0.3',
           'gear': 'stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"'}
 
 
-def referenced(arm, step=1e-3):
-    """Return a Simulation that takes its steps by the reference integrator."""
+def reference_simulation(arm, step=1e-3):
+    """Return a Simulation with the reference integrator."""
     return Simulation(arm, SimulationSettings(time_step=step, scheme='reference'))
 
 
 def started(simulation):
-    """Let go of a swinging arm, driven, pushed and bent."""
+    """Release a swinging arm that is driven, pushed and bent."""
     simulation.set_state(position=[0.3, -0.2], velocity=[1.0, 0.5])
     simulation.effort = [1.0, -0.5]
     simulation.push('tool', force=(2.0, 5.0, 1.0), point=(0.1, 0.0, 0.0))
@@ -35,9 +35,9 @@ def started(simulation):
 
 @pytest.mark.parametrize('step', [1e-3, 0.05, 1.0])
 def test_a_pendulum_swings_as_the_elliptic_functions_do(step):
-    # let go 2 rad beside its rest: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
+    # released 2 rad from its rest position: sin(angle / 2) = k cn(w t) / dn(w t), k = sin(1)
     arm, start, rate = rigid_arm(gravity=(9.81, 0.0, 0.0)), 2.0, sqrt(2.0 * 9.81 * 0.5 / ROD)
-    simulation = referenced(arm, step)
+    simulation = reference_simulation(arm, step)
     simulation.set_state(position=[start])
     simulation.advance_to(3.0)
     assert simulation.time == pytest.approx(3.0, rel=1e-12)
@@ -48,9 +48,9 @@ def test_a_pendulum_swings_as_the_elliptic_functions_do(step):
     assert simulation.position[0] == pytest.approx(2 * asin(k * cn / dn), abs=3e-9)
 
 
-def test_a_free_beam_rings_at_its_frequency():
+def test_a_free_beam_oscillates_at_its_frequency():
     # one mode without weight and shortening is a linear oscillator
-    simulation = referenced(clamped_arm(BEAM.format(1), coupling='zero_order'))
+    simulation = reference_simulation(clamped_arm(BEAM.format(1), coupling='zero_order'))
     simulation.set_state(coordinates=[0.01])
     simulation.advance_to(1.0)
     rate = 1.8751040687119611**2 * sqrt(30 / 2.0)
@@ -58,7 +58,7 @@ def test_a_free_beam_rings_at_its_frequency():
 
 
 def test_energy_adds_up_to_the_tolerance():
-    simulation, scale = started(referenced(swinging_arm(**LIVELY))), 0.0
+    simulation, scale = started(reference_simulation(swinging_arm(**LIVELY))), 0.0
     for target in ([0.5, 0.1], [-0.4, 0.6]):
         simulation.hold(target, 50.0, 5.0)
         simulation.step(400)
@@ -73,7 +73,7 @@ def test_energy_adds_up_to_the_tolerance():
 def test_energy_adds_up_when_a_stop_is_hit():
     # the force of a stop has corners, at which the chosen steps become short
     inside = '<axis xyz="0 0 1"/><limit lower="-0.3" upper="0.3" effort="9" velocity="9"/>'
-    simulation = referenced(build_arm(read_description(
+    simulation = reference_simulation(build_arm(read_description(
         robot(link(), joint(kind='revolute', inside=inside))), gravity=WEIGHTLESS))
     simulation.set_state(velocity=[2.0])
     simulation.advance_to(0.5)
@@ -84,7 +84,7 @@ def test_energy_adds_up_when_a_stop_is_hit():
 
 
 def test_rk4_converges_to_it():
-    truth, errors = started(referenced(swinging_arm(**LIVELY))), []
+    truth, errors = started(reference_simulation(swinging_arm(**LIVELY))), []
     truth.advance_to(0.5)
     for step in (5e-4, 2.5e-4):
         simulation = started(Simulation(swinging_arm(**LIVELY),
@@ -99,7 +99,7 @@ def test_rk4_converges_to_it():
 
 
 def test_the_step_of_the_simulation_does_not_matter():
-    runs = [started(referenced(swinging_arm(**LIVELY), step)) for step in (1e-3, 0.1)]
+    runs = [started(reference_simulation(swinging_arm(**LIVELY), step)) for step in (1e-3, 0.1)]
     for run in runs:
         run.advance_to(0.4)
     # both are exact to the tolerance of 1e-10 times the steps chosen
@@ -108,7 +108,7 @@ def test_the_step_of_the_simulation_does_not_matter():
 
 
 def test_one_call_of_many_steps_is_many_calls_of_one():
-    runs = [started(referenced(swinging_arm(**LIVELY))) for _ in range(2)]
+    runs = [started(reference_simulation(swinging_arm(**LIVELY))) for _ in range(2)]
     runs[0].step(50)
     for _ in range(50):
         runs[1].step()
@@ -116,8 +116,9 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
     assert runs[0].energy() == runs[1].energy()
 
 
-def test_an_interrupted_run_is_where_its_time_says(monkeypatch):
-    simulation, fresh = started(referenced(swinging_arm())), started(referenced(swinging_arm()))
+def test_the_state_of_an_interrupted_run_matches_its_time(monkeypatch):
+    simulation, fresh = (started(reference_simulation(swinging_arm())),
+                         started(reference_simulation(swinging_arm())))
     whole, calls = adaptive.set_slopes, iter(range(1000))
 
     def interrupted(*arguments):
@@ -137,7 +138,7 @@ def test_an_interrupted_run_is_where_its_time_says(monkeypatch):
 
 def test_no_step_is_too_long():
     # stretch at 18 kHz: rk4 would ask for steps of 25 us
-    simulation = referenced(swinging_arm(
+    simulation = reference_simulation(swinging_arm(
         modes='<modes bending_y="1" bending_z="1" torsion="1" stretch="1"/>',
         section='EA="2e8" GJ="9e3"'), 0.02)
     simulation.set_state(position=[0.3, 0.2], velocity=[0.5, 0.2])
@@ -148,7 +149,7 @@ def test_no_step_is_too_long():
 
 def test_a_beam_bent_too_far_is_reported_when_it_happens():
     # released at 0.2 m, beyond the limit at once, and back within a step of the simulation
-    simulation = referenced(clamped_arm(BEAM.format(1)), 0.05)
+    simulation = reference_simulation(clamped_arm(BEAM.format(1)), 0.05)
     simulation.set_state(coordinates=[0.0], rates=[3.0])
     simulation.step(2)
     assert simulation.reports == ['link "arm" bends by more than 10 % of its length at 0.05 s. '
@@ -156,8 +157,8 @@ def test_a_beam_bent_too_far_is_reported_when_it_happens():
 
 
 @pytest.mark.parametrize('effort', [1e30, 1e200, 1e308])
-def test_a_state_that_runs_away_is_lost_soon(effort):
-    simulation = referenced(swinging_arm())
+def test_a_diverging_state_is_detected_early(effort):
+    simulation = reference_simulation(swinging_arm())
     simulation.set_state(velocity=[1.0, 0.0])
     simulation.step(10)
     coordinates, energy = simulation.coordinates, simulation.energy()

@@ -1,4 +1,4 @@
-"""Beams of many elements: what is stored and refused, and what valid numbers may not break."""
+"""Beams of many elements: storage, limits, and robustness to extreme valid numbers."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ ALL = {'bending_y': 'all', 'bending_z': 'all', 'torsion': 'all'}
     {'coordinates': {'bending_y': 3, 'bending_z': 2, 'torsion': 1}},
     {'coordinates': ALL, 'elements': 5},
     {'coordinates': {**ALL, 'bending_z': 5}, 'elements': 4}])
-def test_a_band_of_the_shortening_holds_all_of_it(options):
+def test_the_band_of_the_shortening_matrix_contains_all_its_entries(options):
     a_beam = make_beam(LENGTH, STIFF, **options)
     x = np.random.default_rng(0).uniform(0.0, LENGTH, 9)
     band, whole = a_beam.shortening_band(x), a_beam.shortening(x)
@@ -49,7 +49,7 @@ def test_a_thousand_elements_reduced_to_modes_have_the_frequencies_of_the_beam()
                                rtol=1e-4)
 
 
-def test_more_than_a_machine_holds_is_refused_when_it_is_read():
+def test_a_description_too_large_for_the_memory_is_refused_on_reading():
     assert complaint(flexible_arm(beam(
         SECTION + '<elements count="200"/>'))) == (
         '<text>:5: a segment of flexible link "arm" has 1000 elastic coordinates. Keep to 500, '
@@ -84,7 +84,7 @@ def test_a_slow_mode_of_a_fine_mesh_with_a_heavy_tip_is_no_free_motion():
 
 
 @pytest.mark.parametrize('boundary', ['mass', 'inertia'])
-def test_a_point_mass_at_the_tip_of_a_beam_in_any_direction_is_understood(boundary):
+def test_a_point_mass_at_the_tip_of_a_beam_in_any_direction_is_accepted(boundary):
     random = np.random.default_rng(0)
     for _ in range(15):
         end = random.normal(size=3)
@@ -96,7 +96,7 @@ def test_a_point_mass_at_the_tip_of_a_beam_in_any_direction_is_understood(bounda
 
 
 def oblique(random, end, inside, tip):
-    """Return a beam of 2 kg that carries a point mass at its tip."""
+    """Return a beam of 2 kg with a point mass at its tip."""
     length = np.linalg.norm(end)
     R = Rotation.align_vectors([end], [[1.0, 0.0, 0.0]])[0].as_matrix()
     about = R @ np.diag([1e-3, length**2 / 6, length**2 / 6]) @ R.T
@@ -111,7 +111,7 @@ def oblique(random, end, inside, tip):
                          more=' y_axis="{} {} {}"'.format(*random.normal(size=3)))))
 
 
-def test_valid_numbers_of_every_size_end_in_frequencies_or_in_one_line():
+def test_valid_numbers_of_any_magnitude_give_frequencies_or_a_one_line_error():
     random, refused = np.random.default_rng(1), 0
     for _ in range(25):
         end = random.normal(size=3) * 10**random.uniform(-2, 2)

@@ -34,35 +34,35 @@ couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 @cases
 @couplings
 def test_the_mass_matrix_is_the_second_derivative_of_the_kinetic_energy(case, coupling):
-    judge = judged(case, coupling)
-    q, qd, scale = judge.q, judge.qd, np.outer(judge.scale, judge.scale)
-    M = mass_matrix(judge.text, q, coupling)
-    assert_same(M, judge.M, scale)
+    sample = judged(case, coupling)
+    q, qd, scale = sample.q, sample.qd, np.outer(sample.scale, sample.scale)
+    M = mass_matrix(sample.text, q, coupling)
+    assert_same(M, sample.M, scale)
     assert_same(M, M.T, scale)
     assert np.linalg.eigvalsh(M / scale)[0] > 0.0
-    assert qd @ M @ qd / 2 == pytest.approx(judge.reference.kinetic_energy(q, qd), rel=1e-10)
+    assert qd @ M @ qd / 2 == pytest.approx(sample.reference.kinetic_energy(q, qd), rel=1e-10)
 
 
 @cases
 @couplings
 def test_the_bias_is_that_of_lagranges_equations(case, coupling):
-    judge = judged(case, coupling)
-    bias = inverse(judge.arm, judge.q, judge.qd, np.zeros(judge.arm.size))
+    sample = judged(case, coupling)
+    bias = inverse(sample.arm, sample.q, sample.qd, np.zeros(sample.arm.size))
     # differences of the sixth order with steps of 1e-3 lose 1e-13 to rounding, less to truncation
-    assert_same(bias, judge.bias, judge.scale)
+    assert_same(bias, sample.bias, sample.scale)
 
 
 @cases
 @couplings
 def test_forward_dynamics_solves_lagranges_equations(case, coupling):
-    judge = judged(case, coupling)
-    effort = np.arange(1.0, 1.0 + len(judge.arm.joint_names))
-    force = (on_motors(judge.arm, effort) - judge.bias
-             + judge.reference.potential_force(judge.reference.spring_energy, judge.q))
-    M = judge.M / np.outer(judge.scale, judge.scale)
-    expected = np.linalg.solve(M, force / judge.scale)
+    sample = judged(case, coupling)
+    effort = np.arange(1.0, 1.0 + len(sample.arm.joint_names))
+    force = (on_motors(sample.arm, effort) - sample.bias
+             + sample.reference.potential_force(sample.reference.spring_energy, sample.q))
+    M = sample.M / np.outer(sample.scale, sample.scale)
+    expected = np.linalg.solve(M, force / sample.scale)
     # the condition of M, 1e3 to 1e5, multiplies the 1e-13 that differences lose
-    assert_same(forward(judge.arm, judge.q, judge.qd, effort) * judge.scale, expected,
+    assert_same(forward(sample.arm, sample.q, sample.qd, effort) * sample.scale, expected,
                 tolerance=1e-8)
 
 
@@ -80,7 +80,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(source):
 
 
 @cases
-def test_an_implicit_step_solves_with_the_slopes_of_all_forces(case):
+def test_an_implicit_step_includes_the_slopes_of_all_forces(case):
     text = robot_text(case, damping=True)
     arm, work = arm_of(text), make_workspace(arm_of(text).arrays)
     arm.arrays.coulomb[:] = 0.0     # dry friction has no slope, see test_friction.py
@@ -131,7 +131,7 @@ def test_a_rigid_arm_moves_as_in_pinocchio(seed):
 
 
 @pytest.mark.parametrize('seed', [0, 1, 2, 3, 5])
-def test_an_arm_misses_the_rigid_one_by_the_inverse_of_its_stiffness(seed):
+def test_the_difference_to_a_rigid_arm_scales_with_the_inverse_stiffness(seed):
     text = random_robot(seed, 5, kinds=('modes', 'elements', 'rigid'), gears=False)
     rigid = arm_of(re.sub('<flexibility>.*</flexibility>', '', text))
     joints = len(rigid.joint_names)
@@ -157,7 +157,7 @@ def test_an_arm_misses_the_rigid_one_by_the_inverse_of_its_stiffness(seed):
 
 
 def bend_as_loaded(arm, q, load):
-    """Set the deflections at which every beam holds what its inertia and weight ask of it."""
+    """Set the deflections at which the beam forces balance inertia and weight."""
     for i, n in enumerate(arm.arrays.modes):
         part = slice(arm.arrays.first[i], arm.arrays.first[i] + n)
         q[part] = np.linalg.solve(arm.arrays.stiffness[i, :n, :n], -load[part])
@@ -182,7 +182,7 @@ def test_a_geared_joint_is_a_two_mass_oscillator(stiffness):
     assert inertias @ forward(arm, still, still, np.array([5.0])) == pytest.approx(5.0, rel=1e-14)
 
 
-def test_a_rotor_behind_a_rigid_gear_is_carried_by_the_joint():
+def test_a_rotor_behind_a_rigid_gear_adds_to_the_joint_inertia():
     arm = arm_of(robot(link(), joint(), flexibility(
         '<joint name="hinge" rotor_inertia="1e-4" gear_ratio="80"/>')), gravity=WEIGHTLESS)
     qdd = forward(arm, np.zeros(1), np.zeros(1), np.array([5.0]))
@@ -190,21 +190,21 @@ def test_a_rotor_behind_a_rigid_gear_is_carried_by_the_joint():
 
 
 @cases
-def test_every_wrench_is_the_momentum_rate_of_what_it_carries_less_the_weight(case):
-    judge = judged(case)
-    assert_wrenches_move_and_carry(judge, judge.q, judge.qd,
-                                   10 * np.random.default_rng(0).normal(size=judge.arm.size))
+def test_every_wrench_is_the_momentum_rate_of_the_distal_links_less_their_weight(case):
+    sample = judged(case)
+    assert_wrenches_move_and_carry(sample, sample.q, sample.qd,
+                                   10 * np.random.default_rng(0).normal(size=sample.arm.size))
 
 
 @cases
-def test_at_rest_every_wrench_balances_the_weight_of_what_it_carries(case):
-    judge = judged(case)
-    assert_wrenches_move_and_carry(judge, judge.q, *np.zeros((2, judge.arm.size)))
+def test_at_rest_every_wrench_balances_the_weight_of_the_distal_links(case):
+    sample = judged(case)
+    assert_wrenches_move_and_carry(sample, sample.q, *np.zeros((2, sample.arm.size)))
 
 
-def assert_wrenches_move_and_carry(judge, q, qd, qdd):
-    """Compare the wrench of every joint with what the links beyond it need, about the base."""
-    arm, reference, work = judge.arm, judge.reference, make_workspace(judge.arm.arrays)
+def assert_wrenches_move_and_carry(sample, q, qd, qdd):
+    """Compare the wrench of every joint with that on the distal links, about the base."""
+    arm, reference, work = sample.arm, sample.reference, make_workspace(sample.arm.arrays)
     inverse(arm, q, qd, qdd, work)
     poses = reference.place(q)[0]
     carriers = [joint_ for joint_ in arm.description.joints
@@ -228,10 +228,10 @@ def in_base(wrenches, frame, R, p):
 
 
 @cases
-def test_a_wrench_from_outside_does_the_work_of_its_virtual_displacement(case):
-    judge = judged(case)
-    arm, work = judge.arm, make_workspace(judge.arm.arrays)
-    still = inverse(arm, judge.q, judge.qd, np.zeros(arm.size))
+def test_an_external_wrench_does_the_work_of_its_virtual_displacement(case):
+    sample = judged(case)
+    arm, work = sample.arm, make_workspace(sample.arm.arrays)
+    still = inverse(arm, sample.q, sample.qd, np.zeros(arm.size))
     rng = np.random.default_rng(0)
     for name, frame in arm.frames.items():
         if frame.body < 0:
@@ -240,8 +240,8 @@ def test_a_wrench_from_outside_does_the_work_of_its_virtual_displacement(case):
         work.load[:] = 0.0
         work.load[frame.body] = [*(frame.R @ moment + np.cross(frame.p, frame.R @ force)),
                                  *(frame.R @ force)]
-        felt = still - inverse(arm, judge.q, judge.qd, np.zeros(arm.size), work)
-        J = judge.reference.jacobian(judge.q, name)
+        generalised = still - inverse(arm, sample.q, sample.qd, np.zeros(arm.size), work)
+        J = sample.reference.jacobian(sample.q, name)
         # a difference of two biases, which are larger than what is left
-        np.testing.assert_allclose(felt, J.T @ np.concatenate([moment, force]),
+        np.testing.assert_allclose(generalised, J.T @ np.concatenate([moment, force]),
                                    atol=1e-13 * abs(still).max(), rtol=1e-9)

@@ -11,12 +11,12 @@ from flex_robot_sim.model.arm_model import make_workspace
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('coupling', COUPLINGS)
 def test_energies_are_those_of_first_principles(case, coupling):
-    judge = judged(case, coupling)
-    reference, q, qd = judge.reference, judge.q, judge.qd
+    sample = judged(case, coupling)
+    reference, q, qd = sample.reference, sample.q, sample.qd
     now, zero = np.empty(3), np.empty(3)
-    work = make_workspace(judge.arm.arrays)
-    set_energies(judge.arm.arrays, q, qd, work, now)
-    set_energies(judge.arm.arrays, 0 * q, qd, work, zero)
+    work = make_workspace(sample.arm.arrays)
+    set_energies(sample.arm.arrays, q, qd, work, now)
+    set_energies(sample.arm.arrays, 0 * q, qd, work, zero)
     expected = (reference.kinetic_energy(q, qd), reference.spring_energy(q),
                 # what is fixed to the base has a height too, which never changes
                 reference.gravity_energy(q) - reference.gravity_energy(0 * q))

@@ -1,4 +1,4 @@
-"""Iterations by the factors of an earlier one, against those that eliminate each time."""
+"""Iterations with the factors of an earlier one, against elimination in each iteration."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ STEP = 1e-3
 
 
 def solved(arm, evaluate, iterations=30):
-    """Accelerations (n,) over one step from a random pose in motion, after so many iterations."""
+    """Accelerations (n,) over one step from a random moving state, after `iterations`."""
     rng, n, joints = np.random.default_rng(4), arm.size, len(arm.joint_names)
     q, qd = np.zeros((2, n))
     # geared motors, if there are any, come after the joints and turn with them
@@ -35,7 +35,7 @@ def solved(arm, evaluate, iterations=30):
 @pytest.mark.parametrize('text', ['two_link', 'dual_screw_arm', every_feature(damping=True),
                                   *(random_robot(seed) for seed in range(4))],
                          ids=lambda text: text if len(text) < 20 else 'random')
-def test_both_come_to_the_same_accelerations(text):
+def test_refinement_converges_to_the_accelerations_of_elimination(text):
     arm = load(text)
     expected = solved(arm, implicit_dynamics)
     # rounding, by the condition of the inertia of these arms
@@ -43,7 +43,7 @@ def test_both_come_to_the_same_accelerations(text):
                                atol=1e-9 * np.abs(expected).max())
 
 
-def test_what_the_factors_miss_is_small_beside_the_change():
+def test_the_error_of_old_factors_is_small_compared_with_the_change():
     arm = load('two_link')
     first, second, refined = (solved(arm, evaluate, iterations) for evaluate, iterations in (
         (implicit_dynamics, 1), (implicit_dynamics, 2), (refine_dynamics, 2)))

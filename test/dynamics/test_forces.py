@@ -1,11 +1,11 @@
-"""Springs, dampers and motors of a whole arm: where the energy goes."""
+"""Springs, dampers and motors of a whole arm: the energy balance."""
 
 import numpy as np
 import pytest
 from compare import CASES, arm_of, forward, judged, robot_text
 from random_arms import random_state
 
-from flex_robot_sim.dynamics.forces import add_powers, stored_in_springs
+from flex_robot_sim.dynamics.forces import add_powers, spring_energy
 from flex_robot_sim.dynamics.kinematics import set_motion
 from flex_robot_sim.model.arm_model import make_workspace
 
@@ -13,19 +13,19 @@ cases = pytest.mark.parametrize('case', CASES)
 
 
 @cases
-def test_springs_pull_with_the_slope_of_their_energy_and_nothing_else_acts_at_rest(case):
-    judge = judged(case)
-    arm, work = judge.arm, make_workspace(judge.arm.arrays)
-    forward(arm, judge.q, np.zeros(arm.size), np.zeros(len(arm.joint_names)), work)
-    expected = judge.reference.potential_force(judge.reference.spring_energy, judge.q)
+def test_at_rest_the_only_forces_are_the_gradients_of_the_spring_energy(case):
+    sample = judged(case)
+    arm, work = sample.arm, make_workspace(sample.arm.arrays)
+    forward(arm, sample.q, np.zeros(arm.size), np.zeros(len(arm.joint_names)), work)
+    expected = sample.reference.potential_force(sample.reference.spring_energy, sample.q)
     # stiffnesses of one beam span some orders, hence by the largest force
     np.testing.assert_allclose(work.force, expected, rtol=0.0, atol=1e-12 * abs(expected).max())
-    assert stored_in_springs(arm.arrays, judge.q) == pytest.approx(
-        judge.reference.spring_energy(judge.q), rel=1e-12)
+    assert spring_energy(arm.arrays, sample.q) == pytest.approx(
+        sample.reference.spring_energy(sample.q), rel=1e-12)
 
 
 @cases
-def test_what_depends_on_rates_only_takes_energy_and_all_of_it_is_counted(case):
+def test_rate_dependent_forces_dissipate_energy_and_all_of_it_is_counted(case):
     arm = arm_of(robot_text(case, damping=True))
     work, nothing = make_workspace(arm.arrays), np.zeros(len(arm.joint_names))
     effort = np.arange(1.0, 1.0 + len(nothing))

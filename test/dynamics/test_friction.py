@@ -32,7 +32,7 @@ def test_a_joint_holds_against_less_than_its_friction(step):
 
 
 @pytest.mark.parametrize('step', STEPS)
-def test_a_joint_slips_with_what_its_friction_leaves(step):
+def test_a_joint_slips_with_the_excess_over_its_friction(step):
     simulation = hinge(time_step=step)
     simulation.effort = [1.2 * FRICTION]
     simulation.advance_to(1.0)
@@ -41,7 +41,7 @@ def test_a_joint_slips_with_what_its_friction_leaves(step):
 
 
 @pytest.mark.parametrize('step', STEPS)
-def test_a_joint_comes_to_rest_where_its_energy_is_used_up_and_stays(step):
+def test_a_joint_stays_at_rest_where_its_energy_is_dissipated(step):
     simulation = hinge(time_step=step)
     simulation.set_state(velocity=[2.0])
     simulation.advance_to(2.0)
@@ -64,7 +64,7 @@ def test_static_friction_holds_where_there_is_none_in_motion():
     assert simulation.position[0] > 0.1
 
 
-def test_static_friction_must_be_overcome_before_the_kinetic_one_counts():
+def test_static_friction_acts_until_it_is_overcome():
     words = f'<joint name="hinge" static_friction="{1.4 * FRICTION}" stribeck_rate="0.02"/>'
     simulation = hinge(words)
     simulation.effort = [1.35 * FRICTION]
@@ -131,7 +131,7 @@ def test_many_joints_with_friction_lose_energy_only():
             last = now
 
 
-def test_the_wrench_of_a_joint_that_sticks_is_that_of_rest():
+def test_the_wrench_of_a_sticking_joint_is_that_at_rest():
     # level under gravity, held by friction alone
     arm = build_arm(read_description(robot(joint(
         inside='<axis xyz="0 1 0"/><dynamics friction="20"/>'), link())))

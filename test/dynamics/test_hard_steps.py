@@ -1,4 +1,4 @@
-"""Steps that do not converge as a whole, and energy that adds up all the same."""
+"""Subdivided steps that do not converge as a whole, and their energy balance."""
 
 import math
 import os
@@ -16,8 +16,8 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 
 
-def driven_hard(seed, seconds):
-    """Run a random tree under strong efforts that jump; return it and what went through [J]."""
+def strongly_driven(seed, seconds):
+    """Run a random tree under strong, jumping efforts; return it and its energy throughput [J]."""
     rng = np.random.default_rng(seed)
     arm = build_arm(read_description(random_robot(seed, links=int(rng.integers(1, 9)),
                                                   damping=bool(rng.integers(2)))))
@@ -44,25 +44,25 @@ def thrown(seed, rate, settings=None):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('start', range(0, 40, 10))
-def test_no_random_tree_is_lost_under_strong_efforts(start):
+def test_strong_efforts_make_no_state_of_a_random_tree_non_finite(start):
     for seed in range(start, start + 10):
-        simulation, through = driven_hard(seed, 0.6)
+        simulation, through = strongly_driven(seed, 0.6)
         assert np.isfinite(simulation.coordinates).all()
         # an arm that sticks has rounding alone
         assert abs(simulation.energy().balance) < 1e-4 * through + 1e-9, seed
 
 
 @pytest.mark.parametrize('seed', [1325, 1949, 1065])
-def test_dampers_that_are_strong_with_free_joints_make_no_step_hard(seed):
+def test_strong_dampers_with_free_joints_need_no_subdivision(seed):
     # iterations with their force alone diverge: 1e5 J came from nowhere, in steps all of them hard
-    simulation, through = driven_hard(seed, 0.3)
+    simulation, through = strongly_driven(seed, 0.3)
     assert simulation.hard_steps[0] <= 5
     assert simulation.hard_steps[1] == 0
     assert abs(simulation.energy().balance) < 1e-6 * through
 
 
 @pytest.mark.parametrize('seed', [1001, 1002, 1004, 1008])
-def test_a_step_that_does_not_converge_makes_no_energy(seed):
+def test_a_step_that_does_not_converge_adds_no_energy(seed):
     # hundreds of rad/s are far too much for steps of 20 ms
     simulation = thrown(seed, 300.0, SimulationSettings(time_step=0.02))
     totals = []
@@ -89,18 +89,18 @@ def test_a_step_ends_after_a_bounded_number_of_evaluations():
 
 
 @pytest.mark.slow
-def test_what_was_hard_is_counted_and_said():
-    simulation, through = driven_hard(53, 1.6)      # turns with some hundred rad/s by then
+def test_subdivided_steps_are_counted_and_reported():
+    simulation, through = strongly_driven(53, 1.6)      # turns with some hundred rad/s by then
     assert simulation.hard_steps[0] >= 100
     assert abs(simulation.energy().balance) < 1e-4 * through
-    told = [line for line in simulation.reports if 'in parts' in line]
-    assert len(told) == 1
-    assert told[0].startswith('100 steps were taken in parts by ')
-    assert told[0].endswith(' s: time_step = 0.001 s is too long for this motion. Take a shorter '
-                            'one')
+    lines = [line for line in simulation.reports if 'in parts' in line]
+    assert len(lines) == 1
+    assert lines[0].startswith('100 steps were taken in parts by ')
+    assert lines[0].endswith(' s: time_step = 0.001 s is too long for this motion. Take a shorter '
+                             'one')
 
 
-def test_nothing_is_said_where_nothing_is_hard():
+def test_easy_steps_are_not_reported():
     simulation = Simulation(load('two_link'), SimulationSettings())
     simulation.set_state([0.3, 0.9, -1.0], [1.0, 1.0, -2.0])
     simulation.advance_to(2.0)
@@ -108,13 +108,13 @@ def test_nothing_is_said_where_nothing_is_hard():
     assert not [line for line in simulation.reports if 'step' in line]
 
 
-def told_to_be_coarse(simulation):
+def coarseness_reports(simulation):
     """Lines about a step that is too long for the motion."""
     return [line for line in simulation.reports if 'swings in fewer than 10 steps' in line]
 
 
 @pytest.mark.parametrize('steps_in_a_period, is_reported', [(4, True), (8, True), (13, False)])
-def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_reported):
+def test_an_oscillation_of_few_steps_per_period_is_reported(steps_in_a_period, is_reported):
     inertia, stiffness = 1 / 6 + 2 * 0.5**2, 30.0       # of the rod about its hinge
     period = 2 * math.pi * math.sqrt(inertia / stiffness)
     step = period / steps_in_a_period
@@ -122,7 +122,7 @@ def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_reported):
     simulation.set_state([0.5])
     simulation.hold([0.0], stiffness, 0.0)
     simulation.step(400)
-    assert told_to_be_coarse(simulation) == is_reported * [
+    assert coarseness_reports(simulation) == is_reported * [
         f'by {step:.4g} s most of the motion swings in fewer than 10 steps: time_step = {step:g} '
         's is too long to show it. Take a shorter one']
     # energy does not show it
@@ -130,7 +130,7 @@ def test_a_swing_of_few_steps_is_told(steps_in_a_period, is_reported):
         pytest.approx(0.5 * stiffness * 0.25, rel=1e-9))
 
 
-def test_the_steps_that_are_told_are_those_that_miss_the_motion():
+def test_coarse_steps_are_reported_when_the_motion_is_inaccurate():
     arm = load('two_link')
 
     def fallen(step, scheme='implicit_midpoint'):
@@ -141,12 +141,12 @@ def test_the_steps_that_are_told_are_those_that_miss_the_motion():
     true = fallen(5e-5, 'rk4').position         # to 3e-7
     for step, is_reported in ((1e-3, False), (1e-2, True)):
         simulation = fallen(step)
-        assert bool(told_to_be_coarse(simulation)) == is_reported
+        assert bool(coarseness_reports(simulation)) == is_reported
         assert (np.abs(simulation.position - true).max() > 0.02) == is_reported
 
 
 def count_evaluations():
-    """Print how many evaluations a hard step took, and how many of its parts were not good."""
+    """Print the evaluations of a subdivided step, and its inaccurate substeps."""
     from flex_robot_sim.dynamics import integrators
 
     calls = []
@@ -168,7 +168,7 @@ if __name__ == '__main__':
     count_evaluations()
 
 
-def test_a_run_of_few_steps_is_told_that_they_are_too_long():
+def test_a_short_run_reports_that_its_steps_are_too_long():
     # four seconds of a fall, in twenty steps and in four thousand
     ends = []
     for step in (0.2, 1e-3):
@@ -176,7 +176,7 @@ def test_a_run_of_few_steps_is_told_that_they_are_too_long():
         simulation.set_state([0.3, 1.0, -0.5])
         simulation.advance_to(4.0)
         ends.append(simulation.velocity[1])
-        assert bool(told_to_be_coarse(simulation)) == (step == 0.2)
+        assert bool(coarseness_reports(simulation)) == (step == 0.2)
     assert abs(ends[0] - ends[1]) > 1.0
     # one that goes slowly in as few of them is not: a tenth of a turn in forty seconds
     slow = Simulation(load('two_link', gravity=(0.0, 0.0, 0.0)),

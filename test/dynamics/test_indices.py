@@ -1,7 +1,8 @@
 """
-Compiled functions never count an index from the end of an array, because nobody would tell them.
+Compiled functions never use negative indices, which would be undefined there.
 
-Looked at in plain Python, with arrays that refuse a negative index; this file is the program.
+The test runs them in plain Python, with arrays that refuse a negative index; this file is the
+program.
 """
 
 import os
@@ -21,15 +22,15 @@ from flex_robot_sim.util.share import shipped_robots
 
 
 class FromStart(np.ndarray):
-    """An array that is never asked for a place before its first one."""
+    """An array that refuses negative indices."""
 
     def __getitem__(self, key):
-        """Return what Numba would, or raise IndexError."""
+        """Return the same as Numba, or raise IndexError."""
         refuse_negative(key)
         return super().__getitem__(key)
 
     def __setitem__(self, key, value):
-        """Likewise."""
+        """Write the same as Numba, or raise IndexError."""
         refuse_negative(key)
         super().__setitem__(key, value)
 
@@ -41,8 +42,8 @@ def refuse_negative(key):
             raise IndexError(f'{key} counts from the end')
 
 
-def looked_at(table):
-    """Return a NamedTuple of such arrays in the place of one of arrays."""
+def observed(table):
+    """Return a NamedTuple with such arrays instead of plain ones."""
     return type(table)(*(array.view(FromStart) for array in table))
 
 
@@ -54,7 +55,7 @@ def step_all():
         arm = load(source)
         q, qd = random_state(arm, seed)
         n, joints = arm.size, len(arm.joint_names)
-        arrays, work, watch, loads = map(looked_at, (
+        arrays, work, watch, loads = map(observed, (
             arm.arrays, make_workspace(arm.arrays), make_watch(arm, SimulationSettings()),
             make_loads(arm, [Push(list(arm.frames)[-1], (1.0, 2.0, 3.0))])))
         q, qd, qdd, effort, flow, stage = (part.view(FromStart) for part in (
@@ -68,7 +69,7 @@ def step_all():
     print(len(sources))
 
 
-def test_no_step_counts_from_the_end():
+def test_no_step_uses_negative_indices():
     environment = {**os.environ, 'NUMBA_DISABLE_JIT': '1',
                    'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}
     result = subprocess.run([sys.executable, __file__], capture_output=True, text=True,

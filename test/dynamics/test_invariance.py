@@ -1,4 +1,4 @@
-"""What must not matter: where the base stands, names, order, and how rigid bodies are divided."""
+"""Invariance to the pose of the base, names, order, and the division of rigid bodies."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -72,7 +72,7 @@ def test_the_order_in_the_file_does_not_matter(case):
 
 
 @cases
-def test_a_rigid_link_may_be_two_that_are_fixed_to_each_other(case):
+def test_two_rigid_links_fixed_together_are_equivalent_to_one(case):
     tree = ET.fromstring(robot_text(case))
     beams = {element.get('name') for element in tree.iterfind('flexibility/link')}
     R, p = Rotation.from_euler('xyz', ANGLES), np.array([0.3, 0.2, -0.1])
@@ -106,7 +106,7 @@ def planar_arm(inside):
 
 
 def assert_stays_exactly_planar(arm, across):
-    """Start in the plane, anywhere and at any rate, and look at the accelerations across it."""
+    """Start in the plane with random states, and check the accelerations across it."""
     for k in range(20):
         q, qd = random_state(arm, k)
         effort = np.random.default_rng(k).normal(size=len(arm.joint_names))
@@ -135,7 +135,7 @@ def test_the_dual_screw_arm_stays_in_its_plane_exactly_while_its_waist_rests():
          for name in arm.coordinate_names]))
 
 
-def test_a_stretch_that_stands_changes_nothing():
+def test_constant_stretch_changes_nothing():
     # loops over 2 + 2 + 1 coordinates are written out, those over 2 + 2 + 1 + 1 are not
     text = shipped_robots()['two_link'].read_text(encoding='utf-8')
     arm, other = arm_of(text), arm_of(text.replace('torsion="1"/>', 'torsion="1" stretch="1"/>'))

@@ -6,22 +6,22 @@ from reference import along
 
 from flex_robot_sim.dynamics.joint_laws import (
     friction_level,
-    motor_pull,
-    settle,
+    motor_force,
     smooth_force,
     smoothed_friction,
-    stop_push,
+    solve_joint_laws,
+    stop_force,
 )
 
 STOP = {'k': 800.0, 'd': 30.0, 'depth': 1e-3}
 
 
 def push(v, gap, v0=None, h=0.0):
-    return stop_push(v, v if v0 is None else v0, h, gap, *STOP.values())
+    return stop_force(v, v if v0 is None else v0, h, gap, *STOP.values())
 
 
 def cases(count, seed=0):
-    """Random rates at mid-step and start, steps, and ways into a stop, many at a corner."""
+    """Random rates at mid-step and start, steps, and penetrations, many at a corner."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         h = 10.0**rng.uniform(-5, -1)
@@ -37,7 +37,7 @@ def test_a_stop_pushes_and_never_pulls():
             assert (spring, force, slope) == (0.0, 0.0, 0.0)
 
 
-def test_a_stop_stores_what_its_spring_takes_and_loses_the_rest_at_any_step():
+def test_a_stop_stores_spring_energy_and_dissipates_the_remainder_at_any_step():
     for v, v0, h, gap in cases(3000, 1):
         spring, force, _ = push(v, gap, v0, h)
         stored = 0.5 * STOP['k'] * (max(gap + h * v, 0.0)**2 - max(gap, 0.0)**2)
@@ -47,7 +47,7 @@ def test_a_stop_stores_what_its_spring_takes_and_loses_the_rest_at_any_step():
         assert (force - spring) * v >= 0.0
 
 
-def test_the_push_has_the_slope_that_it_says():
+def test_the_slope_of_the_stop_force_is_its_derivative():
     for v, v0, h, gap in ((0.3, 0.2, 0.0, 5e-4), (0.3, 0.2, 0.0, 0.05), (-0.01, -0.01, 0.0, 5e-4),
                           (0.3, 0.2, 1e-2, 5e-4), (0.3, 0.2, 1e-2, -1e-3),
                           (-0.3, -0.5, 1e-2, 2e-3),
@@ -62,21 +62,22 @@ def test_the_force_of_a_stop_starts_at_zero_even_at_speed():
     assert push(3.0, 1e-12)[1] < 1e-8 * push(3.0, 1e-3)[1]     # linear over the depth
 
 
-def test_a_motor_gives_no_more_than_it_has_and_does_not_push_beyond_its_rate():
+def test_a_motor_respects_its_force_and_rate_limits():
     free = np.inf, np.inf
-    assert motor_pull(3.0, 7.0, 0.0, *free) == (7.0, 0.0)
-    assert motor_pull(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
-    assert motor_pull(0.5, 6.0, 2.0, 4.0, np.inf) == (4.0, 0.0)
-    assert motor_pull(0.5, -9.0, 2.0, 4.0, np.inf) == (-4.0, 0.0)
+    assert motor_force(3.0, 7.0, 0.0, *free) == (7.0, 0.0)
+    assert motor_force(0.5, 6.0, 2.0, *free) == (5.0, 2.0)
+    assert motor_force(0.5, 6.0, 2.0, 4.0, np.inf) == (4.0, 0.0)
+    assert motor_force(0.5, -9.0, 2.0, 4.0, np.inf) == (-4.0, 0.0)
     # beyond its largest rate it brakes as before, and pushes no more
-    assert motor_pull(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
-    assert motor_pull(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
-    force, slope = motor_pull(2.02, 7.0, 0.0, np.inf, 2.0)      # half of the way
+    assert motor_force(3.0, 7.0, 0.0, np.inf, 2.0) == (0.0, 0.0)
+    assert motor_force(3.0, -7.0, 0.0, np.inf, 2.0) == (-7.0, 0.0)
+    force, slope = motor_force(2.02, 7.0, 0.0, np.inf, 2.0)      # half of the way
     assert force == pytest.approx(3.5)
-    assert -along(lambda t: motor_pull(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(slope)
+    assert -along(lambda t: motor_force(2.02 + t, 7.0, 0.0, np.inf, 2.0)[0]) == pytest.approx(
+        slope)
 
 
-def test_smoothed_friction_drags_and_has_the_slope_that_it_says():
+def test_smoothed_friction_opposes_motion_and_its_slope_is_its_derivative():
     for rate in (0.1, 1.0, 20.0):       # ten times the rate of smoothing: 1 - tanh(10) = 4e-9
         assert smoothed_friction(rate, 0.2, 0.0, 0.01, 0.01)[0] == pytest.approx(0.2, rel=1e-8)
         assert smoothed_friction(-rate, 0.2, 0.0, 0.01, 0.01)[0] < 0.0
@@ -91,13 +92,13 @@ def test_friction_falls_from_static_to_kinetic():
     assert friction_level(1.0, 1.0, 0.5, 0.02) == pytest.approx(1.0)
 
 
-def test_settling_finds_the_one_rate_that_all_laws_allow():
-    # r v = w + force(v) - friction, judged by a search in small steps that knows no corners
+def test_joint_laws_are_solved_for_the_unique_rate():
+    # r v = w + force(v) - friction, checked by a search in small steps, independent of corners
     rng = np.random.default_rng(3)
     for v, v0, h, gap in cases(400, 4):
         r, w, c = 10.0**rng.uniform(0, 3), rng.normal() * 50.0, rng.integers(0, 2) * 2.0
         laws = (v0, h, 3.0, 0.4, rng.normal(), 2.0, 5.0, np.inf, gap, -1.0, *STOP.values())
-        f, g = settle(w, r, r, c, v, *laws)
+        f, g = solve_joint_laws(w, r, r, c, v, *laws)
         found = (w + f) / (r - g)       # r v = w + f + g v
         force, _ = smooth_force(found, *laws)
         friction = w + force - r * found

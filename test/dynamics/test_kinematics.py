@@ -13,20 +13,20 @@ couplings = pytest.mark.parametrize('coupling', COUPLINGS)
 ROUNDING = {'rtol': 0.0, 'atol': 1e-12}     # of poses and twists near 1
 
 
-def in_motion(judge, q, qd):
-    work = make_workspace(judge.arm.arrays)
-    set_motion(judge.arm.arrays, q, qd, work)
-    set_base_poses(judge.arm.arrays, work)
+def in_motion(sample, q, qd):
+    work = make_workspace(sample.arm.arrays)
+    set_motion(sample.arm.arrays, q, qd, work)
+    set_base_poses(sample.arm.arrays, work)
     return work
 
 
 @cases
 @couplings
 def test_every_link_has_the_pose_of_the_reference(case, coupling):
-    judge = judged(case, coupling)
-    work = in_motion(judge, judge.q, judge.qd)
-    for name, (R, p) in judge.reference.place(judge.q)[0].items():
-        frame = judge.arm.frames[name]
+    sample = judged(case, coupling)
+    work = in_motion(sample, sample.q, sample.qd)
+    for name, (R, p) in sample.reference.place(sample.q)[0].items():
+        frame = sample.arm.frames[name]
         base_R, base_p = ((np.eye(3), np.zeros(3)) if frame.body < 0 else
                           (work.base_R[frame.body], work.base_p[frame.body]))
         np.testing.assert_allclose(base_R @ frame.R, R, **ROUNDING)
@@ -36,11 +36,11 @@ def test_every_link_has_the_pose_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_every_body_has_the_twist_of_the_reference(case, coupling):
-    judge = judged(case, coupling)
-    work = in_motion(judge, judge.q, judge.qd)
-    for name, frame in judge.arm.frames.items():
+    sample = judged(case, coupling)
+    work = in_motion(sample, sample.q, sample.qd)
+    for name, frame in sample.arm.frames.items():
         if frame.body >= 0:
-            omega, v = np.split(judge.reference.jacobian(judge.q, name) @ judge.qd, 2)
+            omega, v = np.split(sample.reference.jacobian(sample.q, name) @ sample.qd, 2)
             body = work.V[frame.body]
             np.testing.assert_allclose(frame.R.T @ body[:3], omega, **ROUNDING)
             np.testing.assert_allclose(frame.R.T @ (body[3:] + np.cross(body[:3], frame.p)), v,
@@ -50,11 +50,11 @@ def test_every_body_has_the_twist_of_the_reference(case, coupling):
 @cases
 @couplings
 def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
-    judge = judged(case, coupling)
-    arm, q, qd = judge.arm, judge.q, judge.qd
-    work = in_motion(judge, q, qd)
+    sample = judged(case, coupling)
+    arm, q, qd = sample.arm, sample.q, sample.qd
+    work = in_motion(sample, q, qd)
     for link, (body, station) in arm.tips.items():
-        piece = judge.reference.pieces[link, len(arm.segments[link]) - 1]
+        piece = sample.reference.pieces[link, len(arm.segments[link]) - 1]
         set_station(arm.arrays, station, body, q, qd, work)
         R, p = piece.section(q, piece.length)
         np.testing.assert_allclose(work.station_R[station], R, **ROUNDING)
@@ -73,7 +73,7 @@ def test_the_tip_of_a_beam_moves_as_its_section_does(case, coupling):
 
 
 def twist(piece, q, qd):
-    """Twist of the tip section against the root, in the frame of the root."""
+    """Twist of the tip section relative to the root, in the frame of the root."""
     R, p = piece.section(q + STEP * 1j * qd, piece.length)
     omega = R.real @ spin_of(R)
     return np.concatenate([omega, p.imag / STEP - np.cross(omega, p.real)])

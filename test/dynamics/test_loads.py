@@ -1,4 +1,4 @@
-"""Forces and moments on links, against the Jacobian that first principles give."""
+"""Forces and moments on links, against the Jacobian from first principles."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ from flex_robot_sim.util.exceptions import SettingError
 FORCE, MOMENT, POINT = np.array([[3.0, -1.0, 2.0], [0.4, 0.7, -0.2], [0.1, 0.3, -0.2]])
 
 
-def felt(arm, q, pushes):
-    """Generalised forces (n,) of pushes: what the motors of an arm at rest need not give."""
+def generalised_forces(arm, q, pushes):
+    """Generalised forces (n,) of pushes: the change of the static motor forces."""
     work, rest = make_workspace(arm.arrays), np.zeros(arm.size)
     without, force = np.zeros((2, arm.size))
     inverse_dynamics(arm.arrays, q, rest, rest, work, without)
@@ -25,27 +25,28 @@ def felt(arm, q, pushes):
 @pytest.mark.parametrize('case', CASES)
 @pytest.mark.parametrize('follows', [False, True])
 def test_a_push_does_the_work_of_force_and_moment(case, follows):
-    judge = judged(case)
-    for name in judge.arm.frames:
-        R = judge.reference.place(judge.q)[0][name][0].real
+    sample = judged(case)
+    for name in sample.arm.frames:
+        R = sample.reference.place(sample.q)[0][name][0].real
         turn = np.eye(3) if follows else R.T
         force, moment = turn @ FORCE, turn @ MOMENT
         wrench = np.concatenate([moment + np.cross(POINT, force), force])
-        expected = judge.reference.jacobian(judge.q, name).T @ wrench
-        found = felt(judge.arm, judge.q, [Push(name, FORCE, MOMENT, POINT, follows)])
+        expected = sample.reference.jacobian(sample.q, name).T @ wrench
+        found = generalised_forces(sample.arm, sample.q,
+                                   [Push(name, FORCE, MOMENT, POINT, follows)])
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_pushes_add_up_and_those_at_the_base_do_nothing():
-    judge = judged(0)
-    first, last = Push(list(judge.arm.frames)[1], FORCE), Push(list(judge.arm.frames)[-1], FORCE)
-    alone = [felt(judge.arm, judge.q, [push]) for push in (first, last)]
-    together = felt(judge.arm, judge.q, [first, Push('base', FORCE), last])
-    np.testing.assert_allclose(together, sum(alone), rtol=1e-9, atol=1e-9)
-    assert not felt(judge.arm, judge.q, []).any()
+    sample = judged(0)
+    first, last = Push(list(sample.arm.frames)[1], FORCE), Push(list(sample.arm.frames)[-1], FORCE)
+    separate = [generalised_forces(sample.arm, sample.q, [push]) for push in (first, last)]
+    combined = generalised_forces(sample.arm, sample.q, [first, Push('base', FORCE), last])
+    np.testing.assert_allclose(combined, sum(separate), rtol=1e-9, atol=1e-9)
+    assert not generalised_forces(sample.arm, sample.q, []).any()
 
 
-def test_a_push_that_makes_no_sense_is_refused():
+def test_an_invalid_push_is_refused():
     arm = arm_of('<robot name="test"><link name="base"/></robot>')
     with pytest.raises(SettingError) as error:
         make_loads(arm, [Push('bse', FORCE)])

@@ -43,7 +43,7 @@ def test_the_segment_that_bends_too_far_is_named():
     assert report.startswith('link "arm", segment 1, bends by more than 2.5 % of its length at ')
 
 
-def test_turning_too_fast_without_shortening_is_reported_once():
+def test_rotation_too_fast_without_shortening_is_reported_once():
     text = robot(joint(), link(), flexibility(
         beam(BEAM + '<modes bending_y="1" bending_z="0" torsion="0" boundary="free"/>'),
         '<joint name="hinge" rotor_inertia="1e9"/>'))

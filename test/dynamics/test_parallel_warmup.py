@@ -1,4 +1,4 @@
-"""The second process that compiles: what it makes is what a step needs, and it never stays."""
+"""Parallel warm-up: the second process compiles the functions of a step, and always ends."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.dynamics.parallel_warmup import parts_of_a_step
+from flex_robot_sim.dynamics.parallel_warmup import compile_jobs
 from flex_robot_sim.jit import compiled
 from flex_robot_sim.util.interpreter import run_text
 
@@ -23,13 +23,13 @@ COLD_START = "import flex_robot_sim as frs; frs.Simulation(frs.load('two_link'))
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Put the cache into a folder of this test."""
+    """Place the cache in a folder of this test."""
     monkeypatch.setattr(compiled, '_cache_folder', lambda room: tmp_path)
     return tmp_path
 
 
 def is_taken(path):
-    """Whether somebody has the lock of a second process."""
+    """Whether a process holds the lock of the second process."""
     with open(path, 'a') as file:
         return not compiled._is_locked(file)
 
@@ -41,14 +41,14 @@ def wait_until(condition, seconds=120.0):
         time.sleep(0.02)
 
 
-def test_what_it_compiles_is_what_a_step_calls():
+def test_the_compiled_functions_are_the_callees_of_a_step():
     frs.Simulation(frs.load('single_link')).step()
-    for _, function, arguments in parts_of_a_step():
+    for _, function, arguments in compile_jobs():
         types = tuple(map(function.typeof_pyval, arguments))
         assert types in function.overloads, function.py_func.__name__
 
 
-def test_every_arm_is_of_the_types_of_which_the_parts_are():
+def test_every_arm_has_the_argument_types_of_the_compile_jobs():
     types = {tuple((array.dtype, array.ndim) for array in frs.load(name).arrays)
              for name in ('two_link', 'single_link')}
     assert len(types) == 1
@@ -61,7 +61,7 @@ def test_one_process_at_a_time_is_the_second(folder):
             assert second is None
 
 
-def test_it_stays_the_second_until_it_ends(folder):
+def test_the_lock_is_held_until_the_second_process_ends(folder):
     with compiled.lock_of_second_process() as lock:
         process = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL, pass_fds=[lock.fileno()])
@@ -72,13 +72,13 @@ def test_it_stays_the_second_until_it_ends(folder):
         assert other is not None
 
 
-def test_without_a_cache_there_is_none(monkeypatch):
+def test_without_a_cache_there_is_no_second_process(monkeypatch):
     monkeypatch.setattr(compiled, '_cache_folder', lambda room: None)
     with compiled.lock_of_second_process() as lock:
         assert lock is None
 
 
-def test_it_ends_with_a_program_that_is_killed(tmp_path):
+def test_the_second_process_ends_with_a_killed_parent(tmp_path):
     program = subprocess.Popen(run_text(COLD_START), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE,
                                env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path)})
@@ -93,10 +93,10 @@ def test_it_ends_with_a_program_that_is_killed(tmp_path):
     wait_until(lambda: not is_taken(lock))
 
 
-def test_a_program_that_finds_everything_compiled_starts_none(monkeypatch):
+def test_with_a_full_cache_no_second_process_starts(monkeypatch):
     from flex_robot_sim.dynamics import parallel_warmup
     frs.Simulation(frs.load('two_link')).step()
     monkeypatch.setattr(parallel_warmup.subprocess, 'Popen',
                         lambda *_, **__: pytest.fail('there is nothing to compile'))
-    parallel_warmup.start_compiling_ahead.__wrapped__()
+    parallel_warmup.start_parallel_warmup.__wrapped__()
     assert np.isfinite(frs.Simulation(frs.load('two_link')).coordinates).all()

@@ -42,7 +42,7 @@ def test_a_payload_changes_the_frequency_in_the_middle_of_a_run():
         assert measured_frequency(simulation, 10 / expected) == pytest.approx(expected, rel=1e-3)
 
 
-def test_a_payload_is_as_good_as_one_in_the_description():
+def test_a_payload_is_equivalent_to_one_in_the_description():
     # with shapes that do not depend on what the description hangs at the end
     inertia = np.diag([2e-3, 3e-3, 4e-3])
     text = swinging_text(modes=PLAIN.replace('/>', ' boundary="free"/>'))

@@ -23,7 +23,7 @@ SOME = pytest.mark.parametrize('discretisation', [
 
 
 def tip(arm, **loads):
-    """Tip deflection at rest, and what the motor holds."""
+    """Tip deflection at rest, and the motor torque."""
     rest = equilibrium(arm, **loads)
     return tip_deflection(arm, 'arm', rest.coordinates), rest.effort
 
@@ -59,7 +59,7 @@ BUCKLING = pytest.mark.parametrize('discretisation', [
 
 
 def squared_rate(arm, force):
-    """Square of the first rate under a force that pulls the tip along the beam [rad2/s2]."""
+    """Square of the first natural frequency under an axial tip force [rad2/s2]."""
     return (2 * pi * frequencies(arm, pushes=[Push('tool', (force, 0, 0))])[0])**2
 
 

@@ -1,4 +1,4 @@
-"""Joints that run into their stops: energy never rises, whatever step, pose and load."""
+"""Joints that hit their stops: energy never increases, for any step, pose and load."""
 
 import functools
 
@@ -35,7 +35,7 @@ def assert_energy_never_rises(simulation, seconds):
 
 @pytest.mark.parametrize('step', STEPS)
 @pytest.mark.parametrize('name', ['two_link', 'dual_screw_arm', 'ella', 'rcm', 'canadarm2'])
-def test_a_shipped_arm_that_is_let_go_gains_no_energy(name, step):
+def test_a_released_shipped_arm_gains_no_energy(name, step):
     arm = frs.load(name)
     rng = np.random.default_rng(int(1e5 * step))
     simulation = Simulation(arm, SimulationSettings(time_step=step))
@@ -60,7 +60,7 @@ def test_random_trees_gain_no_energy_at_their_stops(start):
         assert_energy_never_rises(simulation, 0.4)
 
 
-def test_shipped_robots_are_all_known_here():
+def test_all_shipped_robots_are_listed_here():
     still = {'element_sum_arm_1', 'element_sum_arm_2', 'rig', 'single_link', 'spin_up_8m'}
     assert {*shipped_robots()} == still | {'two_link', 'dual_screw_arm', 'ella', 'rcm',
                                            'canadarm2'}
@@ -94,7 +94,7 @@ def test_an_arm_leaves_its_stop_as_in_the_reference(step, tolerance):
         fastest_way_back(1e-3, 'reference'), rel=tolerance)
 
 
-def test_a_joint_rests_near_its_stop_whatever_it_carries():
+def test_a_joint_rests_near_its_stop_with_any_load():
     # upright at zero, the waist feels a thousandth of what it does with the arm stretched out
     arm = frs.load('dual_screw_arm', gravity=(9.81, 0.0, 0.0))
     simulation = Simulation(arm)
@@ -109,7 +109,7 @@ def test_a_joint_rests_near_its_stop_whatever_it_carries():
 
 
 @pytest.mark.parametrize('scheme', ['rk4', 'semi_implicit_euler'])
-def test_explicit_schemes_survive_a_stop_at_the_steps_that_they_take(scheme):
+def test_explicit_schemes_are_stable_at_a_stop_with_permitted_steps(scheme):
     simulation = falling(2e-5, scheme)
     start = sum(simulation.energy()[:3])
     simulation.advance_to(0.9)
@@ -119,7 +119,7 @@ def test_explicit_schemes_survive_a_stop_at_the_steps_that_they_take(scheme):
     assert abs(energy.balance) < 0.05 * abs(energy.gravity)
 
 
-def test_the_linear_model_knows_the_stop_that_a_joint_leans_on():
+def test_the_linear_model_includes_a_stop_in_contact():
     simulation = falling(1e-3)
     simulation.advance_to(4.0)
     q, qd = simulation.coordinates, simulation.rates

@@ -1,4 +1,4 @@
-"""Small packages with machine code of their own."""
+"""Small packages with separate machine code."""
 
 import os
 import shutil
@@ -10,13 +10,13 @@ from small_package import CALL_AND_COUNT, environment_of, start, write_package
 
 @pytest.fixture
 def package(tmp_path):
-    """Write a package of two files, of which one calls the other, and a cache of its own."""
+    """Write a package of two files, one calling the other, and a separate cache."""
     return write_package(tmp_path / 'small')
 
 
 @pytest.fixture(scope='module')
 def first_call(tmp_path_factory, call):
-    """Call a package for the first time; return it, and what came of the call."""
+    """Call a package for the first time; return it, and the result of the call."""
     package = write_package(tmp_path_factory.mktemp('first') / 'small')
     return package, call(package)
 
@@ -29,7 +29,7 @@ def called(first_call, tmp_path):
 
 @pytest.fixture(scope='module')
 def run(tmp_path_factory):
-    """Return a function that does as `start`, to the end, and gives what was said."""
+    """Return a function that runs `start` to the end and returns the output."""
     folder = tmp_path_factory.mktemp('said')
     lines = 'import numba; numba.njit(lambda x: x + 1.0)(2.0)'      # which gets Numba ready
     with Forks(folder, lines, {'PATH': os.environ['PATH'], 'HOME': '/nowhere'}) as forks:

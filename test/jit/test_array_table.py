@@ -10,7 +10,7 @@ from small_package import start, write_package
 from test_compiled import needs_numba
 
 from flex_robot_sim.jit.array_table import TableRows, Vectors3, pass_by_pointer, zeros
-from flex_robot_sim.jit.compiled import bound, compiled
+from flex_robot_sim.jit.compiled import bind, compiled
 
 
 @pass_by_pointer
@@ -62,7 +62,7 @@ def test_compiled_code_reads_and_writes_the_arrays_of_a_table():
 @pytest.mark.parametrize('other', [
     lambda table: pickle.loads(pickle.dumps(table)), copy.deepcopy,
     lambda table: table._replace(weights=table.weights + 1.0)])
-def test_a_copy_of_a_table_has_places_of_its_own(other):
+def test_a_copy_of_a_table_has_separate_memory(other):
     table = make_table(5)
     moment(table)                               # has made its list
     second = other(table)
@@ -71,8 +71,8 @@ def test_a_copy_of_a_table_has_places_of_its_own(other):
     assert (table.weights == before).all()
 
 
-def test_a_call_that_is_bound_takes_other_tables_of_the_kind():
-    call = bound(_moment, make_table(2), np.zeros(3))
+def test_a_bound_call_takes_other_tables_of_the_same_type():
+    call = bind(_moment, make_table(2), np.zeros(3))
     for count in (1, 7):
         table = make_table(count, seed=count)
         expected = moment_of(table)
@@ -98,7 +98,7 @@ def _count_up(table, out):
     table.one[0, 0, 0] += 100.0
 
 
-def test_a_table_of_zeros_is_one_piece_in_which_nothing_overlaps():
+def test_a_table_of_zeros_is_one_block_without_overlap():
     shapes = (0, 2), (3,), (2, 3), (1, 1, 1)
     table, other = zeros(ScratchWorkspace, shapes), zeros(ScratchWorkspace, shapes)
     assert tuple(array.shape for array in table) == shapes and not any(map(np.any, table))
@@ -113,7 +113,7 @@ def test_a_table_of_zeros_is_one_piece_in_which_nothing_overlaps():
 
 
 @pytest.mark.parametrize('odd', [np.ones(3), np.ones(5)])
-def test_a_table_with_some_other_arrays_shares_the_rest(odd):
+def test_a_table_with_replaced_arrays_shares_the_unchanged_ones(odd):
     table, out = zeros(ScratchWorkspace, ((0, 2), (3,), (2, 3), (1, 1, 1))), np.zeros(2)
     changed = table._replace(odd=odd, empty=np.zeros((1, 2)))
     _count_up(changed, out)
@@ -183,7 +183,7 @@ for one in (caller, called):
 
 
 @needs_numba
-def test_what_a_function_calls_is_loaded_with_it_and_compiled_again_if_it_is_lost(tmp_path):
+def test_callees_are_loaded_with_a_function_and_recompiled_if_missing(tmp_path):
     package = write_package(tmp_path / 'small')
     (package / 'dynamics' / 'tables.py').write_text(TABLES)
 
@@ -200,7 +200,7 @@ def test_what_a_function_calls_is_loaded_with_it_and_compiled_again_if_it_is_los
 
 
 @needs_numba
-def test_what_becomes_part_of_its_callers_does_so_when_it_comes_from_disk(tmp_path):
+def test_inlined_functions_are_inlined_when_loaded_from_disk(tmp_path):
     package = write_package(tmp_path / 'small')
     (package / 'dynamics' / 'tables.py').write_text(TABLES)
     program = """

@@ -1,4 +1,4 @@
-"""The folder of machine code: what others put there, and damage, is neither run nor deleted."""
+"""The cache of machine code: foreign files and damaged files are neither run nor deleted."""
 
 import hashlib
 import os
@@ -42,7 +42,7 @@ def clone(request, tmp_path):
     return folder / name
 
 
-def test_a_clone_in_the_place_of_the_cache_stays_whole(clone, package, run):
+def test_a_repository_in_the_place_of_the_cache_is_not_changed(clone, package, run):
     before = tree_of(clone)
     assert clone / '.git' in clone.iterdir() and 'README' in map(str, before)
     out, err = run(package, WHY, NUMBA_CACHE_DIR=str(clone.parent))
@@ -74,7 +74,7 @@ def test_a_link_in_the_place_of_the_cache_is_not_followed(called, run):
 
 
 @pytest.mark.parametrize('name', ['notes.txt', 'link', 'folder'])
-def test_a_cache_that_holds_anything_else_is_left_untouched(called, run, name):
+def test_a_cache_with_unexpected_content_is_left_untouched(called, run, name):
     root = cache_folders(called)[0].parent
     {'notes.txt': root.joinpath(name).touch, 'folder': root.joinpath(name).mkdir,
      'link': lambda: root.joinpath(name).symlink_to(called)}[name]()
@@ -130,17 +130,17 @@ def test_a_cache_that_others_could_write_to_is_neither_loaded_nor_changed(called
 
 def test_the_cache_keeps_the_folders_used_last(tmp_path):
     now = time.time()
-    for age in range(cache.FOLDERS_KEPT + 4):
+    for age in range(cache.MAX_FOLDERS + 4):
         folder = tmp_path / f'{age:016x}'
         (folder / 'flex_robot_sim').mkdir(parents=True)
         (folder / 'flex_robot_sim' / 'screws.set_copy-27.py311.1.nbc').touch()
         os.utime(folder, (now - age, now - age))
     cache.prune(tmp_path)
-    kept = [f'{age:016x}' for age in range(cache.FOLDERS_KEPT)]
+    kept = [f'{age:016x}' for age in range(cache.MAX_FOLDERS)]
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
 
-def test_to_remove_code_leaves_other_files_and_what_links_lead_to(tmp_path):
+def test_removing_code_leaves_other_files_and_link_targets(tmp_path):
     folder, thesis = tmp_path / f'{7:016x}', tmp_path / 'thesis'
     (folder / 'flex_robot_sim').mkdir(parents=True)
     thesis.mkdir()
@@ -156,7 +156,7 @@ def test_to_remove_code_leaves_other_files_and_what_links_lead_to(tmp_path):
 
 
 @pytest.mark.parametrize('suffix', ['.nbc', '.nbi'])
-def test_a_damaged_file_is_named_and_compiled_again(called, suffix, run, call):
+def test_a_damaged_file_is_reported_and_compiled_again(called, suffix, run, call):
     folder = cache_folders(called)[0]
     damaged = sorted(path for path in folder.rglob('*') if path.suffix == suffix)
     assert len(damaged) == 2

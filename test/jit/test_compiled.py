@@ -1,4 +1,4 @@
-"""Compiled functions: never stale, fast to start, safe in company."""
+"""Compiled functions: never stale, fast to start, safe with several processes."""
 
 import contextlib
 import fcntl
@@ -46,7 +46,7 @@ needs_numba = pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine
 
 
 @needs_numba
-def test_places_written_as_numbers_are_those_of_python():
+def test_literal_indices_are_those_of_python():
     results = []
     for function in (_at_places_written_as_numbers, _at_places_written_as_numbers.py_func):
         a, b = np.arange(3.0), np.arange(10.0, 16.0).reshape(2, 3)
@@ -79,7 +79,7 @@ def test_a_second_start_compiles_nothing(first_call, called, call):
 
 @needs_numba
 @pytest.mark.parametrize('first', ['caller', 'callee'])
-def test_what_only_compiled_code_has_called_can_be_called_from_python(called, first, run):
+def test_a_function_compiled_for_compiled_callers_can_be_called_from_python(called, first, run):
     program = f"""
 from small.dynamics.caller import callee, caller
 print({first}(2.0), caller(2.0), callee(2.0), sum(callee.stats.cache_misses.values()))
@@ -113,7 +113,7 @@ def test_workers_that_have_one_thread_load_what_others_compiled(called, call):
 
 
 @needs_numba
-def test_a_cache_that_cannot_be_written_is_done_without(package, call):
+def test_without_a_writable_cache_functions_still_compile(package, call):
     (package.parent / 'cache').write_text('a file where the folder should be')
     assert call(package) == (30.0, 0, 1)
     assert call(package) == (30.0, 0, 1)
@@ -134,7 +134,7 @@ def test_a_cache_that_others_could_replace_is_not_used(called, owner, mode, call
 
 
 @needs_numba
-def test_of_processes_that_start_together_one_compiles_and_the_others_load(package):
+def test_of_simultaneous_processes_one_compiles_and_the_others_load(package):
     processes = [start(package) for _ in range(3)]
     outputs = [process.communicate(timeout=120) for process in processes]
     assert sorted(outputs) == [('30.0\n0 1\n', ''), *2 * [('30.0\n1 0\n', '')]]
@@ -142,7 +142,7 @@ def test_of_processes_that_start_together_one_compiles_and_the_others_load(packa
 
 
 @needs_numba
-def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package, call, run):
+def test_waiting_for_a_compiling_process_has_a_timeout(package, call, run):
     """A stopped process, for instance, holds the lock of what it compiles."""
     call(package, NUMBA_BOUNDSCHECK='1')        # names of locks
     folder = next(package.parent.glob('cache/small_machine_code/*/small'))
@@ -151,7 +151,7 @@ def test_who_compiles_and_does_not_end_is_not_waited_for_without_end(package, ca
             fcntl.flock(stack.enter_context(open(path)), fcntl.LOCK_EX)
         hasty = CALL_AND_COUNT.replace('from small.dynamics.caller', """
 from small.jit import compiled
-compiled.PATIENCE = 0.2
+compiled.COMPILE_WAIT_TIMEOUT_S = 0.2
 from small.dynamics.caller""", 1)
         out, err = run(package, hasty, NUMBA_BOUNDSCHECK='1')
         assert (out, err) == ('30.0\n1 0\n', '')
@@ -166,7 +166,7 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
         return cache.fingerprint(tmp_path / 'dynamics')
 
     monkeypatch.setattr(cache, 'PACKAGE', tmp_path)
-    monkeypatch.setattr(cache, 'CORE', (tmp_path / 'dynamics',))
+    monkeypatch.setattr(cache, 'CORE_ROOMS', (tmp_path / 'dynamics',))
     seen = {fingerprint(a='x', b='y'), fingerprint(a='y', b='x'), fingerprint(a='xy', b=''),
             fingerprint(a='x', c='y'), fingerprint(a='x')}
     assert len(seen) == 5
@@ -174,7 +174,7 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path, monkeypatch):
 
 
 def test_machine_code_comes_from_sources_that_are_watched():
-    """A compiled function may call those of its own folder, of CORE and of analysis alone."""
+    """A compiled function may call those of its own folder, of CORE_ROOMS and of analysis."""
     door = 'flex_robot_sim.jit.compiled import'
     sources = {path: path.read_text(encoding='utf-8')
                for path in cache.PACKAGE.rglob('*.py')}
@@ -188,7 +188,7 @@ def test_machine_code_comes_from_sources_that_are_watched():
 
 
 @needs_numba
-def test_a_function_of_another_folder_is_kept_until_something_changes_that_it_may_call(
+def test_a_function_of_another_folder_stays_cached_until_a_possible_callee_changes(
         package, run):
     (package / 'room').mkdir()
     (package / 'dynamics' / 'caller.py').rename(package / 'room' / 'caller.py')
@@ -219,19 +219,19 @@ def test_a_division_by_zero_is_infinite_as_in_numpy():
 
 
 @needs_numba
-def test_a_function_without_the_right_cannot_allocate():
+def test_a_function_without_permission_cannot_allocate():
     with pytest.raises(numba.core.errors.NumbaError):
         _sum_without_the_right_to_allocate(np.ones(2))
     assert _sum(np.ones(2)) == 2.0
 
 
-def test_functions_of_others_are_not_kept_on_disk():
+def test_functions_of_other_packages_are_not_cached_on_disk():
     assert cache.PACKAGE not in Path(__file__).parents
     assert getattr(getattr(_quotient, '_cache', None), 'cache_path', None) is None
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='nothing is compiled')
-def test_little_parts_of_machine_code_do_not_hide_that_the_long_one_is_missing(tmp_path,
+def test_cached_callees_do_not_hide_that_the_step_is_missing(tmp_path,
                                                                               monkeypatch):
     from flex_robot_sim.dynamics.integrators import advance
     from flex_robot_sim.spatial.exponential import set_rotation

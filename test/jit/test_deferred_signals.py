@@ -1,4 +1,4 @@
-"""Ctrl-C, or an alarm, while something is compiled is neither lost nor another error."""
+"""Ctrl-C or an alarm during compilation is neither lost nor changed into another error."""
 
 import os
 import signal
@@ -15,12 +15,12 @@ from numba.core.compiler_lock import global_compiler_lock
 
 import flex_robot_sim as frs
 from flex_robot_sim.jit.compiled import compiled
-from flex_robot_sim.jit.deferred_signals import deferred_signals, pass_on_signals
+from flex_robot_sim.jit.deferred_signals import deferred_signals, deliver_signals
 from flex_robot_sim.util.interpreter import run_text
 
 
 class PressesCtrlC(event.Listener):
-    """Interrupts when a function begins to be compiled, in a finaliser as Numba and LLVM do."""
+    """Interrupt at the start of compilation, in a finaliser as in Numba and LLVM."""
 
     def on_start(self, event):
         """Make what does so when it goes."""
@@ -65,7 +65,7 @@ def test_ctrl_c_in_a_finaliser_of_the_compiler_is_not_lost():
         signal.raise_signal(signal.SIGINT)
 
 
-def test_a_handler_of_somebody_else_is_called_and_lets_go_on():
+def test_a_handler_that_does_not_raise_is_called_and_compilation_continues():
     calls, function = [], make_functions()
     before = signal.signal(signal.SIGINT, lambda *words: calls.append(words[0]))
     try:
@@ -75,7 +75,7 @@ def test_a_handler_of_somebody_else_is_called_and_lets_go_on():
     assert calls and set(calls) == {signal.SIGINT}
 
 
-def test_a_thread_compiles_while_the_main_one_takes_signals():
+def test_a_thread_compiles_while_the_main_thread_receives_signals():
     function, results = make_functions(), []
     thread = threading.Thread(target=lambda: results.append(function(3.0)))
     thread.start()
@@ -116,7 +116,7 @@ def test_alarms_at_every_moment_leave_handlers_as_they_were():
     assert {number: signal.getsignal(number) for number in signal.valid_signals()} == handlers
 
 
-def test_of_two_signals_both_have_their_effect_even_if_the_first_raises():
+def test_two_signals_are_both_delivered_even_if_the_first_raises():
     seen = []
 
     def note(number, _):
@@ -136,13 +136,13 @@ def test_of_two_signals_both_have_their_effect_even_if_the_first_raises():
             signal.signal(number, handler)
 
 
-def test_other_threads_leave_signals_to_the_main_one():
+def test_other_threads_leave_signals_to_the_main_thread():
     seen = []
     before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(threading.current_thread()))
     try:
         with deferred_signals():
             signal.raise_signal(signal.SIGUSR1)
-            thread = threading.Thread(target=pass_on_signals)
+            thread = threading.Thread(target=deliver_signals)
             thread.start()
             thread.join()
             assert not seen
@@ -220,7 +220,7 @@ print(len(seen) > 3, seen == raised, len(compiled.buffer))
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_alarms_while_machine_code_is_loaded_are_not_lost_and_make_nobody_compile_it_again():
+def test_alarms_while_machine_code_is_loaded_are_not_lost_and_cause_no_recompilation():
     subprocess.run(run_text("import flex_robot_sim as frs; "
                             "frs.Simulation(frs.load('single_link')).step()"), check=True)
     run = subprocess.run(run_text(LOADS), capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What Numba is told of numbers and arrays: nothing else than it knows by itself."""
+"""Typing rules of numbers and arrays: the results are those of plain Numba."""
 
 import os
 
@@ -36,7 +36,7 @@ for name in sorted({[one.__name__ for one in (*ARITHMETIC, *DIVISIONS, *COMPARIS
 
 @pytest.fixture
 def resolved(tmp_path):
-    """Return what gives the lines of text, of a process that has Numba alone."""
+    """Return the output of lines of code in a process with plain Numba."""
     with Forks(tmp_path, 'import numba.core.registry', os.environ) as forks:
         def resolve(*words):
             run = forks.run(['-c', RESOLVE, *words], tmp_path, {**os.environ})
@@ -46,8 +46,8 @@ def resolved(tmp_path):
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='about machine code')
-def test_operators_of_all_kinds_are_what_numba_finds_by_itself(resolved):
+def test_operators_of_all_kinds_have_the_types_of_plain_numba(resolved):
     by_itself = resolved()
     assert len(by_itself) == 12 * len(KINDS)**2
     assert resolved('shortcuts') == by_itself
-    assert resolved('wrong') != by_itself       # so they are asked
+    assert resolved('wrong') != by_itself       # so the rules are used

@@ -1,4 +1,4 @@
-"""Whoever gives the wrong kind of thing in place of an arm, its settings or pushes is told so."""
+"""Arguments of the wrong kind in place of an arm, its settings or pushes are refused."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_the_name_of_a_robot_is_no_arm(function, more):
      "pushes = Push(link='tool', force=1, moment=2, point=3, follows=False) must be a list of "
      'Push(link, force, moment, point, follows)'),
 ])
-def test_the_wrong_kind_of_thing_is_one_line(call, expected):
+def test_an_argument_of_the_wrong_kind_is_a_one_line_error(call, expected):
     with pytest.raises(frs.SettingError) as caught:
         call()
     assert str(caught.value) == expected
@@ -52,8 +52,8 @@ def test_an_inertia_may_be_turned_to_any_axes():
     moments = np.diag([1e-3, 2e-3, 2.9e-3])
     base = ARM.arrays.inertia.sum(axis=0)
     for R in Rotation.random(100, random_state=0).as_matrix():
-        laden = frs.with_payload(ARM, 'tool', 1.0, inertia=R @ moments @ R.T)
-        added = (laden.arrays.inertia.sum(axis=0) - base)[:3, :3]
+        loaded = frs.with_payload(ARM, 'tool', 1.0, inertia=R @ moments @ R.T)
+        added = (loaded.arrays.inertia.sum(axis=0) - base)[:3, :3]
         # a trace is that of all axes: 5.9e-3, and what the mass of 1 kg has at the tool's place;
         # rounding of sums of numbers near 1
         _, _, p = ARM.frames['tool']
@@ -61,7 +61,7 @@ def test_an_inertia_may_be_turned_to_any_axes():
         np.testing.assert_array_equal(added, added.T)
 
 
-def test_a_mode_that_is_not_there_is_one_line():
+def test_a_missing_mode_is_a_one_line_error():
     found = frs.modes(frs.load('single_link'))
     count = len(found.frequencies)
     assert found.shape(-1) == found.shape(count - 1)

@@ -1,4 +1,4 @@
-"""The damping that a description asks for is what the modes of the arm have."""
+"""The modes of an arm have the damping ratios of its description."""
 
 import numpy as np
 import pytest
@@ -21,19 +21,19 @@ DAMPED = f'<damping ratio="{RATIO}"/>'
 
 
 def elastic(arm):
-    """Which coordinates are those of beams."""
+    """Mask of the elastic coordinates."""
     return np.arange(arm.size - arm.arrays.modes.sum(), arm.size)
 
 
 def ratios(arm):
     """Damping ratios of modes with locked joints; stiffness and inertia by first principles."""
-    judge, rest, own = Reference(arm), np.zeros(arm.size), elastic(arm)
-    M = judge.mass_matrix(rest)[np.ix_(own, own)]
-    units = np.eye(arm.size)[own]
-    alone = np.array([judge.spring_energy(e) for e in units])
-    K = np.array([[judge.spring_energy(a + b) for b in units] for a in units])
-    K += -alone - alone[:, None]                    # the energy is quadratic
-    n, D = own.size, spring_matrices(arm.arrays)[1][np.ix_(own, own)]
+    reference, rest, rows = Reference(arm), np.zeros(arm.size), elastic(arm)
+    M = reference.mass_matrix(rest)[np.ix_(rows, rows)]
+    units = np.eye(arm.size)[rows]
+    single_energies = np.array([reference.spring_energy(e) for e in units])
+    K = np.array([[reference.spring_energy(a + b) for b in units] for a in units])
+    K += -single_energies - single_energies[:, None]                    # the energy is quadratic
+    n, D = rows.size, spring_matrices(arm.arrays)[1][np.ix_(rows, rows)]
     # by their masses, so that metres and radians compare
     scale = np.sqrt(np.diag(M))
     M, K, D = (matrix / np.outer(scale, scale) for matrix in (M, K, D))
@@ -48,7 +48,7 @@ def ratios(arm):
 
 
 def loaded(places, discretisation=SOME, mass=1.0):
-    """Return a beam of 1 m and 2 kg with bodies beside its axis at some places along it."""
+    """Return a beam of 1 m and 2 kg with eccentric bodies at some positions along it."""
     parts = []
     for i, x in enumerate(places):
         parts += [link(f'load_{i}', mass, '0.02 0.05 -0.03', (0.01, 0.02, 0.02)),
@@ -94,19 +94,19 @@ ARMS = {
 
 @pytest.mark.parametrize('name', ARMS)
 def test_every_mode_of_an_arm_with_locked_joints_has_the_ratio(name):
-    # the judge's quadrature and energies of the stiffest modes: some 1e-7
+    # the reference's quadrature and energies of the stiffest modes: some 1e-7
     np.testing.assert_allclose(ratios(ARMS[name]()), RATIO, rtol=1e-5)
 
 
 @pytest.mark.parametrize('name', ['two_link', 'ella'])
-def test_every_mode_of_a_shipped_arm_has_the_ratio_it_says(name):
+def test_every_mode_of_a_shipped_arm_has_the_described_ratio(name):
     arm = load(name)
     expected = arm.description.links[-3].beam or next(
         item.beam for item in arm.description.links if item.beam)
     np.testing.assert_allclose(ratios(arm), expected.damping_ratio, rtol=1e-5)
 
 
-def test_a_link_without_damping_has_none_beside_one_that_has():
+def test_an_undamped_link_next_to_a_damped_one_stays_undamped():
     arm = chain(with_modes(2, 1), with_modes(2, 1) + DAMPED)
     D = spring_matrices(arm.arrays)[1]
     one = [k for k, name in enumerate(arm.coordinate_names) if name.startswith('one/')]
@@ -115,7 +115,7 @@ def test_a_link_without_damping_has_none_beside_one_that_has():
 
 
 @pytest.mark.parametrize('seed', range(12))
-def test_damping_only_ever_takes_energy(seed):
+def test_damping_only_dissipates_energy(seed):
     arm = arm_of(random_robot(seed, 5, damping=True))
     D = spring_matrices(arm.arrays)[1]
     scale = np.sqrt(np.maximum(np.diag(D), 1e-300))

@@ -1,4 +1,4 @@
-"""Few mass points in the place of many: the same sums, and the same arm."""
+"""Reduced mass points: the same sums, and the same arm."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flex_robot_sim as frs
-from flex_robot_sim.model.mass_points import MassPoints, fewest
+from flex_robot_sim.model.mass_points import MassPoints, reduced_points
 
 
 def polynomial_points(count, shapes=2, seed=0):
@@ -28,7 +28,7 @@ def sums(points):
 @pytest.mark.parametrize('shapes', [1, 2, 4])
 def test_fewer_points_have_the_same_sums(shapes):
     points = polynomial_points(20, shapes)
-    found = fewest(points)
+    found = reduced_points(points)
     # one, x, and powers from the second to the last shape, among them the third for H
     assert len(found.mass) == max(2 + shapes, 4)
     assert (found.mass > 0.0).all()
@@ -38,15 +38,15 @@ def test_fewer_points_have_the_same_sums(shapes):
     np.testing.assert_allclose(sums(found) / scale, expected / scale, rtol=0, atol=1e-14)
 
 
-def test_points_that_are_few_or_weigh_nothing_stay():
+def test_few_or_massless_points_are_not_reduced():
     points = polynomial_points(4)
-    assert fewest(points) is points
+    assert reduced_points(points) is points
     weightless = polynomial_points(20)._replace(mass=np.zeros(20))
-    assert fewest(weightless) is weightless
+    assert reduced_points(weightless) is weightless
 
 
 def with_split_points(arm):
-    """Return the same arm with two halves in the place of each mass point of its first beam."""
+    """Return the same arm with each mass point of its first beam split in two."""
     arrays = arm.arrays
     body = int(np.flatnonzero(np.diff(arrays.point_start))[0])
     own = slice(*arrays.point_start[body:body + 2])
@@ -76,7 +76,7 @@ def test_arms_with_unlike_numbers_of_points_share_a_batch():
     assert (batch.coordinates[0] != batch.coordinates[1]).any()
 
 
-def test_an_arm_with_more_points_may_come_later():
+def test_an_arm_with_more_points_can_be_set_later():
     arm = frs.load('two_link')
     batch = frs.Batch([arm, with_split_points(arm), arm])
     assert batch._members.arrays.point_mass.shape[0] == 3

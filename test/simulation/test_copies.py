@@ -10,7 +10,11 @@ from moving_arms import swinging_arm
 from random_arms import random_robot, random_state
 
 import flex_robot_sim as frs
-from flex_robot_sim.simulation.simulation_state import REBUILT, WORK, state_of
+from flex_robot_sim.simulation.simulation_state import (
+    REBUILT_ATTRIBUTES,
+    WORKSPACE_FIELDS,
+    state_of,
+)
 
 WAYS = {'copy': copy.copy, 'deepcopy': copy.deepcopy,
         'pickle': lambda thing: pickle.loads(pickle.dumps(thing))}
@@ -47,15 +51,15 @@ def in_motion(arm, seed, state=None, steps=17, **settings):
 
 
 def spoil_scratch(sim):
-    """Fill the scratch with NaN: a step may read only its own values and the state."""
+    """Fill the work arrays with NaN: a step may read only its own values and the state."""
     sim._stage[:] = np.nan
     for name, array in zip(sim._work._fields, sim._work):
-        if name not in (*WORK, 'coupling'):     # which is 0 for rigid drives, and stays it
+        if name not in (*WORKSPACE_FIELDS, 'coupling'):     # always 0 for rigid drives
             array[:] = np.nan
 
 
 def seen(sim):
-    """Return everything that can be asked of a Simulation that depends on its state."""
+    """Return all query results of a Simulation that depend on its state."""
     links = [*sim.arm.frames]
     return [sim.time, sim.coordinates, sim.rates, [*sim.energy()], sim.mean_effort,
             sim.applied_effort, sim.twist_rate(links[-1]), sim.hard_steps, sim.corrected_energy,
@@ -124,7 +128,7 @@ def test_a_copy_follows_the_same_prescribed_motions(way):
     assert sim.motor_position[0] == pytest.approx(swing(sim.time)[0], rel=1e-12)
 
 
-def test_a_copy_continues_with_friction_that_sticks_and_at_a_stop():
+def test_a_copy_continues_with_static_friction_and_at_a_stop():
     limit = '<limit lower="-0.1" upper="0.1" effort="9" velocity="9"/>'
     arm = frs.load(robot(
         joint('waist', 'continuous', inside='<axis xyz="0 0 1"/><dynamics friction="1.5"/>'),
@@ -173,7 +177,7 @@ def expect_equal_states(one, other):
 
 
 def arrays_of(thing, known):
-    """Yield all arrays that an object holds, at any depth, but for those of arms and motions."""
+    """Yield all arrays in an object, at any depth, except those of arms and motions."""
     if id(thing) in known or isinstance(thing, frs.ArmModel):
         return
     known[id(thing)] = thing
@@ -194,13 +198,13 @@ def test_a_copy_shares_only_arrays_of_the_arm_that_no_step_writes():
     sim.prescribe('waist', swing)
     sim.step(3)
     fixed = {id(array) for array in sim.arm.arrays}
-    own, others = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
-                   for one in (sim, copy.copy(sim)))
-    assert len(own) > 50
+    originals, copies = ([array for array in arrays_of(vars(one), {}) if id(array) not in fixed]
+                         for one in (sim, copy.copy(sim)))
+    assert len(originals) > 50
     # pushes and payloads are replaced as a whole and never written
     constant = [array for one in (*sim._pushes.values(), *sim._payload.values()) for array in one
                 if isinstance(array, np.ndarray)]
-    shared = [a for a in own for b in others if np.shares_memory(a, b)]
+    shared = [a for a in originals for b in copies if np.shares_memory(a, b)]
     assert {id(array) for array in shared} <= {id(array) for array in constant}
 
 
@@ -216,7 +220,7 @@ def test_a_push_stays_as_it_is_when_the_caller_writes_into_its_array():
     np.testing.assert_array_equal(one.coordinates, other.coordinates)
 
 
-def test_attributes_of_a_user_are_in_a_copy():
+def test_attributes_added_by_a_user_are_copied():
     class Noted(frs.Simulation):
         pass
 
@@ -226,7 +230,7 @@ def test_attributes_of_a_user_are_in_a_copy():
     assert type(other) is Noted and other.note == 'third try'
 
 
-def test_a_pickle_in_memory_that_must_not_be_written_makes_a_simulation_that_steps():
+def test_a_simulation_from_a_read_only_pickle_can_step():
     sim, buffers = in_motion(frs.load('two_link'), 6), []
     data = pickle.dumps(sim, protocol=5, buffer_callback=buffers.append)
     assert len(buffers) > 50
@@ -236,9 +240,9 @@ def test_a_pickle_in_memory_that_must_not_be_written_makes_a_simulation_that_ste
     expect_same(sim, other)
 
 
-def test_what_is_rebuilt_and_what_is_state_are_all_there_is():
+def test_every_attribute_is_state_or_rebuilt():
     sim = in_motion(frs.load('two_link'), 7)
     sim.prescribe('waist', swing)
     sim.step()
     state = state_of(sim)
-    assert set(vars(sim)) <= {*state, *REBUILT}
+    assert set(vars(sim)) <= {*state, *REBUILT_ATTRIBUTES}

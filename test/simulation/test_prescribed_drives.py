@@ -32,7 +32,7 @@ def hinge(flexible='', kind='revolute', gravity=(0.0, 0.0, 0.0), **settings):
     return Simulation(arm, SimulationSettings(**settings))
 
 
-def test_a_servo_keeps_to_the_limits_of_its_joint_if_asked():
+def test_a_servo_respects_the_joint_limits_if_enabled():
     simulation = hinge(drive_limits=True)
     simulation.hold([5.0], 1e5, 10.0)
     simulation.advance_to(0.1)
@@ -43,7 +43,7 @@ def test_a_servo_keeps_to_the_limits_of_its_joint_if_asked():
     assert 2.0 < simulation.velocity[0] < 2.0 * 1.02 * (1 + 1e-9)
 
 
-def test_a_drive_that_is_given_back_moves_while_another_one_stays_prescribed():
+def test_a_released_drive_moves_while_another_one_stays_prescribed():
     simulation = Simulation(frs.load('two_link'))
     for name in ('waist', 'elbow'):
         simulation.prescribe(name, lambda t: (0.1 * t, 0.1))
@@ -57,7 +57,7 @@ def test_a_drive_that_is_given_back_moves_while_another_one_stays_prescribed():
 
 
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
-def test_a_prescribed_motion_is_made_and_its_effort_is_that_of_the_inverse_dynamics(scheme):
+def test_the_effort_of_a_prescribed_motion_is_that_of_the_inverse_dynamics(scheme):
     simulation = hinge(gravity=(0.0, 0.0, -9.81), scheme=scheme)
     simulation.prescribe('hinge', lambda t: (0.4 * np.sin(3 * t), 1.2 * np.cos(3 * t)))
     for _ in range(20):
@@ -97,7 +97,7 @@ def test_a_recorded_motion_of_the_motor_side_swings_the_link_behind_its_gear():
     assert 2 * np.pi / period == pytest.approx(np.sqrt(200 / INERTIA), rel=0.02)
 
 
-def test_a_motion_that_is_none_is_refused():
+def test_an_invalid_motion_is_refused():
     simulation = hinge()
     for motion in ([1.0, 2.0], ([0.0, 0.0], [1.0, 2.0]), ([0.0, 1.0], [1.0, np.nan]), 3):
         assert message(SettingError, simulation.prescribe, 'hinge', motion) == (
@@ -131,7 +131,7 @@ def test_a_spring_across_a_joint_swings_it_without_a_motor():
     assert frequency == pytest.approx(rate / (2 * np.pi), rel=1e-9)
 
 
-def test_a_payload_that_makes_the_step_too_long_is_refused_and_leaves_things_as_they_were():
+def test_a_payload_that_makes_the_step_unstable_is_refused_without_effect():
     light = ('<section EIz="30"/><modes bending_y="1" bending_z="0" torsion="0"/>')
     arm = build_arm(read_description(robot(joint(), link(), flexibility(beam(light)))))
     simulation = Simulation(arm, SimulationSettings(scheme='rk4', time_step=2e-3))
@@ -144,29 +144,29 @@ def test_a_payload_that_makes_the_step_too_long_is_refused_and_leaves_things_as_
     assert simulation.energy().kinetic == energy.kinetic
 
 
-def test_whoever_asks_while_the_arm_moves_changes_nothing():
-    def swung(ask):
+def test_queries_during_motion_change_nothing():
+    def final_coordinates(with_queries):
         simulation = Simulation(frs.load('two_link'))
         simulation.set_state([0.3, -0.4, 0.8])
-        end, asked = threading.Event(), []
+        end, results = threading.Event(), []
 
-        def questions():
+        def query():
             while not end.is_set():
-                asked.append((simulation.pose('tool'), simulation.energy(),
-                              simulation.jacobian('tool'), simulation.wrench('elbow'),
-                              simulation.twist('tool')))
+                results.append((simulation.pose('tool'), simulation.energy(),
+                                simulation.jacobian('tool'), simulation.wrench('elbow'),
+                                simulation.twist('tool')))
 
-        asker = threading.Thread(target=questions)
-        if ask:
-            asker.start()
+        thread = threading.Thread(target=query)
+        if with_queries:
+            thread.start()
         simulation.step(20000)
         end.set()
-        if ask:
-            asker.join()
-            assert asked
+        if with_queries:
+            thread.join()
+            assert results
         return simulation.coordinates
 
-    np.testing.assert_array_equal(swung(True), swung(False))
+    np.testing.assert_array_equal(final_coordinates(True), final_coordinates(False))
 
 
 def free_hinge(place=0.0, rate=0.0):
@@ -182,7 +182,7 @@ def jump(place, time, before, where):
 DOWN = (0.0, 0.0, -9.81)
 
 
-def test_a_motion_that_begins_elsewhere_is_told_and_its_drive_does_the_work():
+def test_a_motion_that_starts_elsewhere_is_reported_and_counted_as_work():
     simulation = hinge(gravity=DOWN)
     simulation.prescribe('hinge', lambda t: (0.4, 0.0))
     assert simulation.reports == [jump(0.4, 0, 'its drive is at', 0)]
@@ -195,7 +195,7 @@ def test_a_motion_that_begins_elsewhere_is_told_and_its_drive_does_the_work():
 
 
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
-def test_a_motion_that_jumps_is_told_once_and_its_drive_does_the_work(scheme):
+def test_a_jump_of_a_motion_is_reported_once_and_counted_as_work(scheme):
     simulation = hinge(gravity=DOWN, scheme=scheme)
     simulation.prescribe(
         'hinge', lambda t: (0.0 if t < 0.0995 else 0.5 if t < 0.1995 else 0.1, 0.0))
@@ -208,7 +208,7 @@ def test_a_motion_that_jumps_is_told_once_and_its_drive_does_the_work(scheme):
     assert abs(simulation.energy().balance) < 1e-9
 
 
-def test_a_motion_whose_velocity_is_not_its_slope_is_told_once_and_booked():
+def test_an_inconsistent_velocity_is_reported_once_and_counted_as_work():
     simulation = hinge(gravity=DOWN)
     simulation.prescribe('hinge', lambda t: (0.5 * t, 0.0))
     simulation.step(500)
@@ -252,7 +252,7 @@ def test_smooth_motions_and_those_with_kinks_are_no_jumps():
         assert abs(energy.balance) < 1e-9 * max(1.0, energy.kinetic)
 
 
-def test_samples_that_jump_are_booked_as_work():
+def test_jumps_of_samples_are_counted_as_work():
     simulation = hinge(gravity=DOWN)
     simulation.follow([[0.1]] + 5 * [[0.1]] + 5 * [[0.4]], np.zeros((11, 1)))
     energy = simulation.energy()
@@ -260,7 +260,7 @@ def test_samples_that_jump_are_booked_as_work():
     assert abs(energy.balance) < 1e-9
 
 
-def test_what_a_motor_applies_keeps_to_its_velocity_as_well():
+def test_the_applied_effort_respects_the_velocity_limit():
     simulation = hinge(drive_limits=True)
     # 2 rad/s is its limit, and 2 % of that is what it ceases to push in
     for rate, share in ((1.0, 1.0), (2.0, 1.0), (2.02, 0.5), (2.5, 0.0), (-2.5, 1.0)):

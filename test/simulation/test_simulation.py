@@ -40,7 +40,7 @@ def test_one_call_of_many_steps_is_many_calls_of_one():
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason='Ctrl-C stops plain Python anywhere')
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4'])
 @pytest.mark.parametrize('steps', [3, 10**8])
-def test_an_interrupted_run_is_where_its_time_says(scheme, steps):
+def test_the_state_of_an_interrupted_run_matches_its_time(scheme, steps):
     rng = np.random.default_rng(steps)
 
     def started():
@@ -93,7 +93,7 @@ def test_a_position_sets_both_sides_of_a_gear():
     np.testing.assert_array_equal(simulation.velocity, [0.0, -1.0])
 
 
-def test_what_is_read_is_a_copy(simulation):
+def test_properties_return_copies(simulation):
     for name in ('position', 'velocity', 'motor_position', 'motor_velocity', 'coordinates',
                  'rates', 'applied_effort'):
         getattr(simulation, name)[:] = 7.0

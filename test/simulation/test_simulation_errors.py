@@ -1,4 +1,4 @@
-"""Careless callers of a simulation, and states that are lost."""
+"""Invalid calls of a simulation, and non-finite states."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def swinging():
 
 
 def message(error, function, *arguments, **named):
-    """Return the message of the error in which a call ends."""
+    """Return the message of the error that a call raises."""
     with pytest.raises(error) as caught:
         function(*arguments, **named)
     return str(caught.value)
@@ -92,7 +92,7 @@ PUSHED = ('the push at "tool" needs a force [N], a moment [N m] and a point [m] 
     (lambda s: s.wrench('wrist'), 'no joint "wrist" carries a body. Known: waist, elbow, mount'),
     (lambda s: s.deflection['tool'], 'no flexible link "tool". Known: arm, forearm'),
 ])
-def test_a_useless_argument_is_refused_and_nothing_changes(simulation, call, expected):
+def test_an_invalid_argument_is_refused_without_effect(simulation, call, expected):
     assert message(SettingError, call, simulation) == expected
     fresh = Simulation(swinging_arm())
     for run in (simulation, fresh):
@@ -107,7 +107,7 @@ def test_an_effort_that_is_not_finite_is_refused(simulation):
 
 
 @pytest.mark.parametrize('scheme', ['implicit_midpoint', 'rk4', 'reference'])
-def test_a_lost_state_leaves_the_last_good_one(scheme):
+def test_before_a_non_finite_state_the_last_good_one_is_kept(scheme):
     simulation = Simulation(swinging_arm(), SimulationSettings(scheme=scheme))
     simulation.set_state(velocity=[1.0, 0.0])
     simulation.step(100)
@@ -138,7 +138,7 @@ def test_an_arm_without_joints():
     assert simulation.deflection['arm'][1] < 0
 
 
-def test_what_moves_no_mass_is_refused():
+def test_a_coordinate_without_mass_is_refused():
     text = robot(joint('shoulder', child='cuff'), '<link name="cuff"/>',
                  joint('twist', parent='cuff'), link())
     expected = ('" moves no mass. Give what it moves an inertia, or leave it out of the '

@@ -1,4 +1,4 @@
-"""What pushes, servos and payloads do to a simulated arm, against closed forms and `statics`."""
+"""Pushes, servos and payloads of a simulated arm, against closed forms and `statics`."""
 
 from math import cos, sin, sqrt
 
@@ -82,7 +82,7 @@ def test_a_dead_load_is_a_pendulum():
     assert simulation.energy().work == pytest.approx(3.0 * sin(angle), rel=1e-10)
 
 
-def test_pushes_add_up_and_are_let_go():
+def test_pushes_add_up_and_can_be_removed():
     simulation = Simulation(rigid_arm(gravity=WEIGHTLESS))
     simulation.push('tool', force=(0.0, 3.0, 0.0), follows=True)
     simulation.push('arm', moment=(0.0, 0.0, -1.0))
@@ -114,7 +114,7 @@ def test_a_servo_pulls_as_its_gains_say():
     assert simulation.velocity == pytest.approx(speed, rel=1e-12)
 
 
-def test_the_wrench_at_rest_carries_the_weight():
+def test_the_wrench_at_rest_balances_the_weight():
     simulation = at_rest()
     moment, force = np.split(simulation.wrench('waist'), 2)
     np.testing.assert_allclose(force, [0, 0, 5 * 9.81], atol=1e-7)
@@ -131,7 +131,7 @@ def test_the_wrench_at_rest_carries_the_weight():
 
 
 def _axis(simulation, name, count):
-    """Middles of `count` equal parts of the bent axis of a link, in the base frame."""
+    """Midpoints of `count` equal parts of the bent axis of a link, in the base frame."""
     arm, root = simulation.arm, simulation.pose(name)
     body, = arm.segments[name]
     piece, first = arm.beams[body], arm.arrays.first[body]
@@ -151,7 +151,7 @@ def test_a_wrench_counts_a_push_from_the_moment_it_is_given():
     np.testing.assert_allclose(simulation.wrench('waist'), before, atol=1e-12)
 
 
-def test_energy_adds_up_whatever_happens():
+def test_energy_adds_up_with_all_kinds_of_loads():
     arm = swinging_arm(damping='0.02', friction='0.3',
                        gear='stiffness="400" damping="3" rotor_inertia="1" gear_ratio="1"')
     simulation = Simulation(arm, SimulationSettings(time_step=5e-4, scheme='rk4'))

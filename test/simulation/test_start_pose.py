@@ -1,4 +1,4 @@
-"""Robots whose zero pose is beyond joint limits: every entry starts them within, and says so."""
+"""Robots whose zero pose is beyond joint limits: every interface starts within and reports it."""
 
 import importlib.metadata
 import json
@@ -154,7 +154,7 @@ def public_robots():
     ('panda_description/urdf/panda.urdf', ['panda_joint4']),
     ('kinova_description/robots/kinova.urdf', [
         'j2s6s200_joint_2', 'j2s6s200_joint_3', 'j2s6s200_joint_5'])])
-def test_public_robots_are_not_thrown_by_their_stops(path, moved):
+def test_stops_do_not_accelerate_public_robots_at_the_start(path, moved):
     sim = frs.Simulation(frs.load(public_robots() / path))
     assert [name for name in sim.arm.joint_names if f'"{name}"' in sim.reports[0]] == moved
     start = sum(sim.energy()[:3])
@@ -165,7 +165,7 @@ def test_public_robots_are_not_thrown_by_their_stops(path, moved):
 
 
 @pytest.mark.skipif(public_robots() is None, reason='pip install example-robot-data')
-def test_a_public_arm_with_gears_that_give_starts_a_move_in_equilibrium(tmp_path, capsys):
+def test_a_public_arm_with_elastic_gears_starts_a_move_in_equilibrium(tmp_path, capsys):
     text = (public_robots() / 'ur_description/urdf/ur5_robot.urdf').read_text('utf-8')
     gears = flexibility(*(f'<joint name="{name}_joint" stiffness="2e4" rotor_inertia="1"/>'
                           for name in ('shoulder_lift', 'elbow')))

@@ -17,7 +17,11 @@ from flex_robot_sim.batch.snapshots import Snapshot
 from flex_robot_sim.description.robot import ElasticBeam, Joint, Link
 from flex_robot_sim.dynamics.monitors import Watch
 from flex_robot_sim.model.arm_model import ArmArrays
-from flex_robot_sim.simulation.simulation_state import ARRAYS, WORK, state_of
+from flex_robot_sim.simulation.simulation_state import (
+    ARM_ARRAY_FIELDS,
+    WORKSPACE_FIELDS,
+    state_of,
+)
 from flex_robot_sim.util import serialization
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -122,8 +126,8 @@ def test_a_pickle_of_another_version_is_refused_in_one_line(make, name, value, m
 def test_the_format_changes_with_the_names_in_the_states():
     arm = frs.load('single_link')
     batch = frs.Batch(arm, 1)
-    names = [state_of(frs.Simulation(arm)), WORK, ARRAYS, Watch._fields, batch.__getstate__(),
-             Snapshot._fields, batch.snapshot().rows, ArmArrays._fields]
+    names = [state_of(frs.Simulation(arm)), WORKSPACE_FIELDS, ARM_ARRAY_FIELDS, Watch._fields,
+             batch.__getstate__(), Snapshot._fields, batch.snapshot().rows, ArmArrays._fields]
     for kind in (frs.ArmModel, frs.RobotDescription, Link, Joint, ElasticBeam):
         names.append([item.name for item in fields(kind)])
     found = f'{zlib.crc32(repr([sorted(one) for one in names]).encode()):08x}'
