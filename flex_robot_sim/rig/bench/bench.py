@@ -33,13 +33,13 @@ from flex_robot_sim.util.settings import SimulationSettings
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-STEP = 1e-3                 # of the simulation, in which the motors are implicit [s]
-DRAWN = 256                 # readings for which noise is drawn at once
+TIME_STEP = 1e-3            # of the simulation, in which the motors are implicit [s]
+NOISE_BATCH_SIZE = 256      # readings for which noise is drawn at once
 JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
-HAND = (1e6, 2e4), (50.0, 1.0)          # stiffness and damping of a hand on slide and turn  [SI]
+HAND_SERVO_GAINS = (1e6, 2e4), (50.0, 1.0)  # stiffness and damping of a hand on slide and turn [SI]
 HAND_SPEED = 0.3            # [m/s, rad/s]
-HAND_REACH = 1e-4           # of place and speed, at which it lets go                   [SI]
+HAND_RELEASE_TOLERANCE = 1e-4  # of place and speed, at which it lets go                [SI]
 
 
 class Drive(NamedTuple):
@@ -97,26 +97,26 @@ class Bench:
         self.parts = parts or BenchParts()
         self.faults = BenchFaults()
         self.conversions = conversions
-        refuse_other(self.arm)
+        check_bench_arm(self.arm)
         self._tip = self.arm.description.links[-1].name
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.beam(link).sensors])
-        settings = SimulationSettings(time_step=STEP, formulation=formulation)
+        settings = SimulationSettings(time_step=TIME_STEP, formulation=formulation)
         Simulation(self.arm, settings).step()       # loads machine code, which takes a while
         self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random = np.random.default_rng(seed)
         self._noise: list[np.ndarray] = []          # of readings to come, (2, conversions) each
-        self._most_noise, self._ones = 0.0, np.ones(conversions)
+        self._max_noise, self._ones = 0.0, np.ones(conversions)
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
         self._switches = (joint.lower + self.parts.switch_margin,
                           joint.upper - self.parts.switch_margin)
         self._start = [float(place) for place in start]
         self._steps = 0.0
         self._zero_angle = float(start[TURN])       # where the field stands before the first step
-        self._held = [0, 0]                         # counts of encoders that have died
-        self._asked: tuple[list[float], ...] | None = None      # of the simulation, last
+        self._last_counts = [0, 0]                  # counts of encoders that have died
+        self._servo_input: tuple[list[float], ...] | None = None  # of the simulation, last
         self._jam = None
         self.hands: dict[int, list[float]] = {}     # joint: [where a hand holds it, where to]
         self.current = 0.0
@@ -139,9 +139,9 @@ class Bench:
 
     def advance(self, drive: Drive, duration: float = 1e-3) -> None:
         """Go on for `duration` [s], a whole number of steps, with the pins held."""
-        count = round(duration / STEP)
-        if count < 1 or abs(count * STEP - duration) > 1e-9:
-            raise SettingError(f'duration = {duration!r} must be a multiple of {STEP} s')
+        count = round(duration / TIME_STEP)
+        if count < 1 or abs(count * TIME_STEP - duration) > 1e-9:
+            raise SettingError(f'duration = {duration!r} must be a multiple of {TIME_STEP} s')
         first, moved = self._steps, drive.steps - self._steps
         powered = not self.faults.stop_button
         for k in range(count):
@@ -150,36 +150,36 @@ class Bench:
             self.simulation.step()
         self._steps = drive.steps
 
-    def take_hold(self, steps: int) -> None:
+    def align_stepper(self, steps: int) -> None:
         """Let the field, after `steps` microsteps since power-up, stand where the rotor is."""
         self._steps = steps
         self._zero_angle = (self.simulation.position[TURN]
                             - steps * 2 * np.pi / self.parts.steps_per_turn)
 
-    def go_on_from(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
+    def copy_state(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
         """Take the place of another bench, in its state as coordinates (n,) of this one say it."""
         self.simulation.set_state(coordinates=coordinates, rates=rates)
         self.simulation.time = other.simulation.time
         self._steps, self._zero_angle = other._steps, other._zero_angle
-        self._start, self._held = other._start, list(other._held)
+        self._start, self._last_counts = other._start, list(other._last_counts)
         self.current, self.faults, self.hands = other.current, other.faults, other.hands
 
-    def mend(self) -> None:
+    def clear_faults(self) -> None:
         """Take all faults away; counts that have jumped stay where they are."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
 
-    def renew(self, start: Sequence[float]) -> None:
+    def restore(self, start: Sequence[float]) -> None:
         """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
         self.faults = BenchFaults()
         self.hands.clear()
         self.simulation.reset()
         self.simulation.set_state(start)
-        self._asked = None
+        self._servo_input = None
         self._start = [float(place) for place in start]
         self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
-        self._held = [0, 0]
+        self._last_counts = [0, 0]
 
-    def carry(self, joint: int, place: float) -> None:
+    def move_by_hand(self, joint: int, place: float) -> None:
         """Let a hand bring a joint to a place [m, rad], and let go of it there."""
         self.hands[joint] = [self.simulation.position[joint], place]
 
@@ -191,13 +191,13 @@ class Bench:
         """Return the Pins of this instant."""
         position, faults = self.simulation.position.tolist(), self.faults
         lower, upper = self._switches
-        wide = self.parts.turn_switch
+        turn_limit = self.parts.turn_switch
         return Pins(
             self._counts(position), self._adc(),
             (position[SLIDE] <= lower or SLIDE in faults.closed_lower,
-             position[TURN] <= -wide or TURN in faults.closed_lower),
+             position[TURN] <= -turn_limit or TURN in faults.closed_lower),
             (position[SLIDE] >= upper or SLIDE in faults.closed_upper,
-             position[TURN] >= wide or TURN in faults.closed_upper),
+             position[TURN] >= turn_limit or TURN in faults.closed_upper),
             faults.stop_button, self.current)
 
     def _set_efforts(self, drive, powered):
@@ -233,34 +233,34 @@ class Bench:
             target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
             damping[SLIDE] += JAM_DAMPING
         for joint, (now, end) in [*self.hands.items()]:
-            speed = HAND_SPEED * STEP
+            speed = HAND_SPEED * TIME_STEP
             now += min(max(end - now, -speed), speed)
             self.hands[joint][0] = now
             target[joint] = now
-            stiffness[joint], damping[joint] = HAND[joint]
-            if (now == end and abs(position[joint] - end) < HAND_REACH
-                    and abs(velocity[joint]) < HAND_REACH):
+            stiffness[joint], damping[joint] = HAND_SERVO_GAINS[joint]
+            if (now == end and abs(position[joint] - end) < HAND_RELEASE_TOLERANCE
+                    and abs(velocity[joint]) < HAND_RELEASE_TOLERANCE):
                 del self.hands[joint]
         # most of the time the motors are off, and all is as it was
-        asked = effort, target, stiffness, damping
-        if asked != self._asked:
+        servo_input = effort, target, stiffness, damping
+        if servo_input != self._servo_input:
             simulation.hold(target, stiffness, damping)
-            simulation.effort, self._asked = effort, asked
+            simulation.effort, self._servo_input = effort, servo_input
 
     def _counts(self, position):
         parts, counts = self.parts, []
         for joint, scale in ((SLIDE, parts.counts_per_metre), (TURN, parts.counts_per_radian)):
             if joint not in self.faults.dead_encoders:
                 moved = position[joint] - self._start[joint]
-                self._held[joint] = math.floor(moved * scale + 0.5)
-            counts.append(self._held[joint] + self.faults.encoder_jump[joint])
+                self._last_counts[joint] = math.floor(moved * scale + 0.5)
+            counts.append(self._last_counts[joint] + self.faults.encoder_jump[joint])
         return tuple(counts)
 
     def _adc(self):
         parts, full = self.parts, self.parts.adc_full
         if not self._noise:
-            drawn = self._random.normal(0.0, parts.adc_noise, (DRAWN, 2, self.conversions))
-            self._noise, self._most_noise = list(drawn), float(np.abs(drawn).max())
+            noise = self._random.normal(0.0, parts.adc_noise, (NOISE_BATCH_SIZE, 2, self.conversions))
+            self._noise, self._max_noise = list(noise), float(np.abs(noise).max())
         means = []
         for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):
             resistance = flex_resistance(parts, bend)
@@ -270,13 +270,13 @@ class Bench:
                 resistance = 0.0
             means.append(divider_counts(parts, resistance))
         read = np.rint(self._noise.pop() + np.array(means)[:, None])
-        if min(means) < self._most_noise or max(means) + self._most_noise > full:
+        if min(means) < self._max_noise or max(means) + self._max_noise > full:
             read = np.minimum(np.maximum(read, 0), full)
         first, second = read.dot(self._ones).tolist()       # `sum` takes longer
         return int(first), int(second)
 
 
-def refuse_other(arm: ArmModel) -> None:
+def check_bench_arm(arm: ArmModel) -> None:
     """Raise SettingError if `arm` cannot be the bench."""
     kinds = [joint.kind for joint in arm.description.joints if joint.moves]
     if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:

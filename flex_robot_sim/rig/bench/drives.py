@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from flex_robot_sim.model.arm_model import ArmModel
 
-LONGEST = 0.02              # time that a set point is taken to last at most                [s]
+MAX_SET_POINT_DURATION = 0.02  # time that a set point is taken to last at most             [s]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class DriveSettings(Settings):
         0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0)
 
 
-class Duties(NamedTuple):
+class MotorSetPoint(NamedTuple):
     """What the motors shall do, and what comes of it."""
 
     duty: float             # of the DC motor, -1 to 1
@@ -72,12 +72,12 @@ class Friction(NamedTuple):
     viscous: float          # [N s/m, N m s/rad]
     coulomb: float          # [N, N m]
 
-    def after(self, velocity: float, effort: float, duration: float) -> float:
+    def velocity_after(self, velocity: float, effort: float, duration: float) -> float:
         """Velocity after a while under a constant effort, by one implicit step: it may stick."""
         share = duration / self.inertia
-        free = (velocity + share * effort) / (1.0 + share * self.viscous)
-        held = share * self.coulomb / (1.0 + share * self.viscous)
-        return math.copysign(max(0.0, abs(free) - held), free)
+        frictionless = (velocity + share * effort) / (1.0 + share * self.viscous)
+        friction_loss = share * self.coulomb / (1.0 + share * self.viscous)
+        return math.copysign(max(0.0, abs(frictionless) - friction_loss), frictionless)
 
     def effort(self, before: float, after: float, duration: float) -> float:
         """Effort that brings one velocity to the other within `duration` [s]."""
@@ -120,7 +120,7 @@ class Drives:
 
     def set_point(self, effort: Sequence[float] | np.ndarray,
                   velocity: Sequence[float] | np.ndarray, step_rate: float,
-                  duration: float) -> Duties:
+                  duration: float) -> MotorSetPoint:
         """
         Next set point.
 
@@ -128,11 +128,11 @@ class Drives:
         :param step_rate: of the pulses at present [steps/s].
         :param duration: since the last set point [s].
         """
-        duration = min(duration, LONGEST)
+        duration = min(duration, MAX_SET_POINT_DURATION)
         duty, force = self.duty(effort[SLIDE], velocity[SLIDE], duration)
-        self.note(SLIDE, force != effort[SLIDE])
+        self.count_limited(SLIDE, force != effort[SLIDE])
         rate, moment = self._rate(effort[TURN], step_rate, duration)
-        return Duties(duty, rate, (force, moment))
+        return MotorSetPoint(duty, rate, (force, moment))
 
     def duty(self, force: float, speed: float, duration: float) -> tuple[float, float]:
         """
@@ -141,11 +141,11 @@ class Drives:
         :param speed: of the slide [m/s], when the duty begins; it stays for `duration` [s].
         """
         # the speed in the middle counts; what the motor cannot give does not lead there
-        middle = self.slide.after(speed, self._reached(force, speed)[1], duration / 2)
-        duty, reached = self._reached(force, middle)
+        middle = self.slide.velocity_after(speed, self._clipped_duty(force, speed)[1], duration / 2)
+        duty, reached = self._clipped_duty(force, middle)
         return self._duty_sign * duty, reached
 
-    def _reached(self, force, speed):
+    def _clipped_duty(self, force, speed):
         """Duty at a speed, without the sign of the board, and the force that comes of it."""
         duty, reached = dc_duty(self.parts, force, speed)
         if abs(duty) > self.duty_limit:
@@ -164,19 +164,19 @@ class Drives:
 
     def _rate(self, effort, pulses, duration):
         before = self._velocity
-        wanted = self.turn.after(before, effort, duration)
+        wanted = self.turn.velocity_after(before, effort, duration)
         # the pulses lag behind on their ramp, or stand at a limit of the board: stay in reach
         lead = self.acceleration * self.settings.step_lead
         now = pulses / self._steps
         lowest = max(-self.rate_limit, min(now - lead, self.rate_limit))
         highest = min(self.rate_limit, max(now + lead, -self.rate_limit))
         self._velocity = min(max(wanted, lowest), highest)
-        self.note(TURN, self._velocity != wanted)
+        self.count_limited(TURN, self._velocity != wanted)
         if self._velocity != wanted:
             effort = self.turn.effort(before, self._velocity, duration)
         return self.step_rate(self._velocity), effort
 
-    def note(self, joint: int, is_limited: bool) -> None:
+    def count_limited(self, joint: int, is_limited: bool) -> None:
         """Count a set point, or a piece of a profile, that the motor of a joint cannot do."""
         self.clipped[joint] += bool(is_limited)
         self.limited[joint] = bool(is_limited)

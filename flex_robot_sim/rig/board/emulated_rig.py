@@ -18,7 +18,7 @@ STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
 UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
 HARDWARE_WATCHDOG = 0.05            # after which a processor that hangs is reset         [s]
-RECEIVER = 4096                     # what waits for the receiver before bytes are lost   [B]
+RECEIVE_BUFFER_SIZE = 4096          # what waits for the receiver before bytes are lost   [B]
 
 
 class EmulatedRig:
@@ -40,11 +40,11 @@ class EmulatedRig:
         self.late = 0                   # by which control steps start late               [us]
         self._clock = clock
         self._boot_id = boot_id
-        self._line = Line(RECEIVER)
-        self._sent_before = 0           # pulses of earlier boots
+        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._earlier_steps = 0  # pulses of earlier boots
         self._drive = Drive()
-        self._resets_at: int | None = None  # step in which the hardware watchdog bites
-        self.board = self._booted(ResetCause.POWER)
+        self._reset_step: int | None = None  # step in which the hardware watchdog bites
+        self.board = self._boot(ResetCause.POWER)
 
     @property
     def time(self) -> float:
@@ -59,12 +59,12 @@ class EmulatedRig:
             # a stalled processor leaves its pins as they are, and nobody takes what comes
             self.board.overruns += len(self._line.take(STEP_TIME))
             self.bench.advance(self._drive, STEP_TIME)
-            if self.steps == self._resets_at:
+            if self.steps == self._reset_step:
                 self.reboot(ResetCause.INDEPENDENT_WATCHDOG)
             return b''
         drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
                                 self._line.take(STEP_TIME), self.late)
-        self._drive = drive._replace(steps=self._sent_before + drive.steps)
+        self._drive = drive._replace(steps=self._earlier_steps + drive.steps)
         self.bench.advance(self._drive, STEP_TIME)
         return self.board.take(STEP_TIME)
 
@@ -74,10 +74,10 @@ class EmulatedRig:
 
     def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
         """Reset the board; the bench goes on."""
-        self._sent_before += self.board.steps
+        self._earlier_steps += self.board.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
         self._line.clear()
-        self.board = self._booted(cause)
+        self.board = self._boot(cause)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -89,9 +89,9 @@ class EmulatedRig:
     def hang(self) -> None:
         """Let the firmware hang until the hardware watchdog resets the processor."""
         self.stall(HARDWARE_WATCHDOG)
-        self._resets_at = self.silent_until
+        self._reset_step = self.silent_until
 
-    def _booted(self, cause):
+    def _boot(self, cause):
         parts = self.bench.parts
         return EmulatedBoard(HelloAck(
             MAJOR, MINOR, SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE, BackEnd.PYTHON, cause,

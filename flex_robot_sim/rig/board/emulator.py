@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
-from flex_robot_sim.rig.board.emulator_faults import MISHAPS, Planned, parse
+from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.wire.faults import BadWire
@@ -35,7 +35,7 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 
-MOST_LAG = 0.005            # that is made up for: as long as a set point takes to come [s]
+MAX_CATCH_UP_TIME = 0.005   # that is made up for: as long as a set point takes to come [s]
 HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)      # that a host can send in one step
 
 
@@ -59,10 +59,10 @@ class Emulator:
         self.port = PtyPort(link)
         self.wires = self.to_board, self.to_host = BadWire(seed + 1), BadWire(seed + 2)
         self.flood = 0.0            # random bytes that also reach the board            [1/s]
-        self.hold_ups = 0           # times that the rig has stood still
+        self.pause_count = 0        # times that the rig has stood still
         self.lost_time = 0.0        # in which it did                                   [s]
         self._random = np.random.default_rng(seed)
-        self._planned = planned
+        self._pending_faults = planned
         self._calls: queue.SimpleQueue[tuple[Callable[[EmulatedRig], Any], Any]] = (
             queue.SimpleQueue())
         self._stop = threading.Event()
@@ -110,9 +110,9 @@ class Emulator:
         # what is not told a time happens now
         self.call(lambda _: self.plan(planned._replace(time=self.rig.time + planned.time)))
 
-    def plan(self, planned: Planned) -> None:
+    def plan(self, planned: PlannedFault) -> None:
         """Remember a fault to come."""
-        self._planned.append(planned)
+        self._pending_faults.append(planned)
 
     def call(self, function: Callable[[EmulatedRig], AnyAnswer]) -> AnyAnswer:
         """Return function(rig), called between two control steps."""
@@ -133,12 +133,12 @@ class Emulator:
 
     def step(self) -> None:
         """One control step, now."""
-        self._answer_calls()
-        self._carry_out_plan()
-        data = self.to_board.passed(self.port.read(HOST_BYTES))
+        self._run_calls()
+        self._apply_due_faults()
+        data = self.to_board.transmit(self.port.read(HOST_BYTES))
         if self.flood > 0.0:
             data += self._random.bytes(self._random.poisson(self.flood * STEP_TIME))
-        self.port.write(self.to_host.passed(self.rig.step(data)))
+        self.port.write(self.to_host.transmit(self.rig.step(data)))
 
     def run(self, seconds: float | None = None) -> None:
         """Run in real time until `stop`, or for a while [s]."""
@@ -149,15 +149,15 @@ class Emulator:
                 ahead = due - time.monotonic()
                 if ahead > 0:
                     time.sleep(ahead)
-                elif ahead < -MOST_LAG:
-                    self._stood_still(-ahead)
+                elif ahead < -MAX_CATCH_UP_TIME:
+                    self._record_pause(-ahead)
                     due -= ahead
                     time.sleep(STEP_TIME)
                 # of this thread: what it waited for the processor is no work of the board
                 started = time.thread_time()
                 self.step()
-                took = round((time.thread_time() - started) * 1e6)
-                self.rig.board.longest_step = max(self.rig.board.longest_step, took)
+                step_time = round((time.thread_time() - started) * 1e6)
+                self.rig.board.longest_step = max(self.rig.board.longest_step, step_time)
                 due += STEP_TIME
         except FlexRobotSimError as error:
             self._failure = error
@@ -165,12 +165,12 @@ class Emulator:
             # a host must see that nobody is there any more
             self.port.unplug()
 
-    def _stood_still(self, seconds):
-        self.hold_ups += 1
+    def _record_pause(self, seconds):
+        self.pause_count += 1
         self.lost_time += seconds
         self.rig.board.late_steps += 1
 
-    def _answer_calls(self):
+    def _run_calls(self):
         while True:
             try:
                 function, answer = self._calls.get_nowait()
@@ -181,12 +181,12 @@ class Emulator:
             except Exception as error:      # it belongs to whoever called
                 answer.put((None, error))
 
-    def _carry_out_plan(self):
-        if not self._planned:
+    def _apply_due_faults(self):
+        if not self._pending_faults:
             return
         now = self.rig.time
-        due = [planned for planned in self._planned if planned.time <= now]
+        due = [planned for planned in self._pending_faults if planned.time <= now]
         if due:
-            self._planned = [planned for planned in self._planned if planned.time > now]
+            self._pending_faults = [planned for planned in self._pending_faults if planned.time > now]
             for planned in due:
-                MISHAPS[planned.name].apply(self, planned.value)
+                EMULATOR_FAULTS[planned.name].apply(self, planned.value)

@@ -19,8 +19,8 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.interpreter import run_module
 
-READY = 'port '             # before the name of the port, on standard output
-LOST = 'lost '              # before the time that it has lost, at the end
+READY_PREFIX = 'port '      # before the name of the port, on standard output
+LOST_TIME_PREFIX = 'lost '  # before the time that it has lost, at the end
 
 
 class EmulatorProcess:
@@ -44,11 +44,11 @@ class EmulatorProcess:
         except BaseException:
             self.close()
             raise
-        if not line.startswith(READY):
-            _, said = self._process.communicate()
-            last = said.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
+        if not line.startswith(READY_PREFIX):
+            _, stderr_text = self._process.communicate()
+            last = stderr_text.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
             raise RigError(f'the emulator has not started: {last[0]}')
-        self.port = line[len(READY):].strip()
+        self.port = line[len(READY_PREFIX):].strip()
 
     @property
     def is_running(self) -> bool:
@@ -71,8 +71,8 @@ class EmulatorProcess:
                 Path(self.port).parent.rmdir()
         if not self._stdout.closed:
             for line in self._stdout:
-                if line.startswith(LOST):
-                    self.lost_time = float(line[len(LOST):])
+                if line.startswith(LOST_TIME_PREFIX):
+                    self.lost_time = float(line[len(LOST_TIME_PREFIX):])
         self._stdout.close()
         self._stderr.close()
 
@@ -100,13 +100,13 @@ def main(words: Sequence[str]) -> int:
             print(error, file=sys.stderr)
             return 2
         threading.Thread(target=_wait_for_end, args=(emulator,), daemon=True).start()
-        print(f'{READY}{emulator.link}', flush=True)
+        print(f'{READY_PREFIX}{emulator.link}', flush=True)
         stand_in_for_hardware()
         try:
             emulator.run()
         finally:
             emulator.close()
-        print(f'{LOST}{emulator.lost_time:.3f}', flush=True)
+        print(f'{LOST_TIME_PREFIX}{emulator.lost_time:.3f}', flush=True)
     return 0
 
 

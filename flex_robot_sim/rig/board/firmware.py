@@ -52,8 +52,8 @@ def build(target: str = 'emulation', sources: Path | None = None) -> Path:
                                 capture_output=True, text=True, check=False,
                                 stdin=subprocess.DEVNULL)
     if result.returncode:
-        said = (result.stderr.strip() or result.stdout.strip() or 'make said nothing').splitlines()
-        problem = next((line for line in said if 'error' in line.lower()), said[-1])
+        make_output = (result.stderr.strip() or result.stdout.strip() or 'make said nothing').splitlines()
+        problem = next((line for line in make_output if 'error' in line.lower()), make_output[-1])
         raise RigError(f'the firmware in {sources} cannot be built: {problem.strip()}')
     return folder / f'{target}.elf'
 
@@ -75,15 +75,15 @@ def _symbols(data):
     table, = struct.unpack_from('<I', data, 32)
     size, count = struct.unpack_from('<HH', data, 46)
     sections = [struct.unpack_from('<10I', data, table + k * size) for k in range(count)]
-    found = {}
+    values = {}
     for _, kind, _, _, offset, length, link, *_ in sections:
         if kind == SYMBOL_TABLE:
             names = sections[link][4]
             for at in range(offset, offset + length, 16):
                 name, value = struct.unpack_from('<II', data, at)
                 end = data.index(b'\0', names + name)
-                found[data[names + name:end].decode()] = value
-    return found
+                values[data[names + name:end].decode()] = value
+    return values
 
 
 def _build_folder(sources):

@@ -16,12 +16,12 @@ class StepRamp:
 
     def __init__(self) -> None:
         self.rate = 0.0             # now                                       [steps/s]
-        self._place = 0.0           # of the ramp, whole steps are pulses       [steps]
+        self._ramp_position = 0.0   # of the ramp, whole steps are pulses       [steps]
 
     @property
     def steps(self) -> int:
         """Pulses sent since boot, with their sign."""
-        return int(self._place // 1)
+        return int(self._ramp_position // 1)
 
     def advance(self, target: float, acceleration: float, duration: float) -> None:
         """
@@ -34,7 +34,7 @@ class StepRamp:
         self.rate = min(max(target, before - change), before + change)
         reached = abs(self.rate - before) / acceleration
         # on the ramp for a while, then at the rate that it has reached
-        self._place += 0.5 * (before + self.rate) * reached + self.rate * (duration - reached)
+        self._ramp_position += 0.5 * (before + self.rate) * reached + self.rate * (duration - reached)
 
     def stop(self) -> None:
         """Send no further pulse."""
@@ -50,14 +50,14 @@ class ProfileStore:
         self._crc: int | None = None
 
     @property
-    def held(self) -> int:
+    def segment_count(self) -> int:
         """Number of segments that are there."""
         return len(self._segments)
 
     @property
     def crc(self) -> int | None:
         """CRC-32 of the profile, or None while there is no whole one."""
-        return self._crc if self._total and self.held == self._total else None
+        return self._crc if self._total and self.segment_count == self._total else None
 
     def load(self, chunk: ProfileLoad, rows: Sequence[Segment]) -> bool:
         """
@@ -67,14 +67,14 @@ class ProfileStore:
         """
         if chunk.first == 0:
             self._segments, self._total, self._crc = [], chunk.total, chunk.crc
-        fits = (chunk.first == self.held and chunk.total == self._total
+        is_consistent = (chunk.first == self.segment_count and chunk.total == self._total
                 and chunk.crc == self._crc)
-        if fits:
+        if is_consistent:
             self._segments += rows
-            fits = self.held < self._total or profile_crc(self._segments) == self._crc
-        if not fits:
+            is_consistent = self.segment_count < self._total or profile_crc(self._segments) == self._crc
+        if not is_consistent:
             self.clear()
-        return fits
+        return is_consistent
 
     def clear(self) -> None:
         """Forget the profile."""

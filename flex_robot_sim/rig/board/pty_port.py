@@ -39,7 +39,7 @@ class PtyPort:
         """Open the terminal and its link; UsageError if another process has that link."""
         self.link = Path(link) if link else default_link()
         self.overflows = 0          # times that bytes were thrown away because nobody read
-        self._lock = self._locked()
+        self._lock = self._acquire_lock()
         self._master: int | None = None
         self._slave: int | None = None
         self.plug()
@@ -58,9 +58,9 @@ class PtyPort:
         # the master reads errors while nobody is connected
         tty.setraw(slave, termios.TCSANOW)
         os.set_blocking(master, False)
-        fresh = self.link.with_name(f'{self.link.name}.{secrets.token_hex(4)}.new')
-        fresh.symlink_to(os.ttyname(slave))
-        fresh.replace(self.link)            # in one step: nobody sees a missing link
+        new_link = self.link.with_name(f'{self.link.name}.{secrets.token_hex(4)}.new')
+        new_link.symlink_to(os.ttyname(slave))
+        new_link.replace(self.link)         # in one step: nobody sees a missing link
 
     def unplug(self) -> None:
         """Take link and terminal away, as a pulled plug does."""
@@ -87,12 +87,12 @@ class PtyPort:
     def __exit__(self, *error):
         self.close()
 
-    def read(self, most: int | None = None) -> bytes:
+    def read(self, max_size: int | None = None) -> bytes:
         """Return all bytes that have come, or the first so many."""
         data = b''
-        while self._master is not None and (most is None or len(data) < most):
+        while self._master is not None and (max_size is None or len(data) < max_size):
             try:
-                piece = os.read(self._master, READ_SIZE if most is None else most - len(data))
+                piece = os.read(self._master, READ_SIZE if max_size is None else max_size - len(data))
             except OSError as error:
                 # nothing there, or the other end has gone away
                 if error.errno in (errno.EAGAIN, errno.EIO):
@@ -124,13 +124,13 @@ class PtyPort:
             return False
         return bool(select.select([self._master], [], [], seconds)[0])
 
-    def _locked(self):
+    def _acquire_lock(self):
         """Return the lock of the link, for which nothing of anybody else is touched."""
         folder = self.link.parent
         try:
             if self.link == default_link():     # a place that a user names is there
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._expect_our_place(folder.stat())
+            self._check_folder(folder.stat())
             # a link in place of the lock would lead to another file
             lock = os.open(f'{self.link}.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
                            | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
@@ -139,17 +139,17 @@ class PtyPort:
             raise UsageError(f'{self.link}.lock cannot be made: {what}. '
                              'Give another --link.') from error
         try:
-            self._take(lock)
+            self._claim_lock(lock)
         except BaseException:
             os.close(lock)
             raise
         return lock
 
-    def _take(self, lock):
-        held = os.fstat(lock)
-        text = os.read(lock, 100).decode(errors='replace') if stat.S_ISREG(held.st_mode) else 'no'
+    def _claim_lock(self, lock):
+        status = os.fstat(lock)
+        text = os.read(lock, 100).decode(errors='replace') if stat.S_ISREG(status.st_mode) else 'no'
         owner = LOCK.fullmatch(text)
-        if held.st_uid != os.getuid() or held.st_nlink != 1 or text and not owner:
+        if status.st_uid != os.getuid() or status.st_nlink != 1 or text and not owner:
             raise UsageError(f'{self.link}.lock is there and is no lock of an emulator of yours. '
                              'Give another --link.')
         try:
@@ -158,11 +158,11 @@ class PtyPort:
             raise UsageError(f'{self.link} belongs to an emulator that runs, process '
                              f'{owner[1] if owner else "unknown"}. Stop it, or give another '
                              '--link.') from error
-        self._expect_no_other_file()
+        self._check_link()
         os.ftruncate(lock, 0)
         os.pwrite(lock, f'emulator {os.getpid()}\n'.encode(), 0)
 
-    def _expect_our_place(self, folder):
+    def _check_folder(self, folder):
         """Refuse a folder in which others can replace the link."""
         if folder.st_uid not in (os.getuid(), 0):
             raise UsageError(f'{self.link.parent} belongs to another user. Give another --link.')
@@ -172,7 +172,7 @@ class PtyPort:
             raise UsageError(f'others may replace what is in {self.link.parent}. Give another '
                              '--link.')
 
-    def _expect_no_other_file(self):
+    def _check_link(self):
         """Refuse to replace anything but the link of an emulator of this user."""
         if not os.path.lexists(self.link):
             return

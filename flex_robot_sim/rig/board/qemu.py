@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
-PATIENCE = 20.0                     # for one step, or for a boot                       [s]
-BOOTS_NOT = 'does not boot'
+ANSWER_TIMEOUT = 20.0               # for one step, or for a boot                       [s]
+BOOT_FAILURE = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/rig/board/test_qemu.py compares the two
 START = 0x5354524D
@@ -67,7 +67,7 @@ FIRST_DESCRIPTOR = 10
 
 
 @contextlib.contextmanager
-def _before_others():
+def _realtime_priority():
     """Give processes that are started here a real-time priority, if it is allowed."""
     policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     refused = use_realtime_priority(BEFORE_ORDINARY)
@@ -97,7 +97,7 @@ class Outputs(NamedTuple):
     stepper: bool                   # the driver holds the rotor
 
 
-def _around(at, data):
+def _ring_pieces(at, data):
     """Places and pieces of bytes that are laid into the ring from `at` on."""
     first = FROM_HOST - at
     return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
@@ -126,15 +126,15 @@ class QemuMachine:
         self.outputs: Any = None    # Outputs, after the first step
         self.boots = 0
         self._boot_id, self._world = boot_id, world or World()
-        self._received, self._asking = 0, threading.Lock()
-        with contextlib.nullcontext() if lockstep else _before_others():
+        self._received, self._qtest_lock = 0, threading.Lock()
+        with contextlib.nullcontext() if lockstep else _realtime_priority():
             self._start(str(image))
         try:
             head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
             self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
                       + self._writing(0, WORD.pack(START)))
             if lockstep:
-                self._answer(BOOTS_NOT)
+                self._answer(BOOT_FAILURE)
             else:
                 self._wait_for_boot()
         except BaseException:
@@ -147,24 +147,24 @@ class QemuMachine:
 
         At most one control step is done, whatever the distance.
         """
-        return self._asked_for(world, clock, data)
+        return self._exchange(world, clock, data)
 
     def reboot(self, clock: int, boot_id: int, cause: ResetCause) -> None:
         """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
         self._boot_id = boot_id
-        self._asked_for(self._world, clock, faults=REBOOT, cause=int(cause))
+        self._exchange(self._world, clock, faults=REBOOT, cause=int(cause))
 
     def hang(self, clock: int) -> None:
         """Let the firmware hang until its watchdog resets the processor."""
-        self._asked_for(self._world, clock, faults=HANG)
+        self._exchange(self._world, clock, faults=HANG)
 
     def crash(self, clock: int) -> None:
         """Let the firmware meet an instruction that does not exist."""
-        self._asked_for(self._world, clock, faults=CRASH)
+        self._exchange(self._world, clock, faults=CRASH)
 
     def overflow(self, clock: int) -> None:
         """Let the stack of the firmware grow out of the memory."""
-        self._asked_for(self._world, clock, faults=OVERFLOW)
+        self._exchange(self._world, clock, faults=OVERFLOW)
 
     def set_world(self, world: World) -> None:
         """In real time: what the pins are given from now on."""
@@ -179,7 +179,7 @@ class QemuMachine:
     def receive(self, data: bytes) -> None:
         """In real time: give bytes to the serial port, at most FROM_HOST at once."""
         lines = ''
-        for byte_at, piece in _around(self._received % FROM_HOST, data):
+        for byte_at, piece in _ring_pieces(self._received % FROM_HOST, data):
             lines += self._writing(FROM_HOST_AT + byte_at, piece)
         self._received = (self._received + len(data)) % 2**32
         self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
@@ -207,13 +207,13 @@ class QemuMachine:
 
     def _start(self, image):
         self._qtest, qtest = socket.socketpair()
-        self._qtest.settimeout(PATIENCE)
+        self._qtest.settimeout(ANSWER_TIMEOUT)
         (to_read, requests), (answers, to_write) = os.pipe(), os.pipe()
         self._requests, self._answers = os.fdopen(requests, 'wb', 0), os.fdopen(answers, 'rb', 0)
         self._poll = select.poll()
         self._poll.register(self._answers, select.POLLIN)
-        theirs = [qtest.detach(), to_read, to_write]
-        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in theirs]
+        child_ends = [qtest.detach(), to_read, to_write]
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in child_ends]
         self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
                    '-monitor', 'none', '-serial', 'none', '-no-user-config',
@@ -224,7 +224,7 @@ class QemuMachine:
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             pass_fds=numbers)
-        for end in (*theirs, *numbers):
+        for end in (*child_ends, *numbers):
             os.close(end)
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
@@ -232,7 +232,7 @@ class QemuMachine:
         return WORLD.pack(clock % WRAP, received, faults, cause, self._boot_id, *world.encoders,
                           *world.adc, round(world.current * 1000), world.inputs)
 
-    def _asked_for(self, world, clock, data=b'', faults=0, cause=0):
+    def _exchange(self, world, clock, data=b'', faults=0, cause=0):
         if len(data) > FROM_HOST:
             raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
         self._world = world
@@ -245,8 +245,8 @@ class QemuMachine:
         data, size = b'', OUT.size
         with self._named_errors():
             while len(data) < size:
-                if not self._poll.poll(PATIENCE * 1000):
-                    raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+                if not self._poll.poll(ANSWER_TIMEOUT * 1000):
+                    raise RigError(f'the firmware in QEMU {problem} within {ANSWER_TIMEOUT:g} s')
                 piece = self._answers.read(OUT.size + TO_HOST)
                 if not piece:
                     raise ConnectionError
@@ -262,10 +262,10 @@ class QemuMachine:
         return sent
 
     def _wait_for_boot(self):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWER_TIMEOUT
         while not (self.read_outputs() and self.boots):
             if time.monotonic() > deadline:
-                raise RigError(f'the firmware in QEMU {BOOTS_NOT} within {PATIENCE:g} s')
+                raise RigError(f'the firmware in QEMU {BOOT_FAILURE} within {ANSWER_TIMEOUT:g} s')
 
     def _reading(self, at, size):
         """Line that reads a block at an offset in the mailbox."""
@@ -278,7 +278,7 @@ class QemuMachine:
     def _ask(self, lines):
         """Send lines of the qtest protocol, and return the bytes in each answer."""
         count, data = lines.count('\n'), b''
-        with self._asking, self._named_errors():
+        with self._qtest_lock, self._named_errors():
             self._qtest.sendall(lines.encode())
             while data.count(b'\n') < count:
                 piece = self._qtest.recv(4096)
@@ -294,11 +294,11 @@ class QemuMachine:
         try:
             yield
         except OSError as error:
-            said = ''
+            error_output = ''
             if not isinstance(error, TimeoutError):
                 # QEMU is gone: let the supervisor end too, so that its words are complete
                 with contextlib.suppress(OSError):
                     self._process.stdin.close()
-                said = self._process.stderr.read().decode(errors='replace').strip()
-            reason = said.splitlines()[0] if said else 'it does not answer'
+                error_output = self._process.stderr.read().decode(errors='replace').strip()
+            reason = error_output.splitlines()[0] if error_output else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error

@@ -10,7 +10,7 @@ from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 
-PIECE = 256                         # bytes that go to the board at once
+MAX_PIECE_SIZE = 256                # bytes that go to the board at once
 
 
 class QemuPort:
@@ -28,7 +28,7 @@ class QemuPort:
         :param clock: of the board at power-up [us].
         """
         self.port = PtyPort(link)
-        self._ended = threading.Event()
+        self._has_ended = threading.Event()
         try:
             self.machine = QemuMachine(image, False, boot_id, clock, world)
         except BaseException:
@@ -46,7 +46,7 @@ class QemuPort:
 
     def close(self) -> None:
         """End QEMU and take the port away."""
-        self._ended.set()
+        self._has_ended.set()
         self.machine.stop()
         for thread in self._threads:
             thread.join()
@@ -66,10 +66,10 @@ class QemuPort:
     def _to_board(self):
         """Give bytes to the board no faster than its line brings them."""
         with contextlib.suppress(RigError):     # QEMU has ended
-            while not self._ended.is_set():
+            while not self._has_ended.is_set():
                 if self.port.wait(0.05):
                     data = self.port.read()
-                    for at in range(0, len(data), PIECE):
-                        piece = data[at:at + PIECE]
+                    for at in range(0, len(data), MAX_PIECE_SIZE):
+                        piece = data[at:at + MAX_PIECE_SIZE]
                         self.machine.receive(piece)
                         time.sleep(len(piece) / BYTES_PER_SECOND)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
-from flex_robot_sim.rig.board.emulated_rig import RECEIVER, STEP_US
+from flex_robot_sim.rig.board.emulated_rig import RECEIVE_BUFFER_SIZE, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.board.senses import LOWER, UPPER
 from flex_robot_sim.rig.wire.line import Line
@@ -21,8 +21,8 @@ class QemuRig:
         self.bench = bench or Bench(conversions=CONVERSIONS)
         self.steps = 0                  # control steps since power-up
         self._clock, self._boot_id = 0, boot_id
-        self._line = Line(RECEIVER)
-        self._sent_before = 0           # pulses of earlier boots
+        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._earlier_steps = 0  # pulses of earlier boots
         self._machine = QemuMachine(image, boot_id=boot_id, world=self._world())
 
     def step(self, data: bytes = b'') -> bytes:
@@ -32,7 +32,7 @@ class QemuRig:
         out = self._machine.step(self._world(), self._clock + self.steps * STEP_US,
                                  self._line.take(STEP_TIME))
         duty, rate, steps, bridge, stepper = self._machine.outputs
-        self.bench.advance(Drive(duty / DUTY_ONE, bridge, self._sent_before + steps, rate / 1000,
+        self.bench.advance(Drive(duty / DUTY_ONE, bridge, self._earlier_steps + steps, rate / 1000,
                                  stepper), STEP_TIME)
         return out
 
@@ -42,7 +42,7 @@ class QemuRig:
 
     def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
         """Reset the board; the bench goes on."""
-        self._sent_before += self._machine.outputs.steps
+        self._earlier_steps += self._machine.outputs.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
         self._line.clear()
         self._machine.reboot(self._clock + self.steps * STEP_US, self._boot_id, cause)

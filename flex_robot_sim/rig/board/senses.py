@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOWER = int(Input.SLIDE_LOWER), int(Input.TURN_LOWER)
 UPPER = int(Input.SLIDE_UPPER), int(Input.TURN_UPPER)
 HOMED = int(Input.SLIDE_HOMED), int(Input.TURN_HOMED)
-BUTTON = int(Input.STOP_BUTTON)
+STOP_BUTTON_BIT = int(Input.STOP_BUTTON)
 LIMIT = (Fault.LIMIT_SLIDE, Fault.LIMIT_TURN)
 ENCODER = (Fault.ENCODER_SLIDE, Fault.ENCODER_TURN)
 ADC = (Fault.ADC_ROOT, Fault.ADC_TIP)
@@ -41,18 +41,18 @@ class Senses:
         self.adc = (0, 0)
         self.current = 0.0
         self.switches = 0                   # and the button, bits as in Input
-        self.closed_now = 0                 # switches that were open in the step before
-        self.jumped: list[int] = []         # joints whose encoder jumped in this step
+        self.newly_closed = 0               # switches that were open in the step before
+        self.jumped_joints: list[int] = []  # joints whose encoder jumped in this step
         self._raw: list[int | None] = [None, None]      # counts of the hardware, a step before
         self._at_rail: list[int | None] = [None, None]  # since when                    [us]
-        self._too_much: int | None = None   # current, since when                       [us]
+        self._overcurrent_since: int | None = None  # current, since when               [us]
         # of a stall: since when [us], counts, sign of duty
-        self._window: tuple[int, int, bool] | None = None
-        self._started = (0, 0)              # counts of the turn and steps, to compare
+        self._stall_window: tuple[int, int, bool] | None = None
+        self._step_reference = (0, 0)       # counts of the turn and steps, to compare
 
     def read(self, pins: Pins) -> None:
         """Take the Pins of this step in."""
-        self.jumped = []
+        self.jumped_joints = []
         for joint in (SLIDE, TURN):
             sign = -1 if self._parameters[REVERSED[joint]] else 1
             raw, before = pins.encoders[joint], self._raw[joint]
@@ -60,33 +60,33 @@ class Senses:
             moved = 0 if before is None else sign * signed(raw - before)
             self.counts[joint] = signed(self.counts[joint] + moved)
             if abs(moved) > self._parameters[Parameter.ENCODER_JUMP]:
-                self.jumped.append(joint)
+                self.jumped_joints.append(joint)
         self.adc, self.current = pins.adc, pins.current
         fitted = self._parameters[Parameter.SWITCHES_FITTED]
         closed = sum(bit for bits, pairs in ((LOWER, pins.lower_switches),
                                              (UPPER, pins.upper_switches))
                      for bit, is_closed in zip(bits, pairs) if is_closed and bit & fitted)
-        self.closed_now = closed & ~self.switches
-        self.switches = closed | (BUTTON if pins.stop_button else 0)
+        self.newly_closed = closed & ~self.switches
+        self.switches = closed | (STOP_BUTTON_BIT if pins.stop_button else 0)
 
-    def compare_from_here(self, steps: int) -> None:
+    def reset_step_comparison(self, steps: int) -> None:
         """Let encoder and steps of the turn be equal now."""
-        self._started = (self.counts[TURN], steps)
+        self._step_reference = (self.counts[TURN], steps)
 
-    def duty_applied(self, now: int, duty: float) -> None:
+    def record_duty(self, now: int, duty: float) -> None:
         """Note the duty of this step, for the window of a stall."""
         least = self._parameters[Parameter.STALL_DUTY] / DUTY_ONE
         if abs(duty) < least or duty == 0.0:
-            self._window = None
-        elif self._window is None or (duty > 0) != self._window[2]:
-            self._window = (now, self.counts[SLIDE], duty > 0)
+            self._stall_window = None
+        elif self._stall_window is None or (duty > 0) != self._stall_window[2]:
+            self._stall_window = (now, self.counts[SLIDE], duty > 0)
 
     def constant_faults(self, now: int) -> Fault:
         """Faults that are looked for in every state."""
         found = Fault(0)
-        if self.switches & BUTTON:
+        if self.switches & STOP_BUTTON_BIT:
             found |= Fault.ESTOP_INPUT
-        for joint in self.jumped:
+        for joint in self.jumped_joints:
             found |= ENCODER[joint]
         for sensor in (0, 1):
             if not self.at_rail(sensor):
@@ -107,34 +107,34 @@ class Senses:
         """
         parameters, found = self._parameters, Fault(0)
         for joint in (SLIDE, TURN):
-            seen = self.closed_now & (LOWER[joint] | UPPER[joint])
+            closed_switches = self.newly_closed & (LOWER[joint] | UPPER[joint])
             if homing == joint:
-                seen &= ~LOWER[joint]
-            if seen:
+                closed_switches &= ~LOWER[joint]
+            if closed_switches:
                 found |= LIMIT[joint]
-        turned = signed(self.counts[TURN] - self._started[0])
-        sent = (steps - self._started[1]) * self._counts_per_step
+        turned = signed(self.counts[TURN] - self._step_reference[0])
+        sent = (steps - self._step_reference[1]) * self._counts_per_step
         if abs(turned - sent) > parameters[Parameter.LOST_STEPS]:
             found |= Fault.LOST_STEPS
-        if self._window is not None:
-            since, counts, sign = self._window
+        if self._stall_window is not None:
+            since, counts, sign = self._stall_window
             if (abs(signed(self.counts[SLIDE] - counts))
                     >= parameters[Parameter.STALL_COUNTS]):
-                self._window = (now, self.counts[SLIDE], sign)
+                self._stall_window = (now, self.counts[SLIDE], sign)
             elif now - since >= parameters[Parameter.STALL_TIME] * 1000:
                 found |= Fault.STALL
         if abs(self.current) * 1000 <= parameters[Parameter.CURRENT_MAX]:
-            self._too_much = None
-        elif self._too_much is None:
-            self._too_much = now
-        if (self._too_much is not None
-                and now - self._too_much >= parameters[Parameter.CURRENT_TIME] * 1000):
+            self._overcurrent_since = None
+        elif self._overcurrent_since is None:
+            self._overcurrent_since = now
+        if (self._overcurrent_since is not None
+                and now - self._overcurrent_since >= parameters[Parameter.CURRENT_TIME] * 1000):
             found |= Fault.OVERCURRENT
         return found
 
     def forget(self) -> None:
         """Close the windows of faults that only count while the outputs are on."""
-        self._window = self._too_much = None
+        self._stall_window = self._overcurrent_since = None
 
     def at_rail(self, sensor: int) -> bool:
         """Whether a flex sensor that is watched reads a rail."""

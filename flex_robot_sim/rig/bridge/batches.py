@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-CAPACITY = 4096             # items that wait; beyond, the oldest are lost
+MAX_QUEUED_ITEMS = 4096     # items that wait; beyond, the oldest are lost
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Batches:
 
     def put(self, item: object) -> None:
         """Leave an item; any thread may call this."""
-        if len(self._items) >= CAPACITY:
+        if len(self._items) >= MAX_QUEUED_ITEMS:
             self._items.popleft()
             self.lost += 1
         self._items.append(item)

@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
 ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
-AT_REST = 0.2               # in one place for so long, by the board's clock, a joint stands  [s]
-REST_WITHIN = 3.0           # an arm that is let go does so, by the same clock                  [s]
-PATIENCE = 10.0             # with that clock, on a computer that holds the emulator up         [s]
-ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
-EVENTS_KEPT = 100
-NONE = 0.0, 0.0
+MIN_REST_TIME = 0.2         # in one place for so long, by the board's clock, a joint stands  [s]
+REST_TIMEOUT = 3.0          # an arm that is let go does so, by the same clock                  [s]
+REST_TIMEOUT_WALL_CLOCK = 10.0  # with that clock, on a computer that holds the emulator up     [s]
+ARMED_TIMEOUT = 0.1         # telemetry says so after the answer of the board                  [s]
+MAX_EVENTS = 100
+ZERO_EFFORT = 0.0, 0.0
 HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
 
 
@@ -119,16 +119,16 @@ class RigBridge:
         self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
                                      self.settings.command_timeout)
         # (level, line), for whoever logs them
-        self.events: deque[tuple[str, str]] = deque(maxlen=EVENTS_KEPT)
+        self.events: deque[tuple[str, str]] = deque(maxlen=MAX_EVENTS)
         self._joints = JointTracker(calibration, estimator_settings or EstimatorSettings())
         self.readings = 0                           # that have come
         self.work = Samples()                       # that a reading makes, messages included [s]
         self._on_state = on_state
         self._ticks: int | None = None              # of the last reading                   [us]
-        self._due = self._last = 0.0                # set points, by the clock of the board [s]
+        self._next_set_point = self._last_set_point = 0.0  # set points, by the clock of the board [s]
         self._board_time = 0.0                      # since the first reading               [s]
         self._quiet_until = 0.0                     # states are of no use before           [s]
-        self._effort = NONE
+        self._effort = ZERO_EFFORT
         self._is_linked = False
         parameters = parameter_values(self.settings.board_parameters)
         self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
@@ -141,7 +141,7 @@ class RigBridge:
             self.link.close()
             raise
         self.events.extend(('warning', line)
-                           for line in foreign_scales(self.link.board, calibration.parts))
+                           for line in scale_mismatches(self.link.board, calibration.parts))
 
     @property
     def is_moving(self) -> bool:
@@ -155,7 +155,7 @@ class RigBridge:
         return reading.message.state if reading else None
 
     @property
-    def unhomed(self) -> tuple[str, ...]:
+    def unhomed_joints(self) -> tuple[str, ...]:
         """Names of the joints without an origin, whose soft limits do not hold either."""
         reading = self.link.reading
         inputs = reading.message.inputs if reading else Input(0)
@@ -170,14 +170,14 @@ class RigBridge:
         if not is_on:
             self.link.disarm()
             return 'disarmed: the motors are off'
-        self._refuse_jerk()
+        self._check_commanded_efforts()
         self._take_limits()
         self.commands.forget()
         self.link.arm()
         self._wait_until_armed()
-        unhomed = self.unhomed
-        if unhomed:
-            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so '
+        unhomed_joints = self.unhomed_joints
+        if unhomed_joints:
+            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed_joints)}, so '
                     'that positions count from where the board booted. Disarm and call zero')
         return 'armed: commands move the motors'
 
@@ -186,7 +186,7 @@ class RigBridge:
 
     def _wait_until_armed(self):
         """Let the states say that commands move the arm, before somebody sends a target."""
-        end = time.monotonic() + ARMED_WITHIN
+        end = time.monotonic() + ARMED_TIMEOUT
         while self.board_state != State.ARMED and time.monotonic() < end:
             time.sleep(1e-3)
 
@@ -209,7 +209,7 @@ class RigBridge:
 
     def _wait_until_at_rest(self):
         """Let a disarmed arm swing out: where it is now is not where it will be."""
-        until, end = self._board_time + REST_WITHIN, time.monotonic() + PATIENCE
+        until, end = self._board_time + REST_TIMEOUT, time.monotonic() + REST_TIMEOUT_WALL_CLOCK
         while (self.board_state == State.DISARMED
                and self.link.state in (LinkState.READY, LinkState.STALE)):
             moving = self._moving_joints()
@@ -221,8 +221,8 @@ class RigBridge:
             time.sleep(5e-3)
 
     def _moving_joints(self):
-        return [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
-                if stood < AT_REST]
+        return [name for name, rest_durations in zip(self.arm.joint_names, self._joints.rest_durations)
+                if rest_durations < MIN_REST_TIME]
 
     def clear(self) -> str:
         """Forget the latched faults whose cause is gone; the board stays disarmed."""
@@ -255,14 +255,14 @@ class RigBridge:
         """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
         moving = self._moving_joints()
         self.link.start_profile(crc)
-        told = f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
-        return f'the board plays the profile{told}'
+        warning = f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
+        return f'the board plays the profile{warning}'
 
     def close(self) -> None:
         """Disarm and let go of the port; may be called twice."""
         self.link.close()
 
-    def _refuse_jerk(self):
+    def _check_commanded_efforts(self):
         """Raise CommandError if commands would throw the arm at the moment of arming."""
         efforts = self.commands.efforts(time.monotonic())
         for name, effort, limit in zip(self.arm.joint_names, efforts, effort_limits(self.arm)):
@@ -271,7 +271,7 @@ class RigBridge:
                                    'Let the controller hold it where it is, then enable')
 
     def _on_reading(self, reading):
-        begun, message = time.monotonic(), reading.message
+        started, message = time.monotonic(), reading.message
         duration = 0.0 if self._ticks is None else elapsed(message.time, self._ticks) * 1e-6
         self._ticks = message.time
         self.readings += 1
@@ -282,7 +282,7 @@ class RigBridge:
             is_first = self._joints.has_restarted or self._board_time < self._quiet_until
             self._on_state(RigState(reading, duration, is_first, self._joints.position,
                                     self._joints.velocity, self._effort))
-        self.work.add(time.monotonic() - begun)
+        self.work.add(time.monotonic() - started)
 
     def _drive(self, message):
         """Send a set point where one is due, and note the efforts that the motors make."""
@@ -292,23 +292,23 @@ class RigBridge:
         if message.state == State.ARMED:
             wanted = self.drives.set_point(
                 self.commands.efforts(time.monotonic()), velocity, message.step_rate,
-                self._board_time - self._last)
-            self._last = self._board_time
+                self._board_time - self._last_set_point)
+            self._last_set_point = self._board_time
             self.link.drive(wanted.duty, wanted.step_rate)
             self._effort = wanted.effort
             return
         self.drives.stand()
-        self._effort = NONE
-        self._last = self._board_time
+        self._effort = ZERO_EFFORT
+        self._last_set_point = self._board_time
         if message.state in MOVING:
             self._effort = self.drives.force(message.duty, velocity[SLIDE]), 0.0
             if self._is_due():
                 self.link.alive()
 
     def _is_due(self):
-        if self._board_time < self._due:
+        if self._board_time < self._next_set_point:
             return False
-        self._due = max(self._due, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
+        self._next_set_point = max(self._next_set_point, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
         return True
 
     def _on_event(self, event):
@@ -358,7 +358,7 @@ def parameter_values(words: Iterable[str]) -> dict[Parameter, int]:
     return values
 
 
-def foreign_scales(board: HelloAck, parts: BenchParts) -> list[str]:
+def scale_mismatches(board: HelloAck, parts: BenchParts) -> list[str]:
     """
     Return a line for each scale of a board that is not that of the parts of a calibration.
 

@@ -33,10 +33,10 @@ class CalibrationLog:
         self.path, self._arm = Path(path), arm
         self.part = self.path.with_name(f'{self.path.stem}.part{self.path.suffix}')
         self._origin: np.ndarray | None = None
-        self.readings: list[Reading] = self._left()
-        self._log = self._written(self.part, calibration_of(BridgeSettings(), arm))
+        self.readings: list[Reading] = self._read_part()
+        self._log = self._write_log(self.part, calibration_of(BridgeSettings(), arm))
 
-    def _left(self):
+    def _read_part(self):
         if not self.part.exists():
             return []
         try:
@@ -45,7 +45,7 @@ class CalibrationLog:
             raise UsageError(f'{str(error).rstrip(".")}. Delete it, or give another '
                              '--log.') from error
 
-    def _written(self, path, calibration, is_complete=False):
+    def _write_log(self, path, calibration, is_complete=False):
         """Return a log with all readings so far, in the place of an older one."""
         draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')     # its kind: its suffix
         try:
@@ -83,7 +83,7 @@ class CalibrationLog:
         self.close()
         if len(self.readings) > 1:
             try:
-                self._written(self.path, calibration, is_complete=True)
+                self._write_log(self.path, calibration, is_complete=True)
             except UsageError as error:
                 raise UsageError(f'{str(error).rstrip(".")}. What was logged is in {self.part}.'
                                  ) from error

@@ -17,14 +17,14 @@ from flex_robot_sim.rig.bench.parts import SLIDE
 from flex_robot_sim.rig.bridge.bridge import RigState
 from flex_robot_sim.rig.bridge.experiment_log import Experiment, durations
 from flex_robot_sim.rig.bridge.twin import Twin, TwinSettings
-from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, JointTracker
+from flex_robot_sim.rig.estimation.joint_tracker import MAX_READING_GAP, JointTracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
-STEADY = 0.1                # share of a run at its end over which the steady state is a mean
-LEAST = 1e-9                # range below which a quantity did not move
+STEADY_STATE_SHARE = 0.1    # share of a run at its end over which the steady state is a mean
+MIN_RANGE = 1e-9            # range below which a quantity did not move
 
 
 class Quantity(NamedTuple):
@@ -49,10 +49,10 @@ class Quantity(NamedTuple):
         # within a run: in between, a new origin or a hand may have moved it
         span = float(np.max([np.ptp(self.bench[run]) for run in runs]))
         rms = float(np.sqrt(np.mean(self.difference**2)))
-        ends = [self.difference[run.stop - max(1, round(STEADY * (run.stop - run.start))):run.stop]
+        ends = [self.difference[run.stop - max(1, round(STEADY_STATE_SHARE * (run.stop - run.start))):run.stop]
                 for run in runs]
         steady = float(np.mean([abs(end.mean()) for end in ends]))
-        share = 100.0 / span if span > LEAST else np.nan
+        share = 100.0 / span if span > MIN_RANGE else np.nan
         return {'range': span, 'rms_difference': rms,
                 'largest_difference': float(np.abs(self.difference).max()),
                 'rms_percent': rms * share, 'steady_percent': steady * share}
@@ -75,14 +75,14 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> Compari
     arm, calibration = experiment.arm, experiment.calibration
     shapes = ShapeTracker(arm, calibration, EstimatorSettings(estimator=estimator))
     twin = Twin(arm, calibration, shapes.link, TwinSettings(twin=True, twin_time_constant=0.0))
-    time, rows, missing, was_on, on = 0.0, [], 0.0, False, 0
+    time, rows, missing, was_on, moving_count = 0.0, [], 0.0, False, 0
     for state in states_of(experiment):
         time += state.duration
         is_on = state.reading.message.state in MOVING
-        if is_on and was_on and state.duration > LONGEST:
+        if is_on and was_on and state.duration > MAX_READING_GAP:
             missing += state.duration
         was_on = is_on
-        on += is_on
+        moving_count += is_on
         shapes.take(state)
         shape = shapes.link_state
         residual = twin.take(state, shape)
@@ -91,7 +91,7 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> Compari
             rows.append((time, message.duty, message.step_rate, *state.position,
                          *shape.curvature, shape.tip[1], *residual.position,
                          *residual.curvature, residual.tip))
-    if len(rows) < 2 <= on:
+    if len(rows) < 2 <= moving_count:
         raise UsageError('the flex sensors do not tell the shape of the link at any time at which '
                          'the motors were on. Mend the sensor, or take --estimator kalman.')
     if len(rows) < 2:
@@ -100,8 +100,8 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> Compari
     names = [*zip(arm.joint_names, ('m', 'rad')), *((name, '1/m') for name in shapes.sensors),
              (f'{shapes.link}/tip_deflection', 'm')]
     bench, residual = np.split(table[:, 3:], 2, axis=1)
-    quantities = tuple(Quantity(name, unit, measured, measured - off) for (name, unit), measured,
-                       off in zip(names, bench.T, residual.T))
+    quantities = tuple(Quantity(name, unit, measured, measured - difference) for (name, unit), measured,
+                       difference in zip(names, bench.T, residual.T))
     return Comparison(table[:, 0] - table[0, 0], table[:, 1], table[:, 2],
                       _runs(table[:, 0]), quantities, missing)
 

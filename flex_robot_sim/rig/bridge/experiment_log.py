@@ -71,7 +71,7 @@ class ExperimentLog:
             # open until `close`
             self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._creation_error(error) from error
         try:
             self._file.write(f'# {json.dumps(about)}\n{",".join(COLUMNS)}\n')
             self._file.flush()
@@ -79,10 +79,10 @@ class ExperimentLog:
             with contextlib.suppress(OSError):
                 self._file.close()
             self.path.unlink(missing_ok=True)
-            raise self._unusable(error) from error
+            raise self._creation_error(error) from error
         self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
 
-    def _unusable(self, error):
+    def _creation_error(self, error):
         return UsageError(f'log file {self.path}: {error.strerror}. Name a new file in a folder '
                           'that exists.')
 
@@ -105,7 +105,7 @@ class ExperimentLog:
         except UsageError as error:
             self.failure = self.failure or f'log file {error}'
         except OSError as error:        # what a full disk has left in the buffer
-            self._failed(error)
+            self._record_failure(error)
 
     def _write(self, readings):
         if self.failure:
@@ -117,7 +117,7 @@ class ExperimentLog:
             self._file.flush()
             self.rows += len(readings)
         except OSError as error:
-            self._failed(error)
+            self._record_failure(error)
 
     def _record(self, readings):
         if self.failure:
@@ -128,7 +128,7 @@ class ExperimentLog:
         else:
             self.rows += len(readings)
 
-    def _failed(self, error):
+    def _record_failure(self, error):
         self.failure = self.failure or f'log file {self.path}: {error.strerror}'
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.parts import BenchParts
     from flex_robot_sim.rig.host.link import RigLink
 
-AVERAGE = 1.0               # over which readings are averaged                          [s]
-BEAT = 0.02                 # of set points that keep the motors on                     [s]
-LOOK = 2e-3                 # between two looks at what moves                           [s]
-SILENCE = 3.0               # without telemetry, until there is no board                [s]
-SETTLE = 8.0                # after which an arm that still swings is taken as it is    [s]
-RATE = 200.0                # of the stepper                                            [steps/s]
-ARRIVAL = 15.0              # within which it gets where it is sent                     [s]
+AVERAGING_TIME = 1.0        # over which readings are averaged                          [s]
+SET_POINT_PERIOD = 0.02     # of set points that keep the motors on                     [s]
+CHECK_PERIOD = 2e-3         # between two looks at what moves                           [s]
+TELEMETRY_TIMEOUT = 3.0     # without telemetry, until there is no board                [s]
+SETTLE_TIMEOUT = 8.0        # after which an arm that still swings is taken as it is    [s]
+STEP_RATE = 200.0           # of the stepper                                            [steps/s]
+ARRIVAL_TIMEOUT = 15.0      # within which it gets where it is sent                     [s]
 ENCODER_FAULTS = Fault.ENCODER_SLIDE | Fault.ENCODER_TURN
 
 
@@ -78,7 +78,7 @@ class CalibrationBench:
         self._full = CONVERSIONS * parts.adc_full
         self._watch = watch or (lambda: contextlib.nullcontext(lambda: False))
         self._record = record or (lambda origin: None)
-        self._is_pressed = lambda: False
+        self._is_key_pressed = lambda: False
         self._is_armed = False
         self._boot: int | None = None
         self._duty = self._rate = 0.0
@@ -96,33 +96,33 @@ class CalibrationBench:
     def samples(self, seconds: float) -> Sample:
         """Readings over a time [s], by the clock of the board: a busy host changes nothing."""
         rows: list[tuple[Any, ...]] = []
-        newest, end = None, time.monotonic() + SILENCE
+        newest, end = None, time.monotonic() + TELEMETRY_TIMEOUT
         while len(rows) < 10 or elapsed(rows[-1][0], rows[0][0]) < seconds * 1e6:
-            self._look()
+            self._check()
             if time.monotonic() > end:
                 raise RigError(f'no telemetry comes; link: {self.link.condition}. Look at the '
                                'cable and at the board.')
             reading = self.link.reading
             if reading is not None and reading is not newest:
-                newest, m, end = reading, reading.message, time.monotonic() + SILENCE
+                newest, m, end = reading, reading.message, time.monotonic() + TELEMETRY_TIMEOUT
                 rows.append((m.time, m.slide_counts, m.turn_counts, m.adc_root / self._full,
                              m.adc_tip / self._full, m.duty, m.current))
             time.sleep(1e-3)
-        ticks, slide, turn, *others = np.array(rows, float).T
+        ticks, slide, turn, *columns = np.array(rows, float).T
         return Sample(elapsed(ticks, ticks[0]) * 1e-6, slide - self.origin[0],
-                      turn - self.origin[1], *others)
+                      turn - self.origin[1], *columns)
 
     def average(self) -> Sample:
         """Means over AVERAGE."""
-        samples: Iterable[Values] = self.samples(AVERAGE)
+        samples: Iterable[Values] = self.samples(AVERAGING_TIME)
         return Sample(*(float(values.mean()) for values in samples))
 
     def wait_until_still(self) -> None:
         """Wait until the sensors show noise only, or for as long as an arm may swing."""
-        end = time.monotonic() + SETTLE
+        end = time.monotonic() + SETTLE_TIMEOUT
         while time.monotonic() < end:
-            seen = self.samples(0.5)
-            if max(seen.root.std(), seen.tip.std()) < 2 * self.noise:
+            sample = self.samples(0.5)
+            if max(sample.root.std(), sample.tip.std()) < 2 * self.noise:
                 return
 
     @contextlib.contextmanager
@@ -132,10 +132,10 @@ class CalibrationBench:
 
         :param is_free: whether no hand, weight or clamp is at the arm.
         """
-        link, over = self.link, threading.Event()
+        link, is_over = self.link, threading.Event()
 
         def hold():
-            while not over.wait(BEAT):
+            while not is_over.wait(SET_POINT_PERIOD):
                 link.drive(self._duty, self._rate)
 
         with self._watch() if is_watched else contextlib.nullcontext(lambda: False) as pressed:
@@ -146,14 +146,14 @@ class CalibrationBench:
             holder.start()
             try:
                 link.wait_until(lambda: not self.message().faults, 0.5)
-                self._is_armed, self._is_pressed = True, pressed
+                self._is_armed, self._is_key_pressed = True, pressed
                 self._record(self.origin.copy() if is_free else None)
                 yield
             finally:
                 self._record(None)
                 self._duty = self._rate = 0.0
-                self._is_armed, self._is_pressed = False, lambda: False
-                over.set()
+                self._is_armed, self._is_key_pressed = False, lambda: False
+                is_over.set()
                 holder.join()
                 with contextlib.suppress(RigError):     # the watchdog does it then
                     link.disarm()
@@ -178,17 +178,17 @@ class CalibrationBench:
         """Turn the stepper to about `place` [microsteps] from where it first stood."""
         if self._first_step is None:
             self._first_step = self.message().step_position
-        end = time.monotonic() + ARRIVAL
+        end = time.monotonic() + ARRIVAL_TIMEOUT
         while True:
-            self._look()
-            left = place + self._first_step - self.message().step_position
+            self._check()
+            remaining = place + self._first_step - self.message().step_position
             if time.monotonic() > end:
-                raise RigError(f'the arm has not arrived within {ARRIVAL:g} s; link: '
+                raise RigError(f'the arm has not arrived within {ARRIVAL_TIMEOUT:g} s; link: '
                                f'{self.link.condition}. Look at the cable and at the motors.')
-            if abs(left) < 8:
+            if abs(remaining) < 8:
                 break
-            self._rate = math.copysign(min(RATE, max(40.0, 2 * abs(left))), left)
-            time.sleep(LOOK)
+            self._rate = math.copysign(min(STEP_RATE, max(40.0, 2 * abs(remaining))), remaining)
+            time.sleep(CHECK_PERIOD)
         self._rate = 0.0
         self.wait_until_still()
 
@@ -196,11 +196,11 @@ class CalibrationBench:
         """Drive the slide; return what was seen after `settle` for `seconds` [s]."""
         self._duty = duty
         self.samples(settle)
-        seen = self.samples(seconds)
+        sample = self.samples(seconds)
         self._duty = 0.0
-        return seen
+        return sample
 
-    def _look(self):
+    def _check(self):
         """Raise if a reboot, a fault, a key or the end of the window is in the way."""
         link, reading = self.link, self.link.reading
         if self._boot is not None and link.board.boot_id != self._boot:
@@ -214,7 +214,7 @@ class CalibrationBench:
             return
         if message.faults:
             raise CalibrationError(f'the board stopped. {describe_faults(message.faults)}')
-        if self._is_pressed():
+        if self._is_key_pressed():
             raise CalibrationError('a key was pressed: the motors are off')
         if self._window is not None:
             joint, (lower, upper) = self._window

@@ -23,7 +23,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-SMALLEST, LARGEST = 1e-9, 1e12      # what a number of a bench may be, unless it is 0
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12  # what a number of a bench may be, unless it is 0
 
 
 AnyCount = TypeVar('AnyCount', float, np.ndarray)
@@ -45,7 +45,7 @@ class EncoderCalibration(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
         if self.scale == 0.0:
             raise SettingError('scale must not be 0')
 
@@ -65,7 +65,7 @@ class SensorCalibration(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
         if self.gain == 0.0:
             raise SettingError('gain must not be 0: the sensor would not tell the side to which '
                                'it bends')
@@ -101,7 +101,7 @@ class ConstantDeviations(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class SlideFriction(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ class Calibration:
     def __post_init__(self):
         steps = self.steps_per_radian
         if isinstance(steps, bool) or not isinstance(steps, (int, float)) \
-                or not SMALLEST <= abs(steps) <= LARGEST:
+                or not MIN_MAGNITUDE <= abs(steps) <= MAX_MAGNITUDE:
             raise SettingError(f'steps_per_radian = {steps!r} must be a number, and not 0')
-        _refuse_wild(self.parts)
+        _check_magnitudes(self.parts)
 
     def positions(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
         """Positions of slide [m] and turn [rad], (2,)."""
@@ -158,13 +158,13 @@ class Calibration:
         return 1 / np.abs([self.slide.scale, self.turn.scale]) / math.sqrt(12)
 
 
-def _refuse_wild(settings):
+def _check_magnitudes(settings):
     """Refuse what no bench has: powers of it would be infinite, or nothing."""
     for item in fields(settings):
         value = getattr(settings, item.name)
-        if value and not SMALLEST <= abs(value) <= LARGEST:
+        if value and not MIN_MAGNITUDE <= abs(value) <= MAX_MAGNITUDE:
             raise SettingError(f'{item.name} = {value!r} must be 0 or of a size between '
-                               f'{SMALLEST:g} and {LARGEST:g}')
+                               f'{MIN_MAGNITUDE:g} and {MAX_MAGNITUDE:g}')
 
 
 def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:

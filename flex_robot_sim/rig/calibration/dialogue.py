@@ -55,11 +55,11 @@ class Dialogue:
         """Return the line that is typed; a word of WORDS is raised."""
         while True:
             line = ' '.join(self._ask(question).split())
-            word, _, rest = line.lower().partition(' ')
-            if word not in WORDS or rest and not (word == 'drop' and rest.isdecimal()):
+            word, _, argument = line.lower().partition(' ')
+            if word not in WORDS or argument and not (word == 'drop' and argument.isdecimal()):
                 return line
             if word != 'help':
-                raise Word(word, int(rest) if rest else None)
+                raise Word(word, int(argument) if argument else None)
             for name, about in WORDS.items():
                 self.say(f'  {name:<8} {about}')
 
@@ -67,9 +67,9 @@ class Dialogue:
 def _number(text, units):
     """Number in SI that `text` says, or None."""
     size = next(iter(units.values()))
-    for name, of_unit in sorted(units.items(), key=lambda item: -len(item[0])):
+    for name, unit_size in sorted(units.items(), key=lambda item: -len(item[0])):
         if text.endswith(name):
-            text, size = text[:-len(name)], of_unit
+            text, size = text[:-len(name)], unit_size
             break
     try:
         value = float(text.replace(',', '.'))

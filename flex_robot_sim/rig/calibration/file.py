@@ -72,13 +72,13 @@ def write_calibration(path: str | Path, calibration: Calibration,
 
     :param readings: raw readings that it comes from, plain lists and numbers by name.
     """
-    usual = BenchParts()
+    defaults = BenchParts()
     tree = {
         'slide': asdict(calibration.slide), 'turn': asdict(calibration.turn),
         'steps_per_radian': calibration.steps_per_radian,
         'sensors': {name: asdict(sensor) for name, sensor in calibration.sensors.items()},
         'parts': {item.name: getattr(calibration.parts, item.name) for item in fields(BenchParts)
-                  if getattr(calibration.parts, item.name) != getattr(usual, item.name)},
+                  if getattr(calibration.parts, item.name) != getattr(defaults, item.name)},
         'constant_deviations': asdict(calibration.constant_deviations),
         'friction': asdict(calibration.friction),
         'readings': readings or {}}

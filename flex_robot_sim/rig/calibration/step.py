@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
 
-class Desk(NamedTuple):
+class CalibrationContext(NamedTuple):
     """What all steps work with."""
 
     dialogue: Dialogue
@@ -34,15 +34,15 @@ class Desk(NamedTuple):
 class Step:
     """One step; a subclass says how it measures and what follows."""
 
-    name, typed = '', True      # typed: a row is a number that a person has typed
+    name, is_typed = '', True   # typed: a row is a number that a person has typed
     columns: tuple[str, ...] = ()   # of a row
     line: Callable[..., str]        # method of a subclass: a row for people
     fit: Callable[..., tuple[Any, str]]     # likewise: constants, and a line about them
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, context: CalibrationContext) -> None:
         """Prepare."""
-        self.desk = desk
-        self.rows: list[dict[str, Any]] = desk.readings.setdefault(self.name, [])
+        self.context = context
+        self.rows: list[dict[str, Any]] = context.readings.setdefault(self.name, [])
 
     @property
     def is_complete(self) -> bool:
@@ -52,8 +52,8 @@ class Step:
     def add(self, **row: Any) -> None:
         """Keep a reading, and show it."""
         self.rows.append(row)
-        self.desk.keep()
-        self.desk.dialogue.say(self.shown(len(self.rows)))
+        self.context.keep()
+        self.context.dialogue.say(self.shown(len(self.rows)))
 
     def shown(self, number: int) -> str:
         """Row `number`, from 1, as a line."""
@@ -62,13 +62,13 @@ class Step:
     def show(self) -> None:
         """Show all readings."""
         for number in range(len(self.rows)):
-            self.desk.dialogue.say(self.shown(number + 1))
+            self.context.dialogue.say(self.shown(number + 1))
 
     def number(self, question: str, units: Mapping[str, float]) -> float | None:
         """Return a number that is typed, in SI, or None; readings may be dropped meanwhile."""
         while True:
             try:
-                return self.desk.dialogue.number(question, units)
+                return self.context.dialogue.number(question, units)
             except Word as word:
                 if word.word not in ('drop', 'again'):
                     raise
@@ -77,15 +77,15 @@ class Step:
     def drop(self, word: Word) -> None:
         """Throw the readings away that `drop` or `again` means."""
         number = word.number or len(self.rows)
-        if word.word == 'again' or not self.typed:
+        if word.word == 'again' or not self.is_typed:
             self.rows.clear()
         elif 1 <= number <= len(self.rows):
             self.rows.pop(number - 1)
         else:
-            self.desk.dialogue.say('  There is no such reading.')
-        self.desk.keep()
+            self.context.dialogue.say('  There is no such reading.')
+        self.context.keep()
         if not self.rows:
-            self.desk.dialogue.say('  No reading is left.')
+            self.context.dialogue.say('  No reading is left.')
         self.show()
 
     def column(self, name: str) -> list[Any]:
@@ -93,7 +93,7 @@ class Step:
         return [row[name] for row in self.rows]
 
 
-def known(value: float, deviation: float) -> str:
+def with_deviation(value: float, deviation: float) -> str:
     """A value and its standard deviation, to two digits of the latter."""
     if not deviation > 0:
         return f'{value:.6g}'

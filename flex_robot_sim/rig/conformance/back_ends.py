@@ -45,7 +45,7 @@ class Lockstep:
 
     def reset(self, start: Sequence[float] = (0.15, 0.0)) -> None:
         """Put a new bench in the place of the old one, and reboot."""
-        self.bench.renew(start)
+        self.bench.restore(start)
         self.exchange(b'', 1)           # the pins are those of the new bench before the boot
         self.reboot()
 
@@ -91,7 +91,7 @@ class PortBackEnd:
         """
         self.name, self.moves = name, moves
         self.held_up = 0.0          # longest time that this computer has lost since `reset`   [s]
-        self._came, self._lock = bytearray(), threading.Lock()
+        self._received, self._lock = bytearray(), threading.Lock()
         self._port = Port(name, self._take).start()
 
     def exchange(self, data: bytes, milliseconds: int) -> bytes:
@@ -102,9 +102,9 @@ class PortBackEnd:
         time.sleep(milliseconds * 1e-3)
         self.held_up = max(self.held_up, time.monotonic() - due)
         with self._lock:
-            came = bytes(self._came)
-            self._came.clear()
-        return came
+            received = bytes(self._received)
+            self._received.clear()
+        return received
 
     def reset(self) -> None:
         """Throw away what waits."""
@@ -117,7 +117,7 @@ class PortBackEnd:
 
     def _take(self, data):
         with self._lock:
-            self._came += data
+            self._received += data
 
 
 AnyBackEnd: TypeAlias = Any     # a Lockstep, a PortBackEnd, or what has their attributes

@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
 
 VALIDITY = VALIDITY_MAX
-PIECE = 5                   # of time, between two of which the host reacts             [ms]
+REACTION_PERIOD = 5         # of time, between two of which the host reacts             [ms]
 
 
 Metrics: TypeAlias = dict[str, float]     # what checks have measured, by name
 
 
-class Failed(Exception):
+class CheckFailure(Exception):
     """The board does something else than the page says."""
 
 
 def expect(truth: object, text: str) -> None:
     """Raise Failed with `text` unless it is true."""
     if not truth:
-        raise Failed(text)
+        raise CheckFailure(text)
 
 
 def expect_equal(seen: object, wanted: object, what: str) -> None:
     """Raise Failed unless both are equal."""
     if seen != wanted:
-        raise Failed(f'{what}: {_named(seen)} instead of {_named(wanted)}')
+        raise CheckFailure(f'{what}: {_named(seen)} instead of {_named(wanted)}')
 
 
 class Host:
@@ -65,7 +65,7 @@ class Host:
         self.session = 0
         self.identity: Any = None       # HelloAck, after `hello`
         self.sent = bytearray()         # all bytes, since they were cleared
-        self._right: set[bytes] = set()     # frames that are right, without their zeros
+        self._valid_frames: set[bytes] = set()  # frames that are right, without their zeros
         self.telemetry: list[Telemetry] = []
         self.events: list[Event] = []
         self.healths: list[Health] = []
@@ -86,8 +86,8 @@ class Host:
     def wait(self, milliseconds: int, data: bytes = b'') -> None:
         """Let time go on, after sending bytes; keep what comes, and acknowledge events."""
         while milliseconds > 0:
-            self._exchange(data, min(milliseconds, PIECE))
-            milliseconds -= PIECE
+            self._exchange(data, min(milliseconds, REACTION_PERIOD))
+            milliseconds -= REACTION_PERIOD
             data = b''
 
     def _exchange(self, data, milliseconds):
@@ -116,12 +116,12 @@ class Host:
     def encode(self, message: Message, sequence: int, session: int | None = None) -> bytes:
         """Bytes of a frame, in the present session by default."""
         data = encode(message, self.session if session is None else session, sequence)
-        self._right.add(data.strip(b'\0'))
+        self._valid_frames.add(data.strip(b'\0'))
         return data
 
-    def right_frames_sent(self) -> int:
+    def valid_frames_sent(self) -> int:
         """Frames that `sent` holds undamaged: what lies between two zeros is one, or is not."""
-        return sum(chunk in self._right for chunk in bytes(self.sent).split(b'\0'))
+        return sum(chunk in self._valid_frames for chunk in bytes(self.sent).split(b'\0'))
 
     def hello(self, nonce: int | None = None, major: int = MAJOR, minor: int = MINOR,
               schema_crc: int = SCHEMA_CRC) -> HelloAck:
@@ -147,17 +147,17 @@ class Host:
         expect_equal(ack.result, Result.ACCEPTED, type(message).__name__)
         return ack
 
-    def _answered(self, message, sequence, session, fits):
+    def _answered(self, message, sequence, session, is_answer):
         self.acks.clear()
         data = self.encode(message, sequence, session)
-        patience = self.back_end.answer_time
-        for _ in range(patience):
+        timeout = self.back_end.answer_time
+        for _ in range(timeout):
             self.wait(1, data)
             data = b''
             for frame in self.acks:
-                if fits(frame.message):
+                if is_answer(frame.message):
                     return frame
-        raise Failed(f'no answer to {type(message).__name__} within {patience} ms')
+        raise CheckFailure(f'no answer to {type(message).__name__} within {timeout} ms')
 
     @property
     def last_command(self) -> int:
@@ -220,9 +220,9 @@ class Host:
         for _ in range(self.back_end.answer_time):
             self.wait(1, data)
             data = b''
-            asked = next((reply.received for reply in self.replies if reply.token == token), None)
-            if (asked is not None and self.telemetry
-                    and elapsed(self.telemetry[-1].time, asked) < WRAP // 2):
+            received = next((reply.received for reply in self.replies if reply.token == token), None)
+            if (received is not None and self.telemetry
+                    and elapsed(self.telemetry[-1].time, received) < WRAP // 2):
                 return
 
     def health(self) -> Health:
@@ -232,7 +232,7 @@ class Host:
             self.wait(1)
             if self.healths:
                 return self.healths[-1]
-        raise Failed('no HEALTH within 300 ms')
+        raise CheckFailure('no HEALTH within 300 ms')
 
     def has_event(self, kind: EventKind, detail: int | None = None) -> bool:
         """Whether an event has come."""

@@ -13,7 +13,7 @@ from flex_robot_sim.rig.conformance import (
     wire_checks,
 )
 from flex_robot_sim.rig.conformance.checks import CHECKS, Check
-from flex_robot_sim.rig.conformance.host import Failed, Host, Metrics
+from flex_robot_sim.rig.conformance.host import CheckFailure, Host, Metrics
 from flex_robot_sim.rig.wire.protocol import Clear, Disarm, Stream
 from flex_robot_sim.rig.wire.vocabulary import State
 from flex_robot_sim.util.exceptions import FlexRobotSimError
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
 
-REST = 300                  # in which nothing moves any more                                [ms]
-PATIENCE = 10_000           # after which a check has to take the bench as it is             [ms]
+REST_INTERVAL = 300         # in which nothing moves any more                                [ms]
+REST_TIMEOUT = 10_000       # after which a check has to take the bench as it is             [ms]
 ATTEMPTS = 3                # at a check, where this computer has spoilt those before
-HOLD_UP = 0.02              # that may spoil one: set points are 10 ms apart, silence is 100  [s]
-FAINT = 100                 # of the sums of the converter: the link rings by 0.2 % of a range
+MAX_HOST_DELAY = 0.02       # that may spoil one: set points are 10 ms apart, silence is 100  [s]
+MAX_REST_ADC_SPREAD = 100   # of the sums of the converter: the link rings by 0.2 % of a range
 
 
 class Outcome(NamedTuple):
@@ -64,10 +64,10 @@ def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None
     spoilt: list[str] = []
     while len(spoilt) < ATTEMPTS:
         outcome = _attempt(check, back_end, metrics)._replace(spoilt=tuple(spoilt))
-        lost = 0.0 if back_end.in_lockstep else back_end.held_up
-        if outcome.result == 'passed' or lost < HOLD_UP:
+        host_delay = 0.0 if back_end.in_lockstep else back_end.held_up
+        if outcome.result == 'passed' or host_delay < MAX_HOST_DELAY:
             return outcome
-        spoilt.append(f'{outcome.detail} (this computer was held up for {1e3 * lost:.0f} ms)')
+        spoilt.append(f'{outcome.detail} (this computer was held up for {1e3 * host_delay:.0f} ms)')
     return outcome._replace(spoilt=tuple(spoilt))
 
 
@@ -85,7 +85,7 @@ def _attempt(check, back_end, metrics):
             if check.moves:
                 wait_for_rest(host)
         check.run(host)
-    except Failed as error:
+    except CheckFailure as error:
         return Outcome(check.name, 'failed', str(error))
     except FlexRobotSimError as error:      # the port has gone, for instance
         return Outcome(check.name, 'failed', f'{type(error).__name__}: {error}')
@@ -97,9 +97,9 @@ def _attempt(check, back_end, metrics):
 def wait_for_rest(host: Host) -> None:
     """Let an arm swing out that a check has left in motion: a stepper would lose steps on it."""
     host.stream(100)
-    for _ in range(0, PATIENCE, REST):
+    for _ in range(0, REST_TIMEOUT, REST_INTERVAL):
         host.telemetry.clear()
-        host.wait(REST)
+        host.wait(REST_INTERVAL)
         if spread(host, 'slide_counts') <= 1 and spread(host, 'turn_counts') <= 1:
             break
     host.accepted(Stream(0))
@@ -108,10 +108,10 @@ def wait_for_rest(host: Host) -> None:
 
 def hold_until_still(host: Host) -> None:
     """Let the link ring out while the stepper holds it: it would fling an arm that is let go."""
-    for _ in range(0, PATIENCE, REST):
+    for _ in range(0, REST_TIMEOUT, REST_INTERVAL):
         host.telemetry.clear()
-        host.drive(REST)
-        if spread(host, 'slide_counts') <= 1 and spread(host, 'adc_root') <= FAINT:
+        host.drive(REST_INTERVAL)
+        if spread(host, 'slide_counts') <= 1 and spread(host, 'adc_root') <= MAX_REST_ADC_SPREAD:
             break
 
 
@@ -127,7 +127,7 @@ def leave_quiet(host: Host) -> None:
         if not host.back_end.in_lockstep and host.telemetry and host.now.state == State.ARMED:
             hold_until_still(host)
         host.command(Disarm())
-    except (Failed, FlexRobotSimError):
+    except (CheckFailure, FlexRobotSimError):
         return
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message, MessageClass
 
 WATCHDOG = CONSTANTS['WATCHDOG_MS'][0]
-LONG = (Segment(5_000_000, 0.0, 0.0),)
+LONG_PROFILE = (Segment(5_000_000, 0.0, 0.0),)
 
 
 def load_profile(host: Host, rows: Sequence[Segment]) -> int:
@@ -67,7 +67,7 @@ def play(host: Host, rows: Sequence[Segment]) -> None:
     host.accepted(ProfileStart(crc))
 
 
-def reach(host: Host, state: State) -> None:
+def bring_to_state(host: Host, state: State) -> None:
     """Bring the board into a state from anywhere."""
     host.command(Disarm())
     host.command(Clear())
@@ -77,7 +77,7 @@ def reach(host: Host, state: State) -> None:
         host.accepted(Arm())
         host.accepted(Home(Joint.SLIDE))
     elif state == State.PROFILE:
-        play(host, LONG)
+        play(host, LONG_PROFILE)
     elif state == State.FAULT:
         host.command(Estop())
     expect_equal(host.fresh().state, state, 'state that was asked for')
@@ -87,8 +87,8 @@ def example(host: Host, kind: MessageClass, variant: str) -> Message:
     """Return a message of a kind whose fields are in range."""
     examples = {
         Home: Home(Joint.SLIDE), Zero: Zero(Joint.SLIDE, 45_000), Stream: Stream(1000),
-        ProfileLoad: ProfileLoad(0, 1, profile_crc(LONG), LONG),
-        ProfileStart: ProfileStart(profile_crc(LONG)),
+        ProfileLoad: ProfileLoad(0, 1, profile_crc(LONG_PROFILE), LONG_PROFILE),
+        ProfileStart: ProfileStart(profile_crc(LONG_PROFILE)),
         Param: Param(Access.WRITE if variant == WRITE else Access.READ, Parameter.HOME_RATE, 320)}
     return examples[kind] if kind in examples else kind()
 
@@ -109,15 +109,15 @@ def check_answers(host: Host, state: State, table: Any) -> None:
     """Every command in one state against the table of the page."""
     host.stream()
     give_origins(host)
-    load_profile(host, LONG)
+    load_profile(host, LONG_PROFILE)
     for (kind, variant), row in table.items():
-        reach(host, state)
+        bring_to_state(host, state)
         answer = row[state]
         if (kind, state) == (ProfileStart, State.ARMED):
             # reaching another state may have dropped the profile
-            reach(host, State.DISARMED)
+            bring_to_state(host, State.DISARMED)
             give_origins(host)
-            load_profile(host, LONG)
+            load_profile(host, LONG_PROFILE)
             host.accepted(Arm())
         expect_equal(answer_of(host, kind, variant), answer.result,
                      f'{kind.__name__} {variant} in {state.name}')
@@ -193,7 +193,7 @@ def profile_that_does_not_fit_together_is_refused(host: Host) -> None:
 @check(moves=True)
 def profile_needs_to_be_there_and_both_joints_homed(host: Host) -> None:
     host.stream()
-    crc = load_profile(host, LONG)
+    crc = load_profile(host, LONG_PROFILE)
     host.accepted(Arm())
     if not host.back_end.can_reboot:
         return
@@ -211,13 +211,13 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host: Host) -> None:
         host.drive(50 + silence, duty=0.05)
         sequence = host.last_setpoint
         host.wait(3 * WATCHDOG)
-        taken = next((t for t in host.telemetry if t.setpoint_sequence == sequence), None)
-        expect(taken is not None, 'no TELEMETRY shows the last set point')
+        acknowledged = next((t for t in host.telemetry if t.setpoint_sequence == sequence), None)
+        expect(acknowledged is not None, 'no TELEMETRY shows the last set point')
         off = next((t for t in host.telemetry if t.state == State.FAULT), None)
         expect(off is not None, f'still {host.now.state.name} after {3 * WATCHDOG} ms of silence')
-        assert taken and off
+        assert acknowledged and off
         expect_equal(off.faults, Fault.WATCHDOG, 'faults')
-        longest = max(longest, elapsed(off.time, taken.time))
+        longest = max(longest, elapsed(off.time, acknowledged.time))
         expect(all(t.duty == 0 and t.step_rate == 0 for t in host.telemetry
                    if t.state == State.FAULT), 'outputs are not off')
         host.drive(100, duty=0.05)

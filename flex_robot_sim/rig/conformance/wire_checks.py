@@ -3,7 +3,7 @@
 import zlib
 
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import Failed, Host, expect, expect_equal
+from flex_robot_sim.rig.conformance.host import CheckFailure, Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import answer_of
 from flex_robot_sim.rig.wire.behaviour import READ_ONLY_REFUSES
 from flex_robot_sim.rig.wire.cobs import stuff
@@ -40,17 +40,17 @@ from flex_robot_sim.rig.wire.vocabulary import (
     State,
 )
 
-REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0]
+EVENT_REPEAT_MS = CONSTANTS['EVENT_REPEAT_MS'][0]
 NOISE_SECONDS = 10
 
 
 @check()
 def says_who_it_is(host: Host) -> None:
-    who = host.identity
-    expect_equal((who.major, who.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
-    expect_equal(who.control_rate, CONTROL_RATE, 'control rate')
+    identity = host.identity
+    expect_equal((identity.major, identity.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
+    expect_equal(identity.control_rate, CONTROL_RATE, 'control rate')
     expect(host.session != 0, 'session 0 is none')
-    expect(who.counts_per_turn > 0 and who.steps_per_turn > 0, 'scales must be above 0')
+    expect(identity.counts_per_turn > 0 and identity.steps_per_turn > 0, 'scales must be above 0')
 
 
 @check()
@@ -178,16 +178,16 @@ def event_comes_again_until_it_is_acknowledged(host: Host) -> None:
     host.acknowledges_events = False
     host.frames.clear()
     host.hello()
-    host.wait(3 * REPEAT + 50)
+    host.wait(3 * EVENT_REPEAT_MS + 50)
     copies = [f.message for f in host.frames if getattr(f.message, 'kind', None) is not None]
-    expect(len(copies) >= 3, f'{len(copies)} copies in {3 * REPEAT + 50} ms')
+    expect(len(copies) >= 3, f'{len(copies)} copies in {3 * EVENT_REPEAT_MS + 50} ms')
     expect(len({event.number for event in copies}) == 1, 'the next event did not wait')
     host.wait(1, host.encode(EventAck((copies[0].number + 5) % 65536), 0))
     host.acknowledges_events = True
-    host.wait(3 * REPEAT)
+    host.wait(3 * EVENT_REPEAT_MS)
     expect(host.has_event(EventKind.SESSION, host.session), 'no event tells the session')
     host.frames.clear()
-    host.wait(3 * REPEAT)
+    host.wait(3 * EVENT_REPEAT_MS)
     expect(not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
            'an acknowledged event came again')
 
@@ -223,7 +223,7 @@ def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host: Host) -
     after = host.health()
     expect_equal((after.length_errors - before.length_errors,
                   after.unknown_ids - before.unknown_ids,
-                  after.frames - before.frames - host.right_frames_sent()), (1, 2, 0),
+                  after.frames - before.frames - host.valid_frames_sent()), (1, 2, 0),
                  'wrong lengths, unknown ids, frames taken')
     host.stream()
     expect_equal(host.now.state, State.DISARMED, 'state')
@@ -262,7 +262,7 @@ def no_damaged_frame_is_taken(host: Host) -> None:
             host.wait(1, host.alive())
     host.wait(20, b'\0')
     after = host.health()
-    wrong = after.frames - before.frames - host.right_frames_sent()
+    wrong = after.frames - before.frames - host.valid_frames_sent()
     wrong += after.unknown_ids - before.unknown_ids + after.length_errors - before.length_errors
     host.metrics['wrong_frames_accepted'] = wrong
     expect_equal(wrong, 0, 'damaged frames taken')
@@ -279,7 +279,7 @@ def random_bytes_are_no_frame(host: Host) -> None:
         host.wait(5, host.random.randbytes(400))
     host.wait(50, b'\0')
     after = host.health()
-    taken = after.frames - before.frames - host.right_frames_sent()
+    taken = after.frames - before.frames - host.valid_frames_sent()
     expect_equal(taken, 0, 'frames in 80,000 random bytes')
     expect(after.crc_errors > before.crc_errors, 'nothing was counted')
 
@@ -366,7 +366,7 @@ def flood_of_hellos_is_answered_and_leaves_the_board_alive(host: Host) -> None:
     host.wait(30, data)
     try:
         host.hello()
-    except Failed:
+    except CheckFailure:
         host.wait(200)
         host.hello()
     host.accepted(Stream(0))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings
     from flex_robot_sim.rig.wire.protocol import Telemetry
 
-LONGEST = 0.05              # between two readings, beyond which the observer starts anew     [s]
-JUMPS = (0.005, 0.2)        # of a position against the observer, likewise               [m, rad]
-STANDS_WITHIN = (1e-4, 6e-3)    # of a place, two counts of the turn's encoder           [m, rad]
+MAX_READING_GAP = 0.05      # between two readings, beyond which the observer starts anew     [s]
+RESTART_JUMPS = (0.005, 0.2)  # of a position against the observer, likewise             [m, rad]
+REST_TOLERANCES = (1e-4, 6e-3)  # of a place, two counts of the turn's encoder           [m, rad]
 
 
 class Tracker:
@@ -53,13 +53,13 @@ class Tracker:
         :param duration: since the last one [s].
         :param rate_change: that is known to have happened since then.
         """
-        known = self.rate + rate_change
-        expected = self.value + 0.5 * (self.rate + known) * duration
+        predicted_rate = self.rate + rate_change
+        expected = self.value + 0.5 * (self.rate + predicted_rate) * duration
         error = value - expected
         # nothing is true of nan, so the first value and one after nan start it
-        if abs(error) < self._jump and 0.0 < duration <= LONGEST:
+        if abs(error) < self._jump and 0.0 < duration <= MAX_READING_GAP:
             place, rate = self._gain(duration)
-            self.value, self.rate = expected + place * error, known + rate * error
+            self.value, self.rate = expected + place * error, predicted_rate + rate * error
             self.has_restarted = False
         else:
             self.value, self.rate, self.has_restarted = value, 0.0, True
@@ -82,13 +82,13 @@ class JointTracker:
         """Prepare for a Calibration, with the bandwidths of EstimatorSettings."""
         self._calibration = calibration
         self._settings = settings
-        self._slide, self._turn = (Tracker(settings.velocity_bandwidth, jump) for jump in JUMPS)
+        self._slide, self._turn = (Tracker(settings.velocity_bandwidth, jump) for jump in RESTART_JUMPS)
         self._pulses = 0.0
         # (slide, turn) [m, rad; m/s, rad/s]
         self.position = self.velocity = math.nan, math.nan
         self.has_restarted = True   # with the last reading: a gap, or counts of another origin
-        self.stood = [0.0, 0.0]     # how long each has stayed where it is                [s]
-        self._stands = [math.nan, math.nan]
+        self.rest_durations = [0.0, 0.0]  # how long each has stayed where it is          [s]
+        self._rest_positions = [math.nan, math.nan]
 
     def take(self, message: Telemetry, duration: float) -> None:
         """Take Telemetry in, which came `duration` [s] of the board after the last one."""
@@ -101,13 +101,13 @@ class JointTracker:
         slide.take(self.position[0], duration)
         turn.take(self.position[1], duration, pulses - self._pulses)
         self._pulses = pulses
-        self._look_who_stands(min(duration, LONGEST))       # a clock that boots anew may jump
+        self._update_rest_durations(min(duration, MAX_READING_GAP))  # a clock that boots anew may jump
         self.velocity = slide.rate, turn.rate
         self.has_restarted = slide.has_restarted or turn.has_restarted
 
-    def _look_who_stands(self, duration):
-        for joint, (place, width) in enumerate(zip(self.position, STANDS_WITHIN)):
-            if abs(place - self._stands[joint]) <= width:
-                self.stood[joint] += duration
+    def _update_rest_durations(self, duration):
+        for joint, (place, width) in enumerate(zip(self.position, REST_TOLERANCES)):
+            if abs(place - self._rest_positions[joint]) <= width:
+                self.rest_durations[joint] += duration
             else:                   # nan, at the beginning, is no place
-                self._stands[joint], self.stood[joint] = place, 0.0
+                self._rest_positions[joint], self.rest_durations[joint] = place, 0.0

@@ -56,8 +56,8 @@ class ShapeEstimator:
                                'none, or two at one place')
         self._tip = tip_map(arm, link)[:, columns]
         # what bends or stretches without a sensor is not known
-        self._blind = (self._tip != 0).any(axis=1)
-        self._blind[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
+        self._is_unobserved = (self._tip != 0).any(axis=1)
+        self._is_unobserved[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
 
     def estimate(self, curvatures: np.ndarray) -> Shape:
         """
@@ -66,15 +66,15 @@ class ShapeEstimator:
         What the sensors that are left cannot tell is nan in the answer.
         """
         curvatures = np.asarray(curvatures, float)
-        seen = np.isfinite(curvatures)
-        weighted = self._C[seen] / self.deviation[seen, None]
-        if not seen.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
+        is_valid = np.isfinite(curvatures)
+        weighted = self._C[is_valid] / self.deviation[is_valid, None]
+        if not is_valid.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
             return Shape(np.full(len(self._basis), np.nan), np.full(3, np.nan), np.full(3, np.nan))
         inverse = self._basis @ np.linalg.pinv(weighted)
-        elastic = inverse @ (curvatures[seen] / self.deviation[seen])
-        tip, spread = self._tip @ elastic, _norms(self._tip @ inverse)
-        tip[self._blind] = spread[self._blind] = np.nan
-        return Shape(elastic, tip, spread)
+        elastic = inverse @ (curvatures[is_valid] / self.deviation[is_valid])
+        tip, deviation = self._tip @ elastic, _norms(self._tip @ inverse)
+        tip[self._is_unobserved] = deviation[self._is_unobserved] = np.nan
+        return Shape(elastic, tip, deviation)
 
 
 def tip_map(arm: ArmModel, link: str) -> np.ndarray:
@@ -82,11 +82,11 @@ def tip_map(arm: ArmModel, link: str) -> np.ndarray:
     rows, slope = np.zeros((3, arm.size)), np.zeros((3, arm.size))
     for body in arm.segments[link]:
         beam, first = arm.beams[body], arm.arrays.first[body]
-        own = slice(first, first + beam.size)
+        beam_columns = slice(first, first + beam.size)
         # what has turned before carries this segment along
         rows += beam.length * np.vstack([np.zeros(arm.size), slope[2], -slope[1]])
-        rows[:, own] += beam.shape(beam.length)
-        slope[:, own] += beam.turn(beam.length)
+        rows[:, beam_columns] += beam.shape(beam.length)
+        slope[:, beam_columns] += beam.turn(beam.length)
     return rows
 
 
@@ -107,19 +107,19 @@ def _bending(arm, link, columns, plane, sensors):
     if bends.sum() <= sensors:
         return np.eye(len(columns))[:, bends]
     s, weights = np.array(places) / root, np.array(weights)[:, None]
-    known = np.column_stack([1.0 - s, strain @ _swing(arm, link, columns, bends), *(
+    known_curvatures = np.column_stack([1.0 - s, strain @ _slowest_mode(arm, link, columns, bends), *(
         s**power for power in (0, *range(2, sensors)))])[:, :sensors]
-    return np.linalg.lstsq(strain * weights, known * weights, rcond=None)[0]
+    return np.linalg.lstsq(strain * weights, known_curvatures * weights, rcond=None)[0]
 
 
-def _swing(arm, link, columns, bends):
+def _slowest_mode(arm, link, columns, bends):
     """Elastic coordinates (m,) of the slowest vibration in which only some of them move."""
-    among = np.ix_(bends, bends)
+    block = np.ix_(bends, bends)
     stiffness = block_diagonal(*(arm.beams[body].stiffness for body in arm.segments[link]))
     inertia = mass_matrix(arm.arrays, np.zeros(arm.size))[np.ix_(columns, columns)]
-    swing = np.zeros(len(columns))
-    swing[bends] = eigh(stiffness[among], inertia[among])[1][:, 0]
-    return swing
+    mode = np.zeros(len(columns))
+    mode[bends] = eigh(stiffness[block], inertia[block])[1][:, 0]
+    return mode
 
 
 def sensors_of(arm: ArmModel, link: str) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -90,7 +90,7 @@ class ShapeFilter:
         self._pose = None
         self.state: Any = None      # all coordinates, then their rates, (2 n,); None: not yet
         self.covariance: Any = None     # (2 n, 2 n)
-        self.surprise = 0.0         # of the last readings; on average as many as were used
+        self.normalized_innovation = 0.0  # of the last readings; on average as many as were used
 
     @property
     def position(self) -> np.ndarray:
@@ -145,16 +145,16 @@ class ShapeFilter:
         reading = np.concatenate([encoders, curvatures])
         if self.state is None:
             self._start(reading)
-        seen = np.isfinite(reading)
-        H, lacking = self._H[seen], reading[seen] - self._H[seen] @ self.state
+        is_valid = np.isfinite(reading)
+        H, innovation = self._H[is_valid], reading[is_valid] - self._H[is_valid] @ self.state
         PH = self.covariance @ H.T
-        S = H @ PH + np.diag(self._R[seen])
+        S = H @ PH + np.diag(self._R[is_valid])
         gain = np.linalg.solve(S, PH.T).T
-        self.surprise = float(lacking @ np.linalg.solve(S, lacking))
-        self.state = self.state + gain @ lacking
+        self.normalized_innovation = float(innovation @ np.linalg.solve(S, innovation))
+        self.state = self.state + gain @ innovation
         # the form of Joseph stays symmetric and positive whatever is rounded
-        left = np.eye(len(self.state)) - gain @ H
-        self.covariance = left @ self.covariance @ left.T + (gain * self._R[seen]) @ gain.T
+        I_KH = np.eye(len(self.state)) - gain @ H
+        self.covariance = I_KH @ self.covariance @ I_KH.T + (gain * self._R[is_valid]) @ gain.T
 
     def _start(self, reading):
         joints = len(self._gains)
@@ -185,14 +185,14 @@ class ShapeFilter:
 
             n, joints, h = len(self._A), len(self._gains), key * 1e-6
             inputs = np.column_stack([self._B, self._drift])
-            moved = expm(np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]])
+            transition = expm(np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]])
                          * h)
-            self._steps[key] = (moved[:n, :n], moved[:n, n:-1], moved[:n, -1],
-                                grown_covariance(self._A, self._B * self._noise @ self._B.T, h))
+            self._steps[key] = (transition[:n, :n], transition[:n, n:-1], transition[:n, -1],
+                                integrated_covariance(self._A, self._B * self._noise @ self._B.T, h))
         return self._steps[key]
 
 
-def grown_covariance(A: np.ndarray, density: np.ndarray, duration: float) -> np.ndarray:
+def integrated_covariance(A: np.ndarray, density: np.ndarray, duration: float) -> np.ndarray:
     """
     Covariance (n, n) of x' = A x + w after a time, from zero.
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from flex_robot_sim.rig.wire.ticks import WRAP, signed_elapsed
 
-WINDOW = 100                # exchanges that are remembered
-LINE_SPAN = 2.0             # of the best exchanges, below which their drift is not looked at [s]
-LINE_COUNT = 4              # best exchanges that a line needs
-DRIFT_MOST = 5e-4           # ten times what a crystal does; beyond it the line is noise [-]
-JUMP = 1e-3                 # beyond the bounds of an exchange, which no drift explains   [s]
-JUMPS = 3                   # exchanges in a row that say so, until the past is forgotten
+MAX_EXCHANGES = 100         # exchanges that are remembered
+MIN_DRIFT_SPAN = 2.0        # of the best exchanges, below which their drift is not looked at [s]
+MIN_DRIFT_EXCHANGES = 4     # best exchanges that a line needs
+MAX_DRIFT = 5e-4            # ten times what a crystal does; beyond it the line is noise [-]
+JUMP_TOLERANCE = 1e-3       # beyond the bounds of an exchange, which no drift explains   [s]
+MAX_JUMPS = 3    # exchanges in a row that say so, until the past is forgotten
 
 
 HALF_WRAP = WRAP / 2e6      # longest gap over which the order of two stamps is known      [s]
@@ -35,7 +35,7 @@ class ClockMap:
 
     def __init__(self) -> None:
         self._ticks: int | None = None  # last ones seen, unwrapped [us]
-        self._exchanges: deque[Exchange] = deque(maxlen=WINDOW)
+        self._exchanges: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._best: tuple[float, float] | None = None    # (board, host), middle of the line [s]
         self._jumps = 0             # exchanges in a row that contradict the line
         self.drift = 0.0            # seconds of the host for one of the board, less one    [-]
@@ -66,9 +66,9 @@ class ClockMap:
         if self._ticks is None:
             self._ticks = ticks
             return ticks
-        seen = self._ticks + signed_elapsed(ticks, self._ticks)
-        self._ticks = max(self._ticks, seen)
-        return seen
+        unwrapped = self._ticks + signed_elapsed(ticks, self._ticks)
+        self._ticks = max(self._ticks, unwrapped)
+        return unwrapped
 
     def add(self, sent: float, received: int, replied: int, arrived: float) -> None:
         """
@@ -77,17 +77,17 @@ class ClockMap:
         :param sent: when the host sent TIME; arrived: when it had the answer          [s]
         :param received: ticks of the board when TIME came; replied: when it answered [us]
         """
-        came, left = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
-        round_trip = (arrived - sent) - (left - came)
-        if arrived < sent or left < came or round_trip < 0.0:
+        received_at, replied_at = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
+        round_trip = (arrived - sent) - (replied_at - received_at)
+        if arrived < sent or replied_at < received_at or round_trip < 0.0:
             return                      # no clock does that: an answer to another question
         # a question cannot come before it was sent, nor be answered after the answer was there
-        possible = self._best is None or (
-            sent - JUMP < self._host(came) and self._host(left) < arrived + JUMP)
-        self._jumps = 0 if possible else self._jumps + 1
-        self._exchanges.append(Exchange((came + left) / 2, (sent + arrived) / 2, round_trip))
-        if self._jumps == JUMPS:        # an emulated board that was held up has another offset
-            self._exchanges = deque(list(self._exchanges)[-JUMPS:], WINDOW)
+        is_possible = self._best is None or (
+            sent - JUMP_TOLERANCE < self._host(received_at) and self._host(replied_at) < arrived + JUMP_TOLERANCE)
+        self._jumps = 0 if is_possible else self._jumps + 1
+        self._exchanges.append(Exchange((received_at + replied_at) / 2, (sent + arrived) / 2, round_trip))
+        if self._jumps == MAX_JUMPS:  # an emulated board that was held up has another offset
+            self._exchanges = deque(list(self._exchanges)[-MAX_JUMPS:], MAX_EXCHANGES)
             self._jumps = 0
         self._fit()
 
@@ -107,14 +107,14 @@ class ClockMap:
         count = len(best)
         board = sum(exchange.board for exchange in best) / count
         host = sum(exchange.host for exchange in best) / count
-        lags = [(e.board - board, e.host - host) for e in best]
+        centred = [(e.board - board, e.host - host) for e in best]
         self.drift = 0.0
-        if count >= LINE_COUNT and max(x for x, _ in lags) - min(x for x, _ in lags) > LINE_SPAN:
-            drift = sum(x * (y - x) for x, y in lags) / sum(x * x for x, _ in lags)
-            self.drift = min(max(drift, -DRIFT_MOST), DRIFT_MOST)
+        if count >= MIN_DRIFT_EXCHANGES and max(x for x, _ in centred) - min(x for x, _ in centred) > MIN_DRIFT_SPAN:
+            drift = sum(x * (y - x) for x, y in centred) / sum(x * x for x, _ in centred)
+            self.drift = min(max(drift, -MAX_DRIFT), MAX_DRIFT)
         self._best = board, host
-        offs = [y - x * (1.0 + self.drift) for x, y in lags]
-        self.spread = max(offs) - min(offs)
+        residuals = [y - x * (1.0 + self.drift) for x, y in centred]
+        self.spread = max(residuals) - min(residuals)
         self.round_trip = best[0].round_trip
 
 

@@ -45,16 +45,16 @@ class CommandChannel:
         """
         self.repeated = 0
         self._send, self._timeout, self._repetitions = send, timeout, repetitions
-        self._turn = threading.Lock()
+        self._call_lock = threading.Lock()
         self._changed = threading.Condition()
         self._sequence = 0
         self._pending: tuple[int, int] | None = None    # (id, sequence number) of the answer
         self._answer: Ack | None = None
-        self._broken = ''           # why no answer will come
+        self._abort_reason = ''     # why no answer will come
 
     def call(self, message: Message) -> Ack:
         """Return the answer ACCEPTED; CommandRefused or RigError if there is another or none."""
-        with self._turn:
+        with self._call_lock:
             ack = self._ask(message)
         if ack.result != Result.ACCEPTED:
             raise CommandRefused(refusal(message, ack), ack)
@@ -67,11 +67,11 @@ class CommandChannel:
                 self._answer = ack
                 self._changed.notify_all()
 
-    def give_up(self, reason: str) -> None:
+    def abort(self, reason: str) -> None:
         """Let whoever waits for an answer know that none will come."""
         with self._changed:
             if self._pending is not None:
-                self._broken = reason
+                self._abort_reason = reason
                 self._changed.notify_all()
 
     def _ask(self, message):
@@ -79,15 +79,15 @@ class CommandChannel:
         with self._changed:
             self._sequence = (self._sequence + 1) % 65536
             self._pending, self._answer = (message.ID, self._sequence), None
-            self._broken = ''
+            self._abort_reason = ''
         try:
             for attempt in range(1 + self._repetitions):
                 self.repeated += attempt > 0
                 self._send(message, self._sequence)
                 if self._wait():
                     return self._answer
-                if self._broken:
-                    raise RigError(f'{name} has no answer: {self._broken}.')
+                if self._abort_reason:
+                    raise RigError(f'{name} has no answer: {self._abort_reason}.')
         finally:
             with self._changed:
                 self._pending = None
@@ -97,8 +97,8 @@ class CommandChannel:
     def _wait(self):
         deadline = time.monotonic() + self._timeout
         with self._changed:
-            return self._changed.wait_for(lambda: self._answer or self._broken,
-                                          deadline - time.monotonic()) and not self._broken
+            return self._changed.wait_for(lambda: self._answer or self._abort_reason,
+                                          deadline - time.monotonic()) and not self._abort_reason
 
 
 def refusal(message: Message, ack: Ack) -> str:
@@ -127,9 +127,9 @@ def state_name(state: State | int) -> str:
     return name_of(State, state)
 
 
-def name_of(words: type[IntEnum], number: int) -> str:
+def name_of(enumeration: type[IntEnum], number: int) -> str:
     """Name of a number that a board has sent, or the number, where `words` has no name for it."""
     try:
-        return words(number).name
+        return enumeration(number).name
     except ValueError:
         return str(number)

@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
     from flex_robot_sim.rig.wire.parameters import Parameter
 
-BACKWARD = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
+BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
             'Reset the board')
-BEAT = 0.02                 # of the housekeeper                                              [s]
+HOUSEKEEPING_PERIOD = 0.02  # of the housekeeper                                              [s]
 ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
 
 log = logging.getLogger(__name__)
@@ -82,13 +82,13 @@ class LinkSettings(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        highest = CONTROL_RATE
-        if self.telemetry_rate and highest % self.telemetry_rate:
-            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {highest}: '
+        max_rate = CONTROL_RATE
+        if self.telemetry_rate and max_rate % self.telemetry_rate:
+            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {max_rate}: '
                                'of TELEMETRY [Hz]')
-        longest = VALIDITY_MAX
-        if self.validity > longest:
-            raise SettingError(f'validity = {self.validity!r} must be <= {longest}: '
+        max_validity = VALIDITY_MAX
+        if self.validity > max_validity:
+            raise SettingError(f'validity = {self.validity!r} must be <= {max_validity}: '
                                'of a set point [ms]')
 
 
@@ -132,20 +132,20 @@ class RigLink:
         # what was written, to be written again after a boot
         self._parameters: dict[Parameter, int] = {}
         self._boots_set_up = 0
-        self._driving, self._setpoints = threading.Lock(), 0
-        self._trouble = ''              # why the board has not got its settings
-        self._displaced = False         # when the port went
+        self._set_point_lock, self._setpoints = threading.Lock(), 0
+        self._set_up_error = ''         # why the board has not got its settings
+        self._was_displaced = False     # when the port went
         self._commands = CommandChannel(self._send, self.settings.ack_timeout,
                                         self.settings.repetitions)
         self._session = Session(self._send, self._commands.take, on_reading, on_event)
         self._closing = threading.Event()
         self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
-        self._keeper = threading.Thread(target=self._keep_house, name=f'rig link {name}',
+        self._housekeeper = threading.Thread(target=self._do_housekeeping, name=f'rig link {name}',
                                         daemon=True)
         try:
             self._session.greet(time.monotonic())
             self._port.start()
-            self._keeper.start()
+            self._housekeeper.start()
             self._await_board()
         except BaseException:
             self.close()
@@ -171,7 +171,7 @@ class RigLink:
         """The state as a sentence, with its cause where it is known."""
         state = self.state
         if state == LinkState.STALE and self._session.stamps.is_behind:
-            return BACKWARD
+            return BACKWARDS_CLOCK
         return state.value
 
     @property
@@ -243,11 +243,11 @@ class RigLink:
 
     def estop(self) -> bool:
         """Stop everything, three times, without waiting; whether the port took one of them."""
-        taken = False
+        is_sent = False
         for _ in range(3):
-            taken |= self._send(Estop())
+            is_sent |= self._send(Estop())
             time.sleep(ESTOP_PAUSE)
-        return taken
+        return is_sent
 
     def zero(self, joint: Joint, counts: int = 0) -> Ack:
         """Tell the board that the joint stands where its encoder shall read `counts`."""
@@ -290,8 +290,8 @@ class RigLink:
         while time.monotonic() < deadline:
             if not self.alive():
                 raise RigError(f'{self.name}: {self.condition}.')
-            news, since = session.events_after(since, BEAT)
-            for event in news:
+            new_events, since = session.events_after(since, HOUSEKEEPING_PERIOD)
+            for event in new_events:
                 if event.kind == kind:
                     return event
                 if event.kind == EventKind.FAULT:
@@ -320,17 +320,17 @@ class RigLink:
             except RigError as error:
                 log.warning('not disarmed at the end, the watchdog does it: %s', error)
         self._session.leave(LinkState.CLOSED)
-        self._commands.give_up('the link is closed')
+        self._commands.abort('the link is closed')
         self._closing.set()
-        if self._keeper.is_alive():
-            self._keeper.join()
+        if self._housekeeper.is_alive():
+            self._housekeeper.join()
         self._port.close()
 
     def _send(self, message, sequence=0):
         return self._port.write(encode(message, self._session.number, sequence))
 
     def _set_point(self, message):
-        with self._driving:
+        with self._set_point_lock:
             data = encode(message, self._session.number, (self._setpoints + 1) % 65536)
             if self.state != LinkState.READY or not self._port.write(data):
                 return False
@@ -341,28 +341,28 @@ class RigLink:
         session = self._session.number
         self._session.take(data, time.monotonic())
         if session != self._session.number:
-            self._commands.give_up('the session has changed')
+            self._commands.abort('the session has changed')
 
     def _on_open(self):
-        if self._displaced:             # only a person takes the board back
+        if self._was_displaced:         # only a person takes the board back
             self._session.leave(LinkState.DISPLACED)
         else:
             self._session.greet(time.monotonic())
 
     def _on_lost(self):
-        self._displaced = self._session.phase == LinkState.DISPLACED
+        self._was_displaced = self._session.phase == LinkState.DISPLACED
         self._session.leave(LinkState.NO_PORT)
-        self._commands.give_up('the port is gone')
+        self._commands.abort('the port is gone')
 
-    def _keep_house(self):
-        while not self._closing.wait(BEAT):
-            self._session.beat(time.monotonic(), 1.0 / self.settings.time_rate)
-            if self._session.set_up_due:
+    def _do_housekeeping(self):
+        while not self._closing.wait(HOUSEKEEPING_PERIOD):
+            self._session.do_housekeeping(time.monotonic(), 1.0 / self.settings.time_rate)
+            if self._session.is_set_up_due:
                 try:
                     self._set_up()
-                    self._trouble = ''
+                    self._set_up_error = ''
                 except RigError as error:       # the next beat tries again
-                    self._trouble = f' {error}'
+                    self._set_up_error = f' {error}'
 
     def _set_up(self):
         """Give the board what it has lost; the link is ready only then."""
@@ -385,4 +385,4 @@ class RigLink:
         if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
             raise RigError(f'{self.name}: no board answers within '
                            f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
-                           f'the cable, and the baud rate {self.settings.baud}.{self._trouble}')
+                           f'the cable, and the baud rate {self.settings.baud}.{self._set_up_error}')

@@ -27,12 +27,12 @@ from serial.tools import list_ports
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BAUD
 
-BULK = 4096                 # bytes that one reading takes at most
-WAKE = 0.2                  # longest sleep of the reader, which bounds how long closing takes [s]
+MAX_READ_SIZE = 4096        # bytes that one reading takes at most
+POLL_TIMEOUT = 0.2          # longest sleep of the reader, which bounds how long closing takes [s]
 WRITE_TIMEOUT = 0.1         # after which a port that takes nothing is said to be stuck       [s]
-RETRY = 0.1                 # between two attempts to open the port again                     [s]
-DEAF = 2.0                  # of the far end of a socket, after which it is another unplugged port
-GONE = (OSError, termios.error)     # the second is no OSError, and an unplugged port raises both
+REOPEN_PERIOD = 0.1         # between two attempts to open the port again                     [s]
+SOCKET_USER_TIMEOUT = 2.0   # of the far end of a socket, after which it is another unplugged port
+PORT_ERRORS = (OSError, termios.error)  # the second is no OSError, and an unplugged port raises both
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +66,9 @@ class Port:
         self.name, self.baud = name, baud
         self._counts = PortCounts()
         self._on_bytes, self._on_open, self._on_lost = on_bytes, on_open, on_lost
-        self._writing = threading.Lock()
+        self._write_lock = threading.Lock()
         self._closing = threading.Event()
-        self._trouble: list[str] = []          # why the port that is there again does not open
+        self._open_errors: list[str] = []      # why the port that is there again does not open
         self._line = self._open()
         self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
 
@@ -89,7 +89,7 @@ class Port:
 
     def write(self, data: bytes) -> bool:
         """Send `data`; return whether the port took it. Never waits longer than WRITE_TIMEOUT."""
-        with self._writing:
+        with self._write_lock:
             line = self._line
             if line is None:
                 self._counts.lost_writes += 1
@@ -99,7 +99,7 @@ class Port:
             except (serial.SerialTimeoutException, TimeoutError):
                 self._counts.stuck_writes += 1      # the zero that starts the next frame heals it
                 return False
-            except GONE:
+            except PORT_ERRORS:
                 self._counts.lost_writes += 1       # the reader finds out by itself
                 return False
             self._counts.bytes_out += len(data)
@@ -112,25 +112,25 @@ class Port:
             if self._line is not None:
                 self._line.wake()
             self.thread.join()
-        self._let_go()
+        self._close_line()
 
     def _open(self):
         try:
             if self.name.startswith('socket://'):
                 return _SocketLine(self.name)
             return _SerialLine(self.name, self.baud)
-        except (*GONE, ValueError) as error:
-            raise RigError(_why_not(self.name, error)) from error
+        except (*PORT_ERRORS, ValueError) as error:
+            raise RigError(_open_error_message(self.name, error)) from error
 
     def _read(self):
         while not self._closing.is_set():
             if self._line is None and not self._open_again():
-                self._closing.wait(RETRY)
+                self._closing.wait(REOPEN_PERIOD)
                 continue
             try:
                 data = self._line.read()
-            except GONE:
-                self._let_go()
+            except PORT_ERRORS:
+                self._close_line()
                 if not self._closing.is_set() and self._on_lost:
                     self._on_lost()
                 continue
@@ -147,22 +147,22 @@ class Port:
             number = _error_number(error.__cause__)
             is_there = number != errno.ENOENT and os.path.exists(self.name)
             # by its number, because the text names programs, which come and go
-            trouble = [number] if is_there else []
-            if trouble and trouble != self._trouble:
+            open_errors = [number] if is_there else []
+            if open_errors and open_errors != self._open_errors:
                 log.warning('%s', error)
-            self._trouble = trouble
+            self._open_errors = open_errors
             return False
-        self._line, self._trouble = line, []
+        self._line, self._open_errors = line, []
         self._counts.reconnects += 1
         if self._on_open:
             self._on_open()
         return True
 
-    def _let_go(self):
-        with self._writing:
+    def _close_line(self):
+        with self._write_lock:
             line, self._line = self._line, None
         if line is not None:
-            with suppress(*GONE):
+            with suppress(*PORT_ERRORS):
                 line.close()
 
 
@@ -170,44 +170,44 @@ class _SerialLine:
     """A device or a pseudo terminal."""
 
     def __init__(self, name, baud):
-        if _is_left_behind(name):
+        if _is_stale_emulator_link(name):
             raise FileNotFoundError(errno.ENOENT, 'the emulator of this name was killed', name)
-        _refuse_link_of_others(name)
+        _check_link_owner(name)
         self._name = name
-        self._port = serial.Serial(name, baud, timeout=WAKE, write_timeout=WRITE_TIMEOUT,
+        self._port = serial.Serial(name, baud, timeout=POLL_TIMEOUT, write_timeout=WRITE_TIMEOUT,
                                    exclusive=True)
         self._device = self._port.fileno()
-        self._woken, self._waker = os.pipe()
+        self._wake_reader, self._wake_writer = os.pipe()
         self._ready = select.poll()
-        for readable in (self._device, self._woken):
+        for readable in (self._device, self._wake_reader):
             self._ready.register(readable, select.POLLIN)
         with suppress(ValueError, NotImplementedError, AttributeError):
             self._port.set_low_latency_mode(True)       # many adapters have none
         try:
             self._port.reset_input_buffer()
-        except GONE:
+        except PORT_ERRORS:
             self.close()
             raise
 
     def read(self):
         """Return what is there, or b'' after WAKE."""
         # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
-        ready = dict(self._ready.poll(1e3 * WAKE))
+        ready = dict(self._ready.poll(1e3 * POLL_TIMEOUT))
         if self._device not in ready:
-            self._look_where_the_name_leads()
+            self._check_same_device()
             return b''
-        data = os.read(self._device, BULK)
+        data = os.read(self._device, MAX_READ_SIZE)
         if not data:
             raise OSError(errno.EIO, 'the device has gone')
         return data
 
-    def _look_where_the_name_leads(self):
+    def _check_same_device(self):
         """Raise OSError if it is another device by now: an emulator started anew, for instance."""
         try:
-            there = os.stat(self._name).st_rdev
+            named_device = os.stat(self._name).st_rdev
         except OSError:
             return          # a name may come and go while its device works
-        if there != os.fstat(self._device).st_rdev:
+        if named_device != os.fstat(self._device).st_rdev:
             raise OSError(errno.ENODEV, 'the name belongs to another device')
 
     def write(self, data):
@@ -221,12 +221,12 @@ class _SerialLine:
 
     def wake(self):
         """End a reading that is under way."""
-        os.write(self._waker, b'.')
+        os.write(self._wake_writer, b'.')
 
     def close(self):
         """Give the device back."""
-        os.close(self._woken)
-        os.close(self._waker)
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
         self._port.close()
 
 
@@ -240,14 +240,14 @@ class _SocketLine:
         self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if hasattr(socket, 'TCP_USER_TIMEOUT'):     # or a cut cable goes unnoticed for long
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * DEAF))
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * SOCKET_USER_TIMEOUT))
         self._socket.settimeout(WRITE_TIMEOUT)
 
     def read(self):
         """Return what is there, or b'' after WAKE."""
-        if not select.select([self._socket], [], [], WAKE)[0]:
+        if not select.select([self._socket], [], [], POLL_TIMEOUT)[0]:
             return b''
-        data = self._socket.recv(BULK)
+        data = self._socket.recv(MAX_READ_SIZE)
         if not data:
             raise ConnectionResetError(errno.ECONNRESET, 'the server hung up')
         return data
@@ -286,7 +286,7 @@ def owning_group(name: str) -> str:
         return str(number)
 
 
-def _why_not(name, error):
+def _open_error_message(name, error):
     """Say in one line why a port does not open, and what to do about it."""
     number = _error_number(error)
     if number == errno.ENOENT and os.path.islink(name):
@@ -302,7 +302,7 @@ def _why_not(name, error):
         return f'{name}: no permission. The port belongs to the group "{group}": run ' \
                f'`sudo usermod -aG {group} $USER` and log in again.'
     if number in (errno.EWOULDBLOCK, errno.EBUSY):
-        return f'{name}: another program has the port{_holders(name)}. End it first.'
+        return f'{name}: another program has the port{_programs_using(name)}. End it first.'
     if number == errno.ECONNREFUSED:
         return f'{name}: nobody listens there. Start the server first.'
     if number in (errno.ENOTTY, errno.EINVAL, errno.EISDIR):
@@ -321,21 +321,21 @@ def _error_number(error):
                  or isinstance(cause, termios.error)), None)
 
 
-def _holders(name):
+def _programs_using(name):
     """Programs that have a device, as far as this user may know."""
     device = os.path.realpath(name)
-    found = _lockers(device) or _openers(device)
+    found = _locking_programs(device) or _opening_programs(device)
     return f': {", ".join(sorted(found))}' if found else ''
 
 
-def _is_left_behind(name):
+def _is_stale_emulator_link(name):
     """Whether a killed emulator has left this link, which may lead to somebody's terminal now."""
     lock = f'{name}.lock'
     return (os.path.islink(name) and os.path.exists(lock) and os.access('/proc/locks', os.R_OK)
-            and not _lockers(lock))
+            and not _locking_programs(lock))
 
 
-def _refuse_link_of_others(name):
+def _check_link_owner(name):
     """Raise OSError for a link that somebody has left where everybody may leave one."""
     if not os.path.islink(name):
         return
@@ -353,7 +353,7 @@ def _user(number):
         return str(number)
 
 
-def _lockers(device):
+def _locking_programs(device):
     """Those that have locked it, as pyserial does; an emulator keeps its port open as well."""
     found, file = set(), os.stat(device)
     place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
@@ -366,7 +366,7 @@ def _lockers(device):
     return found
 
 
-def _openers(device):
+def _opening_programs(device):
     """Those that have opened it."""
     found = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
 
 HELLO_PERIOD = 0.1          # between two HELLOs that nobody answers                          [s]
-SILENCE = 0.5               # after which the host asks whether the board is still there      [s]
-EVENTS_KEPT = 100
-TIMES_KEPT = 16             # TIMEs on the way, of which some never come back
+SILENCE_LIMIT = 0.5  # after which the host asks whether the board is still there      [s]
+MAX_EVENTS = 100
+MAX_PENDING_TIMES = 16      # TIMEs on the way, of which some never come back
 
 log = logging.getLogger(__name__)
 
@@ -92,22 +92,22 @@ class Session:
         self.stamps = StampMonitor()
         self.gaps = 0                   # frames of the board that never came
         self.boots = 0                  # boards and boots seen
-        self.set_up_due = False         # the board has answered and wants its settings
-        self.events: deque[Event] = deque(maxlen=EVENTS_KEPT)
+        self.is_set_up_due = False      # the board has answered and wants its settings
+        self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self.event_count = 0
         self.frames = FrameReader(from_board=True)
         self.changed = threading.Condition()    # notified after every change
         self._send, self._on_ack = send, on_ack
         self._on_reading, self._on_event = on_reading, on_event
-        self._failed: list[Callable[..., object]] = []      # callbacks
+        self._failed_callbacks: list[Callable[..., object]] = []  # callbacks
         self._nonce = self._token = 0
-        self._heard = self._greeted = self._asked = 0.0     # when last                       [s]
-        self._next = 0                  # sequence number of the board without a gap
+        self._last_frame_time = self._last_hello_time = self._last_time_sent = 0.0  # when last [s]
+        self._next_sequence = 0         # sequence number of the board without a gap
         self._last_event = None
-        self._times: dict[int, float] = {}      # token: when it went out                     [s]
-        self._takers = {
-            HelloAck: self._take_hello, Ack: self._take_ack, Telemetry: self._take_telemetry,
-            TimeReply: self._take_time, Health: self._take_health, Event: self._take_event}
+        self._pending_times: dict[int, float] = {}  # token: when it went out                 [s]
+        self._handlers = {
+            HelloAck: self._handle_hello, Ack: self._handle_ack, Telemetry: self._handle_telemetry,
+            TimeReply: self._handle_time, Health: self._handle_health, Event: self._handle_event}
 
     def greet(self, now: float) -> None:
         """Begin a new session."""
@@ -118,14 +118,14 @@ class Session:
     def leave(self, phase: LinkState) -> None:
         """End the session, for the reason that `phase` names."""
         with self.changed:
-            self.number, self.phase, self.set_up_due = NO_SESSION, phase, False
+            self.number, self.phase, self.is_set_up_due = NO_SESSION, phase, False
             self.changed.notify_all()
 
     def open(self, number: int) -> None:
         """Let session `number` be used: the board has its settings."""
         with self.changed:
-            if self.set_up_due and number == self.number:
-                self.set_up_due = False
+            if self.is_set_up_due and number == self.number:
+                self.is_set_up_due = False
                 self.phase = LinkState.READY if self.is_same_version else LinkState.READ_ONLY
             self.changed.notify_all()
 
@@ -142,22 +142,22 @@ class Session:
         board = self.board
         return board is not None and (board.major, board.schema_crc) == (MAJOR, SCHEMA_CRC)
 
-    def beat(self, now: float, time_period: float) -> None:
+    def do_housekeeping(self, now: float, time_period: float) -> None:
         """Do what is due: greet again, compare clocks."""
         if self.phase in (LinkState.NO_PORT, LinkState.DISPLACED, LinkState.CLOSED):
             return
         if self.number == NO_SESSION:
-            if now - self._greeted >= HELLO_PERIOD:
+            if now - self._last_hello_time >= HELLO_PERIOD:
                 self._hello(now)
             return
-        if now - self._heard >= SILENCE and now - self._greeted >= SILENCE:
+        if now - self._last_frame_time >= SILENCE_LIMIT and now - self._last_hello_time >= SILENCE_LIMIT:
             self._hello(now)            # the same nonce: a board that never left changes nothing
-        if now - self._asked >= time_period:
-            self._asked = now
+        if now - self._last_time_sent >= time_period:
+            self._last_time_sent = now
             self._token = (self._token + 1) % (1 << 32)
-            self._times[self._token] = time.monotonic()
-            while len(self._times) > TIMES_KEPT:
-                del self._times[next(iter(self._times))]
+            self._pending_times[self._token] = time.monotonic()
+            while len(self._pending_times) > MAX_PENDING_TIMES:
+                del self._pending_times[next(iter(self._pending_times))]
             self._send(Time(self._token))
 
     def take(self, data: bytes, now: float) -> None:
@@ -165,16 +165,16 @@ class Session:
         for frame in self.frames.feed(data):
             if type(frame.message) is not HelloAck and not self._is_ours(frame):
                 continue
-            self._heard = now
+            self._last_frame_time = now
             if type(frame.message) is not HelloAck:     # a board that has booted counts anew
-                self.gaps += (frame.sequence - self._next) % 65536
-            self._next = (frame.sequence + 1) % 65536
-            self._takers[type(frame.message)](frame, now)
+                self.gaps += (frame.sequence - self._next_sequence) % 65536
+            self._next_sequence = (frame.sequence + 1) % 65536
+            self._handlers[type(frame.message)](frame, now)
         with self.changed:
             self.changed.notify_all()
 
     def _hello(self, now):
-        self._greeted = now
+        self._last_hello_time = now
         self._send(Hello(MAJOR, MINOR, SCHEMA_CRC, self._nonce))
 
     def _is_ours(self, frame):
@@ -195,7 +195,7 @@ class Session:
     def _end(self, reason):
         log.warning('session %d is over: %s', self.number, reason)
 
-    def _take_hello(self, frame, now):
+    def _handle_hello(self, frame, now):
         if frame.message.nonce != self._nonce:
             return                      # of an earlier greeting, or of another host
         booted = self.board is None or self.board.boot_id != frame.message.boot_id
@@ -206,16 +206,16 @@ class Session:
                 self.boots += 1
                 self.clock.forget()
                 self.stamps.forget()
-                self._times.clear()
+                self._pending_times.clear()
                 self._last_event = None
                 self.reading = self.health = None
             self.number, self.board = frame.session, frame.message
-            self.phase, self.set_up_due = LinkState.GREETING, True
+            self.phase, self.is_set_up_due = LinkState.GREETING, True
 
-    def _take_ack(self, frame, now):
+    def _handle_ack(self, frame, now):
         self._on_ack(frame.message)
 
-    def _take_telemetry(self, frame, now):
+    def _handle_telemetry(self, frame, now):
         if not self.stamps.advances(frame.message.time, now):
             return                      # without readings the link becomes stale
         stamp = self.clock.to_host(frame.message.time)
@@ -223,15 +223,15 @@ class Session:
         self.reading = Reading(frame.message, now if stamp is None else min(stamp, now), now)
         self._call(self._on_reading, self.reading)
 
-    def _take_time(self, frame, now):
-        sent = self._times.pop(frame.message.token, None)
+    def _handle_time(self, frame, now):
+        sent = self._pending_times.pop(frame.message.token, None)
         if sent is not None:
             self.clock.add(sent, frame.message.received, frame.message.sent, now)
 
-    def _take_health(self, frame, now):
+    def _handle_health(self, frame, now):
         self.health = frame.message
 
-    def _take_event(self, frame, now):
+    def _handle_event(self, frame, now):
         event = frame.message
         self._send(EventAck(event.number))
         if event.number == self._last_event:
@@ -247,6 +247,6 @@ class Session:
             try:
                 function(value)
             except Exception:           # of the caller; the link must outlive it
-                if function not in self._failed:
+                if function not in self._failed_callbacks:
                     log.exception('a callback of the rig failed; later failures are not shown')
-                    self._failed.append(function)
+                    self._failed_callbacks.append(function)

@@ -42,7 +42,7 @@ STATES = (State.DISARMED, State.ARMED, State.HOMING, State.PROFILE, State.FAULT)
 WRITE, ALIVE, DRIVE = 'write', 'ALIVE', 'DRIVE'
 """Variants of PARAM and SETPOINT that are answered differently."""
 
-_OFF = _accepted(State.DISARMED)
+_DISARMING = _accepted(State.DISARMED)
 _CHECKED = _accepted(None, Result.OUT_OF_RANGE)
 _CHUNK = _accepted(None, Result.OUT_OF_RANGE, Result.BAD_PROFILE)
 
@@ -50,7 +50,7 @@ _CHUNK = _accepted(None, Result.OUT_OF_RANGE, Result.BAD_PROFILE)
 # fmt: off
 _TABLE = {
     (Arm, ''): (_accepted(State.ARMED), OK, BUSY, BUSY, LATCHED),
-    (Disarm, ''): (OK, _OFF, _OFF, _OFF, OK),
+    (Disarm, ''): (OK, _DISARMING, _DISARMING, _DISARMING, OK),
     (Clear, ''): (OK, MUST_DISARM, MUST_DISARM, MUST_DISARM,
                   _accepted(State.DISARMED, Result.CAUSE_PERSISTS)),
     (Home, ''): (NOT_ARMED, _accepted(State.HOMING, Result.OUT_OF_RANGE), BUSY, BUSY, LATCHED),

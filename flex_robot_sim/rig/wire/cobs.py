@@ -5,18 +5,18 @@ Zero is then free to mark where a frame starts and ends. Frames of the rig are s
 blocks of 254 bytes of the paper, which longer data need, do not occur.
 """
 
-TOO_LONG = 254
+BLOCK_SIZE = 254
 
 
 def stuff(data: bytes) -> bytes:
     """Return `data` without zeros, one byte longer: each zero becomes the way to the next."""
-    assert len(data) < TOO_LONG
+    assert len(data) < BLOCK_SIZE
     return b''.join(bytes([len(piece) + 1]) + piece for piece in data.split(b'\0'))
 
 
 def unstuff(data: bytes) -> bytes | None:
     """Return what was stuffed, or None if `data` cannot have come from `stuff`."""
-    if not 0 < len(data) <= TOO_LONG or 0 in data:
+    if not 0 < len(data) <= BLOCK_SIZE or 0 in data:
         return None
     # a zero goes back to each place from which the way to the next one was told
     plain, at, size = bytearray(data), 0, len(data)

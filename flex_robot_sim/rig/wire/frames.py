@@ -15,9 +15,9 @@ from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
 
 CRC = struct.Struct('<I')
 HEADER = layout_of(Header)
-SHORTEST = HEADER.size + CRC.size
-LONGEST = SHORTEST + max(layout.LAYOUT.size for layout in FRAMES.values())
-STUFFED = LONGEST + 1                   # no frame is so long that it needs two bytes of stuffing
+MIN_BODY_SIZE = HEADER.size + CRC.size
+MAX_BODY_SIZE = MIN_BODY_SIZE + max(layout.LAYOUT.size for layout in FRAMES.values())
+MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1    # no frame is so long that it needs two bytes of stuffing
 
 
 class Frame(NamedTuple):
@@ -36,7 +36,7 @@ def encode(message: Message, session: int = 0, sequence: int = 0) -> bytes:
 
 def wire_length(message_class: MessageClass) -> int:
     """Bytes of a frame on the wire."""
-    return SHORTEST + message_class.LAYOUT.size + 3
+    return MIN_BODY_SIZE + message_class.LAYOUT.size + 3
 
 
 @dataclass
@@ -72,15 +72,15 @@ class FrameReader:
                 frame = self._read(chunk)
                 if frame is not None:
                     frames.append(frame)
-        if len(tail) > STUFFED:
+        if len(tail) > MAX_STUFFED_SIZE:
             self._too_long, tail = True, b''
         self._tail = tail
         self.counts.frames += len(frames)
         return frames
 
     def _read(self, chunk):
-        data = unstuff(chunk) if len(chunk) <= STUFFED else None
-        if data is None or len(data) < SHORTEST or \
+        data = unstuff(chunk) if len(chunk) <= MAX_STUFFED_SIZE else None
+        if data is None or len(data) < MIN_BODY_SIZE or \
                 zlib.crc32(data[:-CRC.size]) != CRC.unpack(data[-CRC.size:])[0]:
             self.counts.crc_errors += 1
             return None
@@ -89,7 +89,7 @@ class FrameReader:
         if layout is None:
             self.counts.unknown_ids += 1
             return None
-        if len(data) != SHORTEST + layout.size:
+        if len(data) != MIN_BODY_SIZE + layout.size:
             self.counts.length_errors += 1
             return None
         message = layout.unpack(data[HEADER.size:-CRC.size])

@@ -177,8 +177,8 @@ class Layout:
 
 def laid_out(tuple_class: AnyClass) -> AnyClass:
     """Give a NamedTuple its LAYOUT."""
-    given: MessageClass = tuple_class
-    given.LAYOUT = Layout(given)
+    message_class: MessageClass = tuple_class
+    message_class.LAYOUT = Layout(message_class)
     return tuple_class
 
 

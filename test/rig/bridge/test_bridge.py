@@ -143,7 +143,7 @@ def test_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
         bench.bridge.zero()
     assert str(error.value) == ('"turn" does not come to rest, as far as telemetry tells. Wait '
                                 'until it stands, then call zero')
-    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.unhomed_joints == NAMES
 
 
 def test_commands_do_nothing_until_it_is_enabled(bench):
@@ -156,7 +156,7 @@ def test_commands_do_nothing_until_it_is_enabled(bench):
 
 def test_commands_move_the_bench_once_it_is_enabled(bench):
     before = bench.position
-    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.unhomed_joints == NAMES
     assert bench.bridge.enable(True) == (
         'armed: commands move the motors. Not homed: slide and turn, so that positions count from '
         'where the board booted. Disarm and call zero')
@@ -191,7 +191,7 @@ def test_armed_without_an_origin_is_a_warning_until_zero_gives_one(bench):
         'warning', 'armed, not homed: slide and turn. Disarm and call zero')
     bench.bridge.enable(False)
     bench.bridge.zero()
-    bench.until(lambda: not bench.bridge.unhomed)
+    bench.until(lambda: not bench.bridge.unhomed_joints)
     assert bench.bridge.enable(True) == 'armed: commands move the motors'
 
 

@@ -119,11 +119,11 @@ class Noisy:
         """As the back end does."""
         for wire in self.wires:
             wire.faults = self.bad if self.is_bad else WireFaults()
-        data = self.wires[0].passed(data)
+        data = self.wires[0].transmit(data)
         self.arrived += data
         out = self.back_end.exchange(data, milliseconds)
         self.sent += out
-        return self.wires[1].passed(out)
+        return self.wires[1].transmit(out)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_firmware_in_the_noise_of_30_000_frames_takes_what_is_right_and_nothing_
     host.wait(5, b'\0')
     heard, count = list(host.frames), len(noisy.arrived)
     after = host.health()
-    right = sum(chunk in host._right for chunk in bytes(noisy.arrived[:count]).split(b'\0'))
+    right = sum(chunk in host._valid_frames for chunk in bytes(noisy.arrived[:count]).split(b'\0'))
     assert (after.frames - before.frames, after.unknown_ids, after.length_errors) == (right, 0, 0)
     assert after.crc_errors > 100
     sent = set(FrameReader(from_board=True).feed(bytes(noisy.sent)))
