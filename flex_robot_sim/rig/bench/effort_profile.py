@@ -1,10 +1,10 @@
 """
-Efforts that are constant piece by piece as a profile that the board plays by its own clock.
+Piecewise constant efforts as a profile, which the board plays by its own clock.
 
-The board knows duties and step rates, so each piece is cut into segments and both joints are
-predicted over them by their models, a mass with friction, in short steps: the duty of a step
-follows from force and speed in its middle. A segment plays the means of its steps. Instants at
-which an effort changes are instants of the profile, to the microsecond.
+The board takes duties and step rates. Each piece is therefore cut into segments, over which models
+of both joints, masses with friction, predict the motion in short steps. The duty of a step follows
+from force and speed at its middle; a segment has the mean values of its steps. The profile keeps
+the instants at which an effort changes, to the microsecond.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.drives import Drives
     from flex_robot_sim.rig.wire.protocol import Segment
 
-TARGET_SEGMENT_DURATION = 0.02               # segment of a piece, where the board has room for as many          [s]
+TARGET_SEGMENT_DURATION = 0.02  # longer only where the board has no room for as many           [s]
 ROUNDING = 1e-9             # [s]
-STEADY_TOLERANCE = 1e-9               # share of a speed by which it may change in a step, and be constant
+STEADY_TOLERANCE = 1e-9     # relative change of a speed in a step, below which it is constant
 
 
 def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Segment]:
     """
     Return the Segments of a profile that starts at rest.
 
-    :param drives: Drives; what they cannot carry out is clipped, and counted by them.
-    :param times: at which each effort ends, rising (k,) [s]; efforts: (k, 2) [N, N m].
+    :param drives: Drives; they clip what is beyond their limits, and count it.
+    :param times: end of each effort, increasing (k,) [s]; efforts: (k, 2) [N, N m].
     """
     times, efforts = _checked(times, efforts)
     lengths = np.diff(times, prepend=0.0)
@@ -47,21 +47,22 @@ def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Se
     for length, count, effort in zip(lengths, counts, efforts):
         duration = length / count
         for _ in range(count):
-            segments.append(segment(duration, *_segment_inputs(drives, effort, velocity, duration)))
+            segments.append(segment(
+                duration, *_segment_inputs(drives, effort, velocity, duration)))
     return segments
 
 
 def _segment_inputs(drives, effort, velocity, duration):
-    """Duty and step rate of a segment; `velocity` [m/s, rad/s] goes on to its end."""
+    """Duty and step rate of a segment; updates `velocity` [m/s, rad/s] to its end."""
     count = max(1, math.ceil(duration / TARGET_SEGMENT_DURATION - ROUNDING))
     step, duty, rate, is_cut = duration / count, 0.0, 0.0, [False, False]
-    # the models take short steps, of which a long segment plays the mean
+    # the models take short steps; a long segment has their mean
     for k in range(count):
         slide, turn = velocity
         now, force = drives.duty(effort[SLIDE], slide, step)
         velocity[SLIDE] = drives.slide.velocity_after(slide, force, step)
         wanted = drives.turn.velocity_after(turn, effort[TURN], step)
-        # the board would follow more slowly, on its ramp, and end elsewhere
+        # the ramp of the board would follow more slowly, and end elsewhere
         limit, change = drives.rate_limit, drives.acceleration * step
         velocity[TURN] = min(max(wanted, -limit, turn - change), limit, turn + change)
         is_cut[SLIDE] |= force != effort[SLIDE]
@@ -79,7 +80,7 @@ def _segment_inputs(drives, effort, velocity, duration):
 
 
 def _segment_counts(lengths):
-    """How many segments each piece is cut into: as fine as there is room for."""
+    """Return the number of segments of each piece: as many as the board has room for."""
     target_duration = TARGET_SEGMENT_DURATION
     while True:
         counts = np.maximum(1, np.ceil(lengths / target_duration - ROUNDING).astype(int))
@@ -93,7 +94,8 @@ def _checked(times, efforts):
     if times.ndim != 1 or efforts.shape != (times.size, 2):
         raise CommandError('a profile needs two efforts, of slide and turn, for each time')
     if not 0 < times.size <= PROFILE_CAPACITY:
-        raise CommandError(f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has {times.size}')
+        raise CommandError(f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has '
+                           f'{times.size}')
     if not (np.isfinite(times).all() and np.isfinite(efforts).all()):
         raise CommandError('times and efforts of a profile must be finite')
     lengths = np.diff(times, prepend=0.0)

@@ -92,7 +92,7 @@ class Commands:
         board = self._board
         if self.session == NO_SESSION or hello.nonce != self._nonce:
             session = 1 + (board.identity.boot_id % 255 if self.session == NO_SESSION
-                         else self.session % 255)
+                           else self.session % 255)
             board.outbox.session, self._nonce = session, hello.nonce
             self._read_only = (hello.major, hello.schema_crc) != (MAJOR, SCHEMA_CRC)
             self._last = self.setpoint_sequence = None

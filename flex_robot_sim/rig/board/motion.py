@@ -68,7 +68,7 @@ class ProfileStore:
         if chunk.first == 0:
             self._segments, self._total, self._crc = [], chunk.total, chunk.crc
         is_consistent = (chunk.first == self.segment_count and chunk.total == self._total
-                and chunk.crc == self._crc)
+                         and chunk.crc == self._crc)
         if is_consistent:
             self._segments += rows
             is_consistent = self.segment_count < self._total or profile_crc(self._segments) == self._crc

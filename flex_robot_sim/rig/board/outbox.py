@@ -44,7 +44,7 @@ class Outbox:
         return True
 
     def add_event(self, time: int, kind: EventKind, state: State, faults: Fault,
-                 detail: int) -> None:
+                  detail: int) -> None:
         """Remember an event [us]; where there is no room it is lost and counted."""
         number = self._next_event_number
         self._next_event_number = (number + 1) & 0xFFFF

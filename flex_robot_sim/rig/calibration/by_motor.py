@@ -118,7 +118,7 @@ class MotorStep(Step):
             if SUPPLY_RANGE[0] <= supply <= SUPPLY_RANGE[1]:
                 return supply
             self.context.dialogue.say(f'  {supply:g} V is no supply of these motors: '
-                                   f'{SUPPLY_RANGE[0]:g} to {SUPPLY_RANGE[1]:g} V.')
+                                      f'{SUPPLY_RANGE[0]:g} to {SUPPLY_RANGE[1]:g} V.')
 
     def _runs(self, supply, is_held, question):
         context, bench, slide = self.context, self.context.bench, self.context.found['slide']

@@ -71,7 +71,7 @@ def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: fl
             f'{positions.max() / size:.4g} {unit}. Check its wires, supply and coupling.')
     (slope, offset), residuals = _line(positions, counts)
     deviation = max(_residual_deviation(residuals, 2), ruler * abs(slope)) / (positions.std()
-                                                              * math.sqrt(len(positions)))
+                                                                              * math.sqrt(len(positions)))
     ratio = abs(slope) / expected
     if not 0.9 < ratio < 1.1:
         raise CalibrationError(

@@ -65,13 +65,13 @@ class CalibrationSession:
         self._dialogue = Dialogue(ask, say)
         self.readings.setdefault('zero', [])
         self._context = CalibrationContext(self._dialogue, self._bench, arm, parts, self.readings, {},
-                          lambda: self._keep(self.readings))
+                                           lambda: self._keep(self.readings))
         self._steps = steps_of(self._context)
 
     def run(self) -> Calibration:
         """Ask everything, and return the Calibration."""
         self._dialogue.say('A question also takes a word: back, more, again, drop, skip, quit; help '
-                       'says what each does.')
+                           'says what each does.')
         self._zero_pose(keeps_frame=bool(self.readings['zero']))
         place = 0
         while place < len(self._steps):
@@ -158,7 +158,7 @@ class CalibrationSession:
             if step.is_typed:
                 step.show()
                 self._dialogue.say('  Go on with this step: more readings, or drop the number of a '
-                               'wrong one, or again.')
+                                   'wrong one, or again.')
             else:
                 step.rows.clear()
                 self._context.keep()

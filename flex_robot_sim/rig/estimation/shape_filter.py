@@ -186,7 +186,7 @@ class ShapeFilter:
             n, joints, h = len(self._A), len(self._gains), key * 1e-6
             inputs = np.column_stack([self._B, self._drift])
             transition = expm(np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]])
-                         * h)
+                              * h)
             self._steps[key] = (transition[:n, :n], transition[:n, n:-1], transition[:n, -1],
                                 integrated_covariance(self._A, self._B * self._noise @ self._B.T, h))
         return self._steps[key]

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.parameters import Parameter
 
 BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
-            'Reset the board')
+                   'Reset the board')
 HOUSEKEEPING_PERIOD = 0.02  # of the housekeeper                                              [s]
 ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
 
@@ -141,7 +141,7 @@ class RigLink:
         self._closing = threading.Event()
         self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
         self._housekeeper = threading.Thread(target=self._do_housekeeping, name=f'rig link {name}',
-                                        daemon=True)
+                                             daemon=True)
         try:
             self._session.greet(time.monotonic())
             self._port.start()

@@ -106,8 +106,8 @@ def test_person_and_emulator_make_a_calibration_that_finds_the_truth(arm, emulat
     # a current is told to 1 mA, of which half of 355 mA is 0.14 %
     assert found.parts.resistance == pytest.approx(PARTS.resistance, rel=5e-3)
     assert found.parts.back_emf == pytest.approx(PARTS.back_emf, rel=5e-3)
-    with_deviation = found.constant_deviations
-    assert 0 < with_deviation.resistance < 0.05 and 0 < with_deviation.back_emf < 5e-4
+    known = found.constant_deviations
+    assert 0 < known.resistance < 0.05 and 0 < known.back_emf < 5e-4
     for name, sensor in found.sensors.items():
         length = 0.09525
         for k in (-0.3, -0.1, 0.1, 0.3) if name == 'strip/root' else (-0.05, 0.05):
