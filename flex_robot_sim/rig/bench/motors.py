@@ -1,9 +1,9 @@
 """
 Motor models of the bench: force of the DC motor, torque of the stepper.
 
-The DC motor model omits the inductance: its time constant is below a millisecond. The field of the
-stepper pulls the rotor towards the commanded angle, with a period of four full steps. A load beyond
-the holding torque makes the rotor slip to the next such angle.
+The DC motor model omits the inductance: its time constant is below a millisecond. The field of
+the stepper pulls the rotor towards the commanded angle, with a period of four full steps. A load
+beyond the holding torque makes the rotor slip to the next such angle.
 """
 
 from __future__ import annotations

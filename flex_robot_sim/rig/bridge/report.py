@@ -1,4 +1,4 @@
-"""What a bridge says about itself: a level, a line and figures since the last look."""
+"""Diagnostics of a bridge: a level, a line, and figures since the last call."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.bridge.bridge import RigBridge
 
 MS_PER_S = 1e3
-MIN_TELEMETRY_SHARE = 0.9   # share of the telemetry that was asked for
+MIN_TELEMETRY_SHARE = 0.9   # of the requested telemetry rate
 
 
 class BridgeReport:
     """Figures of a RigBridge."""
 
     def __init__(self, bridge: RigBridge, now: float) -> None:
-        """Begin at `now` [s]."""
+        """Start the first interval at `now` [s]."""
         self._bridge = bridge
         self._last = now, 0, 0
         self._clipped = list(bridge.drives.clipped)
 
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
-        """Return level, line and {figure: value} of the time since the last call."""
+        """Return level, line and {figure: value} for the interval since the last call."""
         bridge, status = self._bridge, self._bridge.link.status()
         then, readings, setpoints = self._last
         self._last = now, bridge.readings, status.setpoints
