@@ -1,8 +1,8 @@
 """
 Motion of the motors during a calibration, as the log of an experiment.
 
-The constants are known only at the end. Until then telemetry goes to a separate `.part` file next to
-the log, with constants from data sheets. A calibration that is resumed later appends to it.
+The constants are known only at the end. Until then telemetry goes to a separate `.part` file next
+to the log, with constants from data sheets. A calibration that is resumed later appends to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands that are answered: sent again with the same number until the board says what it did."""
+"""Acknowledged commands: repeated with the same sequence number until the board answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REASONS = {
 
 
 class CommandChannel:
-    """One command on its way at a time."""
+    """Sends one acknowledged command at a time."""
 
     def __init__(self, send: Callable[[Message, int], bool], timeout: float,
                  repetitions: int) -> None:
@@ -53,7 +53,7 @@ class CommandChannel:
         self._abort_reason = ''     # why no answer will come
 
     def call(self, message: Message) -> Ack:
-        """Return the answer ACCEPTED; CommandRefused or RigError if there is another or none."""
+        """Return the answer ACCEPTED; CommandRefused if it is another, RigError if none comes."""
         with self._call_lock:
             ack = self._ask(message)
         if ack.result != Result.ACCEPTED:
@@ -61,14 +61,14 @@ class CommandChannel:
         return ack
 
     def take(self, ack: Ack) -> None:
-        """Hand an answer over."""
+        """Pass an Ack to the waiting `call`, if it belongs to its command."""
         with self._changed:
             if self._pending == (ack.command, ack.command_sequence):
                 self._answer = ack
                 self._changed.notify_all()
 
     def abort(self, reason: str) -> None:
-        """Let whoever waits for an answer know that none will come."""
+        """End a waiting `call` with RigError: no answer will come."""
         with self._changed:
             if self._pending is not None:
                 self._abort_reason = reason
@@ -102,7 +102,7 @@ class CommandChannel:
 
 
 def refusal(message: Message, ack: Ack) -> str:
-    """Say in one line why a command was refused."""
+    """Return the reason for a refusal, on one line."""
     name = frame_name(type(message))
     reason = REASONS.get(ack.result, f'result {int(ack.result)}, which this version does not know')
     if ack.result == Result.OUT_OF_RANGE:
@@ -118,7 +118,7 @@ def refusal(message: Message, ack: Ack) -> str:
 
 
 def describe_faults(faults: int) -> str:
-    """Names of latched faults, each with its remedy."""
+    """Return names of latched faults, each with its remedy."""
     return '; '.join(f'{fault.name}: {FAULTS[fault].remedy}' for fault in Fault if fault & faults)
 
 
@@ -128,7 +128,7 @@ def state_name(state: State | int) -> str:
 
 
 def name_of(enumeration: type[IntEnum], number: int) -> str:
-    """Name of a number that a board has sent, or the number, where `words` has no name for it."""
+    """Name of a member of an enumeration, or the number itself if it has no such member."""
     try:
         return enumeration(number).name
     except ValueError:

@@ -1,12 +1,12 @@
 """
-The host's end of the wire: connect, command, drive, and read the newest telemetry.
+Host side of the link: connect, send commands and set points, read the newest telemetry.
 
     with RigLink('/dev/serial/by-id/usb-...') as link:
         link.arm()
         link.drive(duty=0.2, step_rate=0.0)
         link.reading.message.slide_counts
 
-It never arms by itself, and over a link in doubt it sends no set point.
+The link never arms the board by itself, and sends no set points unless it is READY.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
     from flex_robot_sim.rig.wire.parameters import Parameter
 
-BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
-                   'Reset the board')
-HOUSEKEEPING_PERIOD = 0.02  # of the housekeeper                                              [s]
+BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not '
+                   'used. Reset the board')
+HOUSEKEEPING_PERIOD = 0.02  # [s]
 ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LinkSettings(Settings):
-    """How the host talks to the board."""
+    """Settings of the link between host and board."""
 
     baud: int = setting(BAUD, 'of the port', 'baud', above=0)
     telemetry_rate: int = setting(500, 'of TELEMETRY; 0: none', 'Hz', at_least=0)
@@ -96,45 +96,45 @@ class LinkStatus(NamedTuple):
     """The link at one moment, for diagnostics."""
 
     state: LinkState
-    condition: str          # the state as a sentence, with its cause where it is known
+    condition: str          # the state as a sentence, with its cause if known
     board: HelloAck | None
     session: int
-    reading: Reading | None     # the newest; so is health
-    health: Health | None
+    reading: Reading | None     # newest
+    health: Health | None       # newest
     port: PortCounts
     frames: ReaderCounts
-    gaps: int               # frames of the board that never came
+    gaps: int               # lost frames of the board
     backward_stamps: int    # telemetry whose stamp did not advance
     repeated: int           # commands that were sent again
     setpoints: int          # sent
-    boots: int              # of the board that were seen
-    round_trip: float | None    # shortest of late [s]
-    clock_offset: float | None  # host less board [s]
+    boots: int              # boots of the board since the link was opened
+    round_trip: float | None    # shortest in the window of the clock fit [s]
+    clock_offset: float | None  # host minus board [s]
     clock_drift: float      # of the board's crystal [-]
-    clock_spread: float | None  # of the best comparisons [s]
+    clock_spread: float | None  # of the best exchanges [s]
 
 
 class RigLink:
-    """One board behind one port."""
+    """Connection to one board on one port."""
 
     def __init__(self, name: str, settings: LinkSettings | None = None,
                  on_reading: Callable[[Reading], object] | None = None,
                  on_event: Callable[[Event], object] | None = None) -> None:
         """
-        Open the port and greet the board; RigError says in one line what is in the way.
+        Open the port and send HELLO; the message of RigError is one line with cause and remedy.
 
         :param name: of the port, see `Port`.
-        :param on_reading: called with each Reading, by the thread that reads: be quick, and give
-            no command in it.
-        :param on_event: called once with each Event, likewise.
+        :param on_reading: called with each Reading in the reader thread; must return quickly and
+            send no commands.
+        :param on_event: called once with each Event, under the same conditions.
         """
         self.name, self.settings = name, settings or LinkSettings()
-        # what was written, to be written again after a boot
+        # written parameters, restored after each boot
         self._parameters: dict[Parameter, int] = {}
         self._boots_set_up = 0
         self._set_point_lock, self._setpoints = threading.Lock(), 0
-        self._set_up_error = ''         # why the board has not got its settings
-        self._was_displaced = False     # when the port went
+        self._set_up_error = ''         # why the settings were not sent
+        self._was_displaced = False     # when the port was lost
         self._commands = CommandChannel(self._send, self.settings.ack_timeout,
                                         self.settings.repetitions)
         self._session = Session(self._send, self._commands.take, on_reading, on_event)
@@ -159,7 +159,7 @@ class RigLink:
 
     @property
     def state(self) -> LinkState:
-        """What the link is worth now."""
+        """State of the link; STALE without recent telemetry."""
         phase, reading = self._session.phase, self._session.reading
         if phase == LinkState.READY and self.settings.telemetry_rate and (
                 reading is None or reading.age > self.settings.stale_after):
@@ -168,7 +168,7 @@ class RigLink:
 
     @property
     def condition(self) -> str:
-        """The state as a sentence, with its cause where it is known."""
+        """The state as a sentence, with its cause if known."""
         state = self.state
         if state == LinkState.STALE and self._session.stamps.is_behind:
             return BACKWARDS_CLOCK
@@ -176,9 +176,9 @@ class RigLink:
 
     @property
     def board(self) -> HelloAck:
-        """What the board said about itself: HelloAck."""
+        """Identity of the board: HelloAck."""
         board = self._session.board
-        assert board is not None        # or there would be no link
+        assert board is not None        # the constructor has received it
         return board
 
     @property
@@ -188,7 +188,7 @@ class RigLink:
 
     @property
     def event_count(self) -> int:
-        """Events that have come so far."""
+        """Number of events received so far."""
         return self._session.event_count
 
     @property
@@ -209,7 +209,7 @@ class RigLink:
 
     def drive(self, duty: float, step_rate: float, validity: int | None = None) -> bool:
         """
-        Send a set point; return whether it went out: none does over a link in doubt.
+        Send a set point; return whether it was sent: only if the link is READY.
 
         :param duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
         :param validity: [ms], default as in the settings.
@@ -218,11 +218,11 @@ class RigLink:
                                         self.settings.validity if validity is None else validity))
 
     def alive(self) -> bool:
-        """Keep the watchdog quiet: in ARMED the arm stands, homing and profiles go on."""
+        """Feed the watchdog: in ARMED the arm stands, homing and profiles continue."""
         return self._set_point(Setpoint(Mode.ALIVE, 0.0, 0.0, self.settings.validity))
 
     def command(self, message: Message) -> Ack:
-        """Send a command and return its answer ACCEPTED; CommandRefused or RigError if not."""
+        """Send a command and return its answer ACCEPTED; CommandRefused or RigError otherwise."""
         if threading.current_thread() is self._port.thread:
             raise RuntimeError('no commands in callbacks: their answer comes by the same thread')
         if self._session.phase not in (LinkState.READY, LinkState.READ_ONLY):
@@ -238,11 +238,11 @@ class RigLink:
         return self.command(Disarm())
 
     def clear(self) -> Ack:
-        """Forget the latched faults whose cause is gone."""
+        """Clear the latched faults whose cause is gone."""
         return self.command(Clear())
 
     def estop(self) -> bool:
-        """Stop everything, three times, without waiting; whether the port took one of them."""
+        """Send ESTOP three times, without waiting for answers; return whether one was sent."""
         is_sent = False
         for _ in range(3):
             is_sent |= self._send(Estop())
@@ -250,25 +250,25 @@ class RigLink:
         return is_sent
 
     def zero(self, joint: Joint, counts: int = 0) -> Ack:
-        """Tell the board that the joint stands where its encoder shall read `counts`."""
+        """Set the encoder count of a joint at its present position."""
         return self.command(Zero(joint, counts))
 
     def start_homing(self, joint: Joint) -> Ack:
-        """Home a joint; the caller goes on with `keep_alive_until(EventKind.HOMED, ...)`."""
+        """Start homing a joint; call `keep_alive_until(EventKind.HOMED, ...)` next."""
         return self.command(Home(joint))
 
     def load_profile(self, segments: Iterable[Segment]) -> int:
-        """Send a profile, a list of Segment; return its CRC, by which it is started."""
+        """Send a profile, a list of Segment; return its CRC, which `start_profile` takes."""
         for chunk in chunks(segments):
             self.command(chunk)
         return profile_crc(segments)
 
     def start_profile(self, crc: int) -> Ack:
-        """Play it; the caller goes on with `keep_alive_until(EventKind.PROFILE_DONE, ...)`."""
+        """Start the profile; call `keep_alive_until(EventKind.PROFILE_DONE, ...)` next."""
         return self.command(ProfileStart(crc))
 
     def read_parameter(self, parameter: Parameter) -> int:
-        """Value in force, in the unit of the parameter."""
+        """Return the present value, in the unit of the parameter."""
         return self.command(Param(Access.READ, parameter, 0)).value
 
     def write_parameter(self, parameter: Parameter, value: int) -> None:
@@ -280,9 +280,9 @@ class RigLink:
         """
         Send ALIVE until the board reports an event of this kind, and return it.
 
-        RigError if it faults, disarms, or is lost meanwhile.
+        RigError if the board faults, disarms, or is lost meanwhile.
 
-        :param since: `event_count` from which on events are looked at; default: now.
+        :param since: consider events beyond this `event_count`; default: the present one.
         """
         session = self._session
         since = session.event_count if since is None else since
@@ -301,17 +301,17 @@ class RigLink:
         raise RigError(f'no {kind.name} within {timeout:g} s. Look at the board.')
 
     def wait_until(self, condition: Callable[[], object], timeout: float) -> bool:
-        """Wait until `condition()` holds, looked at after whatever comes; whether it does."""
+        """Wait until `condition()` holds, checked after each input; return whether it holds."""
         with self._session.changed:
             return bool(self._session.changed.wait_for(condition, timeout))
 
     def reconnect(self) -> None:
-        """Begin a new session, for example to take the board back from another host."""
+        """Start a new session, for example to take the board back from another host."""
         self._session.greet(time.monotonic())
         self._await_board()
 
     def close(self) -> None:
-        """Disarm, and let go of the port; may be called twice."""
+        """Disarm and close the port; may be called twice."""
         if self._session.phase == LinkState.CLOSED:
             return
         if self._session.phase == LinkState.READY:
@@ -344,7 +344,7 @@ class RigLink:
             self._commands.abort('the session has changed')
 
     def _on_open(self):
-        if self._was_displaced:         # only a person takes the board back
+        if self._was_displaced:         # `reconnect` takes the board back
             self._session.leave(LinkState.DISPLACED)
         else:
             self._session.greet(time.monotonic())
@@ -361,16 +361,16 @@ class RigLink:
                 try:
                     self._set_up()
                     self._set_up_error = ''
-                except RigError as error:       # the next beat tries again
+                except RigError as error:       # the next period tries again
                     self._set_up_error = f' {error}'
 
     def _set_up(self):
-        """Give the board what it has lost; the link is ready only then."""
+        """Restore parameters and stream of the board, then mark the link as ready."""
         session, boots = self._session.number, self._session.boots
         stream = Stream(self.settings.telemetry_rate)
         if not self._session.is_same_version:
             self._session.open(session)
-            with suppress(RigError):            # another version need not know this command
+            with suppress(RigError):            # another version may not have this command
                 self._commands.call(stream)
             return
         if boots != self._boots_set_up:
@@ -385,4 +385,5 @@ class RigLink:
         if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
             raise RigError(f'{self.name}: no board answers within '
                            f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
-                           f'the cable, and the baud rate {self.settings.baud}.{self._set_up_error}')
+                           f'the cable, and the baud rate {self.settings.baud}.'
+                           f'{self._set_up_error}')

@@ -1,7 +1,7 @@
 """
-A serial port that comes back: opened by its name, read in bulk by a thread of its own.
+Reconnecting serial port: opened by its name, and read in bulk by its own thread.
 
-Real ports, pseudo terminals and `socket://host:port` are all the same to the caller.
+The interface is the same for real ports, pseudo terminals and `socket://host:port`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from serial.tools import list_ports
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BAUD
 
-MAX_READ_SIZE = 4096        # bytes that one reading takes at most
-POLL_TIMEOUT = 0.2          # longest sleep of the reader, which bounds how long closing takes [s]
-WRITE_TIMEOUT = 0.1         # after which a port that takes nothing is said to be stuck       [s]
-REOPEN_PERIOD = 0.1         # between two attempts to open the port again                     [s]
-SOCKET_USER_TIMEOUT = 2.0   # of the far end of a socket, after which it is another unplugged port
-PORT_ERRORS = (OSError, termios.error)  # the second is no OSError, and an unplugged port raises both
+MAX_READ_SIZE = 4096        # [bytes]
+POLL_TIMEOUT = 0.2          # longest sleep of the reader; bounds the time of `close`         [s]
+WRITE_TIMEOUT = 0.1         # after which a blocked port counts as stuck                      [s]
+REOPEN_PERIOD = 0.1         # between two attempts to reopen the port                         [s]
+SOCKET_USER_TIMEOUT = 2.0   # without acknowledgement, after which a socket is closed         [s]
+# an unplugged port raises both; termios.error is no OSError
+PORT_ERRORS = (OSError, termios.error)
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class PortCounts:
-    """What went through a port."""
+    """Traffic counters of a port."""
 
     bytes_in: int = 0
     bytes_out: int = 0
@@ -49,19 +50,19 @@ class PortCounts:
 
 
 class Port:
-    """Bytes in both directions, for as long as there is a port under this name."""
+    """Bytes in both directions, while a port of this name exists."""
 
     def __init__(self, name: str, on_bytes: Callable[[bytes], object],
                  on_open: Callable[[], object] | None = None,
                  on_lost: Callable[[], object] | None = None, baud: int = BAUD) -> None:
         """
-        Open the port; RigError says in one line what is in the way.
+        Open the port; the message of RigError is one line with cause and remedy.
 
         :param name: device, symlink or `socket://host:port`; a symlink is followed at each
             opening, so that a name of /dev/serial/by-id finds the same board again.
-        :param on_bytes: called with what was read, by the reader thread.
-        :param on_open: called after the port was opened again, by the reader thread.
-        :param on_lost: called when it has gone, by the reader thread.
+        :param on_bytes: called with received bytes, in the reader thread.
+        :param on_open: called after the port was reopened, in the reader thread.
+        :param on_lost: called after the port was lost, in the reader thread.
         """
         self.name, self.baud = name, baud
         self._counts = PortCounts()
@@ -73,13 +74,13 @@ class Port:
         self.thread = threading.Thread(target=self._read, name=f'rig port {name}', daemon=True)
 
     def start(self) -> Port:
-        """Begin to read."""
+        """Start the reader thread."""
         self.thread.start()
         return self
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a port under this name now."""
+        """Whether the port is open now."""
         return self._line is not None
 
     @property
@@ -88,7 +89,7 @@ class Port:
         return replace(self._counts)
 
     def write(self, data: bytes) -> bool:
-        """Send `data`; return whether the port took it. Never waits longer than WRITE_TIMEOUT."""
+        """Send `data`; return whether that succeeded. Waits at most WRITE_TIMEOUT."""
         with self._write_lock:
             line = self._line
             if line is None:
@@ -97,16 +98,16 @@ class Port:
             try:
                 line.write(data)
             except (serial.SerialTimeoutException, TimeoutError):
-                self._counts.stuck_writes += 1      # the zero that starts the next frame heals it
+                self._counts.stuck_writes += 1      # the next frame resynchronises by its zero
                 return False
             except PORT_ERRORS:
-                self._counts.lost_writes += 1       # the reader finds out by itself
+                self._counts.lost_writes += 1       # the reader detects it by itself
                 return False
             self._counts.bytes_out += len(data)
             return True
 
     def close(self) -> None:
-        """Let go of the port; may be called twice."""
+        """Close the port; may be called twice."""
         self._closing.set()
         if self.thread.is_alive() and self.thread is not threading.current_thread():
             if self._line is not None:
@@ -142,11 +143,11 @@ class Port:
         try:
             line = self._open()
         except RigError as error:
-            # nothing is there while it is unplugged; all else waits for a person
-            # what was not there a moment ago is looked at again
+            # a missing port is normal while unplugged; other errors need the user
+            # check again whether a missing port exists now
             number = _error_number(error.__cause__)
             is_there = number != errno.ENOENT and os.path.exists(self.name)
-            # by its number, because the text names programs, which come and go
+            # compare numbers: the text names programs, which change
             open_errors = [number] if is_there else []
             if open_errors and open_errors != self._open_errors:
                 log.warning('%s', error)
@@ -190,8 +191,8 @@ class _SerialLine:
             raise
 
     def read(self):
-        """Return what is there, or b'' after WAKE."""
-        # `read` of pyserial looks at its timeouts so often that it costs as much as all the rest
+        """Return available bytes, or b'' after POLL_TIMEOUT."""
+        # `read` of pyserial checks its timeouts so often that it doubles the cost of the link
         ready = dict(self._ready.poll(1e3 * POLL_TIMEOUT))
         if self._device not in ready:
             self._check_same_device()
@@ -202,11 +203,11 @@ class _SerialLine:
         return data
 
     def _check_same_device(self):
-        """Raise OSError if it is another device by now: an emulator started anew, for instance."""
+        """Raise OSError if the name refers to another device now, such as a new emulator."""
         try:
             named_device = os.stat(self._name).st_rdev
         except OSError:
-            return          # a name may come and go while its device works
+            return          # the name may disappear while its device works
         if named_device != os.fstat(self._device).st_rdev:
             raise OSError(errno.ENODEV, 'the name belongs to another device')
 
@@ -220,18 +221,18 @@ class _SerialLine:
             self._port.write(data[sent:])
 
     def wake(self):
-        """End a reading that is under way."""
+        """Interrupt a pending read."""
         os.write(self._wake_writer, b'.')
 
     def close(self):
-        """Give the device back."""
+        """Close the device."""
         os.close(self._wake_reader)
         os.close(self._wake_writer)
         self._port.close()
 
 
 class _SocketLine:
-    """A serial port behind a TCP server; the one of pyserial reads byte by byte."""
+    """A serial port behind a TCP server; pyserial's own version reads byte by byte."""
 
     def __init__(self, url):
         place = urlsplit(url)
@@ -239,12 +240,13 @@ class _SocketLine:
             raise ValueError('write it as socket://host:port')
         self._socket = socket.create_connection((place.hostname, place.port), timeout=2.0)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if hasattr(socket, 'TCP_USER_TIMEOUT'):     # or a cut cable goes unnoticed for long
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1e3 * SOCKET_USER_TIMEOUT))
+        if hasattr(socket, 'TCP_USER_TIMEOUT'):     # detects a cut cable
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT,
+                                    int(1e3 * SOCKET_USER_TIMEOUT))
         self._socket.settimeout(WRITE_TIMEOUT)
 
     def read(self):
-        """Return what is there, or b'' after WAKE."""
+        """Return available bytes, or b'' after POLL_TIMEOUT."""
         if not select.select([self._socket], [], [], POLL_TIMEOUT)[0]:
             return b''
         data = self._socket.recv(MAX_READ_SIZE)
@@ -257,12 +259,12 @@ class _SocketLine:
         self._socket.sendall(data)
 
     def wake(self):
-        """End a reading that is under way."""
-        with suppress(OSError):         # it may be down already
+        """Interrupt a pending read."""
+        with suppress(OSError):         # may be closed already
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self):
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
@@ -287,7 +289,7 @@ def owning_group(name: str) -> str:
 
 
 def _open_error_message(name, error):
-    """Say in one line why a port does not open, and what to do about it."""
+    """Return why a port does not open and what to do, on one line."""
     number = _error_number(error)
     if number == errno.ENOENT and os.path.islink(name):
         return f'{name}: the port behind this name, {os.readlink(name)}, is gone. Plug the ' \
@@ -297,7 +299,7 @@ def _open_error_message(name, error):
                'the ports of this machine.'
     if number in (errno.EACCES, errno.EPERM):
         group = owning_group(name)
-        if group == 'root' or group.isdigit():      # which nobody is to join, or can
+        if group == 'root' or group.isdigit():      # no group for users to join
             return f'{name}: no permission. `flexsim rig setup` says how to be let in.'
         return f'{name}: no permission. The port belongs to the group "{group}": run ' \
                f'`sudo usermod -aG {group} $USER` and log in again.'
@@ -314,7 +316,7 @@ def _open_error_message(name, error):
 
 def _error_number(error):
     """Number of the system's error behind an exception; None if there is none."""
-    # pyserial hides some causes in an exception of its own; termios has no errno but a first word
+    # pyserial wraps some causes in its own exception; termios.error has the number in args
     causes = [error, error.__context__]
     return next((cause.errno if isinstance(cause, OSError) else cause.args[0]
                  for cause in causes if getattr(cause, 'errno', None)
@@ -322,21 +324,21 @@ def _error_number(error):
 
 
 def _programs_using(name):
-    """Programs that have a device, as far as this user may know."""
+    """Return the programs that use a device, as far as this user may see them."""
     device = os.path.realpath(name)
     found = _locking_programs(device) or _opening_programs(device)
     return f': {", ".join(sorted(found))}' if found else ''
 
 
 def _is_stale_emulator_link(name):
-    """Whether a killed emulator has left this link, which may lead to somebody's terminal now."""
+    """Whether a killed emulator has left this link, which may lead to another terminal now."""
     lock = f'{name}.lock'
     return (os.path.islink(name) and os.path.exists(lock) and os.access('/proc/locks', os.R_OK)
             and not _locking_programs(lock))
 
 
 def _check_link_owner(name):
-    """Raise OSError for a link that somebody has left where everybody may leave one."""
+    """Raise OSError for another user's link in a folder that all users may write to."""
     if not os.path.islink(name):
         return
     link, folder = os.lstat(name), os.stat(os.path.dirname(os.path.abspath(name)))
@@ -354,7 +356,7 @@ def _user(number):
 
 
 def _locking_programs(device):
-    """Those that have locked it, as pyserial does; an emulator keeps its port open as well."""
+    """Programs that have locked it, as pyserial does; an emulator has its port open, too."""
     found, file = set(), os.stat(device)
     place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
     with suppress(OSError):
@@ -367,10 +369,10 @@ def _locking_programs(device):
 
 
 def _opening_programs(device):
-    """Those that have opened it."""
+    """Programs that have opened it."""
     found = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):
-        with suppress(OSError):             # gone meanwhile, or of another user
+        with suppress(OSError):             # process has ended, or belongs to another user
             if os.readlink(handle) == device:
                 found.add(_program(handle.parts[2]))
     return found
