@@ -126,7 +126,7 @@ class StampMonitor:
 
     def __init__(self) -> None:
         self.count = 0              # stamps that did not advance
-        self.is_behind = False      # whether the latest stamp did not advance advance
+        self.is_behind = False      # whether the latest stamp did not advance
         self._last: int | None = None   # latest stamp [us], and when its frame arrived [s]
         self._arrived = 0.0
         self._lag = 0               # of the latest stamp behind the newest one [us]

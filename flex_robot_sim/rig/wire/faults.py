@@ -1,4 +1,4 @@
-"""What a bad wire does to bytes, reproducible from a seed."""
+"""Simulated transmission errors, reproducible from a seed."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from flex_robot_sim.util.settings import Settings, setting
 
 @dataclass(frozen=True)
 class WireFaults(Settings):
-    """How bad the wire is, in each direction."""
+    """Probabilities of transmission errors, for each direction."""
 
     noise: float = setting(0.0, 'probability that a byte is damaged', at_least=0.0)
     drop: float = setting(0.0, 'probability that a byte is lost', at_least=0.0)
@@ -19,7 +19,7 @@ class WireFaults(Settings):
 
 
 class BadWire:
-    """A wire that damages what passes."""
+    """A wire with transmission errors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.faults = WireFaults()
@@ -27,7 +27,7 @@ class BadWire:
         self._random = np.random.default_rng(seed)
 
     def transmit(self, data: bytes) -> bytes:
-        """Return what arrives of `data`."""
+        """Return the bytes that arrive when `data` is sent."""
         faults, random = self.faults, self._random
         if not data or not (faults.noise or faults.drop or faults.insert or faults.half):
             return data
@@ -36,7 +36,7 @@ class BadWire:
             data = data[:len(data) // 2]
         values = np.frombuffer(data, np.uint8).copy()
         is_damaged = random.random(values.size) < faults.noise
-        # any value but the right one
+        # any value except the original
         values[is_damaged] += random.integers(1, 256, is_damaged.sum(), np.uint8)
         is_delivered = random.random(values.size) >= faults.drop
         is_inserted = random.random(values.size) < faults.insert
@@ -45,7 +45,7 @@ class BadWire:
             return values[is_delivered].tobytes()
         copies = is_delivered.astype(int) + is_inserted
         out = np.repeat(values, copies)
-        # the last copy of a byte that was added to is the added one
+        # the last copy of a byte is the inserted one
         places = (np.cumsum(copies) - 1)[is_inserted]
         out[places] = random.integers(0, 256, places.size, np.uint8)
         return out.tobytes()

@@ -21,7 +21,7 @@ MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1    # no frame is so long that it needs two 
 
 
 class Frame(NamedTuple):
-    """A frame that arrived whole."""
+    """A received frame with a valid checksum."""
 
     session: int
     sequence: int
@@ -41,24 +41,24 @@ def wire_length(message_class: MessageClass) -> int:
 
 @dataclass
 class ReaderCounts:
-    """What a FrameReader has seen; noise on the wire is data."""
+    """Counters of a FrameReader; noise on the wire is data."""
 
     frames: int = 0
-    crc_errors: int = 0         # chunks between zeros that were no frame: CRC, stuffing, endless
+    crc_errors: int = 0         # invalid chunks between zeros: CRC, stuffing, or too long
     length_errors: int = 0      # right CRC, wrong length: another version
-    unknown_ids: int = 0        # right CRC, but no frame of the other side
+    unknown_ids: int = 0        # right CRC, but no frame of the sender
 
 
 class FrameReader:
     """Cut a byte stream into checked frames; give it whatever the port returned."""
 
     def __init__(self, from_board: bool) -> None:
-        """Read what the board sends, or what the host sends."""
+        """Prepare for frames from the board, or from the host."""
         self.counts = ReaderCounts()
         self._known = {number: layout.LAYOUT for number, layout in FRAMES.items()
                        if is_from_board(number) == from_board}
         self._tail = b''
-        self._too_long = False      # the chunk under way has outgrown every frame
+        self._too_long = False      # the present chunk is longer than any frame
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames completed by `data`; damaged ones are counted, not raised."""

@@ -1,4 +1,4 @@
-"""Write what is made from the schema: the C header and the tables of the protocol page."""
+"""Generate files from the schema: the C header and the tables of the protocol page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The parameters of the board: one line each; all are 32-bit integers and lost at reset."""
+"""Parameters of the board, one line each: 32-bit integers, not kept over a reset."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class ParameterText(NamedTuple):
-    """A parameter: its name, its value after boot, and what it may become."""
+    """A parameter: name, value after boot, bounds and meaning."""
 
     name: str
     unit: str
@@ -17,7 +17,7 @@ class ParameterText(NamedTuple):
     meaning: str
 
 
-NO_LIMIT = 2**30  # counts that no bench reaches
+NO_LIMIT = 2**30        # beyond the counts of any bench
 
 
 class Parameter(IntEnum):

@@ -1,4 +1,4 @@
-"""Profiles: inputs that are constant piece by piece, which the board plays by its own clock."""
+"""Profiles: piecewise constant inputs, which the board plays by its own clock."""
 
 import zlib
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ def segment(duration: float, duty: float, step_rate: float) -> Segment:
 
 
 def profile_crc(segments: Iterable[Segment]) -> int:
-    """CRC-32 over the bytes of the segments, by which the board knows a profile."""
+    """CRC-32 over the bytes of the segments, which identifies a profile on the board."""
     return zlib.crc32(b''.join(layout_of(Segment).pack(piece) for piece in segments))
 
 
@@ -35,7 +35,9 @@ def chunks(segments: Iterable[Segment]) -> list[ProfileLoad]:
     """Return the frames that carry a profile to the board, in their order."""
     segments = list(segments)
     if not 0 < len(segments) <= PROFILE_CAPACITY:
-        raise UsageError(f'a profile has 1 to {PROFILE_CAPACITY} segments; this one has {len(segments)}.')
+        raise UsageError(f'a profile has 1 to {PROFILE_CAPACITY} segments; this one has '
+                         f'{len(segments)}.')
     crc = profile_crc(segments)
-    return [ProfileLoad(first, len(segments), crc, tuple(segments[first:first + SEGMENTS_PER_CHUNK]))
+    return [ProfileLoad(first, len(segments), crc,
+                        tuple(segments[first:first + SEGMENTS_PER_CHUNK]))
             for first in range(0, len(segments), SEGMENTS_PER_CHUNK)]

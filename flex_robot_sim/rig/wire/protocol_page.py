@@ -1,4 +1,4 @@
-"""The tables of `docs/rig_protocol.md`, as text; what lies between them is written by hand."""
+"""Generated tables of `docs/rig_protocol.md`; the text between them is written by hand."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def filled(page: str) -> str:
-    """Return the page with its tables made anew."""
+    """Return the page with regenerated tables."""
     return MARK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], page)
 
 

@@ -1,13 +1,13 @@
 """
-The words of the wire: states, faults, inputs, results, modes, events and constants.
+Vocabulary of the protocol: states, faults, inputs, results, modes, events and constants.
 
-`docs/rig_protocol.md` says what the board does with them; its tables are made from this module.
+`docs/rig_protocol.md` defines the behaviour of the board; its tables come from this module.
 """
 
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-# Names and values go into the C header as they stand here.
+# Names and values are copied to the C header unchanged.
 CONSTANTS = {
     'CONTROL_RATE_HZ': (1000, 'control steps of the board, and most telemetry, in a second'),
     'WATCHDOG_MS': (100, 'without a set point, after which the motors stop and the fault latches'),
@@ -23,7 +23,7 @@ CONSTANTS = {
     'DUTY_ONE': (10_000, 'duty on the wire that means full voltage'),
     'ADC_CONVERSIONS': (16, 'of 12 bits that are added up for one reading of a flex sensor'),
 }
-# those that several modules compute with
+# constants used by several modules
 CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]      # [Hz]
 VALIDITY_MAX = CONSTANTS['VALIDITY_MAX_MS'][0]      # [ms]
 DUTY_ONE = CONSTANTS['DUTY_ONE'][0]
