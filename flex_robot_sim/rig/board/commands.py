@@ -1,4 +1,4 @@
-"""What the board answers to the frames of a host: sessions, repetitions, refusals."""
+"""Command handling of the board: sessions, repetitions, refusals."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ SEGMENT_TIMES = CONSTANTS['SEGMENT_MIN_US'][0], CONSTANTS['SEGMENT_MAX_US'][0]
 
 
 class Commands:
-    """The host's side of the board: which session holds, what was said last."""
+    """Handles frames of the host: present session, last command, answers."""
 
     def __init__(self, board: EmulatedBoard) -> None:
         self._board = board
         self.refused, self.last_refusal = 0, Result.ACCEPTED
-        self.setpoint_sequence = None       # of the last set point that was taken
+        self.setpoint_sequence = None       # of the last accepted set point
         self._nonce = None
         self._read_only = False
         self._last = None                   # (id, sequence, result, value) of the last command
@@ -66,7 +66,7 @@ class Commands:
         return self._board.outbox.session
 
     def handle(self, frame: Frame) -> None:
-        """Carry out what a frame asks for, and answer it."""
+        """Execute the command of a frame, and answer it."""
         message = frame.message
         if isinstance(message, Hello):
             self._hello(message)
@@ -126,7 +126,7 @@ class Commands:
         self._answer(frame, result, value)
 
     def _refusal(self, kind, variant):
-        """Result that session and state give, or None where they let the command pass."""
+        """Return the refusal by session or state, or None."""
         if self._read_only and (kind, variant) in READ_ONLY_REFUSES:
             return Result.READ_ONLY
         answer = ANSWERS[kind, variant][self._board.state]
@@ -160,7 +160,7 @@ class Commands:
             self._board.stand()
 
     def _invalid_field(self, setpoint):
-        """Place of the first field out of range, or None."""
+        """Index of the first field out of range, or None."""
         if setpoint.mode not in tuple(Mode):
             return 0
         if setpoint.mode == Mode.DRIVE:

@@ -1,8 +1,8 @@
 """
-The board in Python: the rules of `docs/rig_protocol.md`, step by step, without any I/O.
+Emulated board in Python: the rules of `docs/rig_protocol.md`, step by step, without I/O.
 
-Bytes go in, bytes come out, time and pins are given: the same calls give the same bytes. The
-firmware is written from the same page; the conformance suite holds both to it.
+Inputs are bytes, time and pins; the output is bytes. The same calls give the same bytes. The
+firmware implements the same page, and the conformance suite checks both against it.
 """
 
 from typing import NamedTuple
@@ -45,26 +45,26 @@ LOADED = int(Input.PROFILE_LOADED)
 HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
-DEBOUNCE_TIME = 20_000  # a switch that opens sooner after it has closed has bounced [us]
-ALIGNMENT_TIME = 100_000    # after ARM, in which the field draws the rotor to its place     [us]
+DEBOUNCE_TIME = 20_000      # a switch that opens sooner after closing has bounced         [us]
+ALIGNMENT_TIME = 100_000    # after ARM, for the field to align the rotor                  [us]
 HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
 
 
 class MotionCommand(NamedTuple):
-    """What the motors are asked for."""
+    """Commanded motion of the motors, before limits and ramp."""
 
     duty: float = 0.0
-    step_rate: float = 0.0          # to reach                                  [steps/s]
+    step_rate: float = 0.0          # target of the ramp                        [steps/s]
 
 
 ZERO_MOTION = MotionCommand()
 
 
 class EmulatedBoard:
-    """One board from boot on."""
+    """One board, from its boot."""
 
     def __init__(self, identity: HelloAck) -> None:
-        """Boot; `identity` is what HELLO_ACK says, but for the nonce."""
+        """Boot; `identity` is the content of HELLO_ACK, except the nonce."""
         self.identity = identity
         self.state = State.BOOT
         self.faults = Fault(0)
@@ -83,14 +83,14 @@ class EmulatedBoard:
         self._duty = 0.0                # applied
         self._motion_command, self._valid_until = ZERO_MOTION, 0
         self.watchdog_fed_at = 0        # when the watchdog was fed, never wraps          [us]
-        self._aligning_since: int | None = None     # by a field that was switched on    [us]
+        self._aligning_since: int | None = None     # rotor alignment after ARM          [us]
         self._homing: Joint | None = None
         self._homing_start = 0
         self._closed_since: int | None = None       # its switch                     [us]
         self._is_leaving = False
         self._profile_start = 0
         self._steps = 0                 # control steps since boot
-        self._steps_at_start = 0        # pulses, at the start of the present control step
+        self._steps_at_start = 0        # pulses at the start of the present control step
         self._is_greeted = False
         self._telemetry_divisor, self._telemetry_phase = 0, 0
 
@@ -106,7 +106,7 @@ class EmulatedBoard:
 
     @property
     def inputs(self) -> int:
-        """Switches, button and what is known, bits as in Input."""
+        """Switches, button, homing and loaded profile; bits as in Input."""
         loaded = LOADED if self.profile.crc is not None else 0
         return self.senses.switches | self.homed | loaded
 
@@ -116,7 +116,7 @@ class EmulatedBoard:
         return all(self.homed & bit for bit in HOMED)
 
     def persistent_faults(self) -> Fault:
-        """Latched faults whose cause is there in this step."""
+        """Latched faults whose cause persists in this step."""
         persistent = Fault.SELF_TEST
         if self.senses.switches & STOP_BUTTON_BIT:
             persistent |= Fault.ESTOP_INPUT
@@ -127,17 +127,17 @@ class EmulatedBoard:
 
     def step(self, now: int, pins: Pins, data: bytes = b'', late: int = 0) -> Drive:
         """
-        One control step; return what the pins of the drivers shall be.
+        Run one control step; return the outputs to the motor drivers.
 
-        :param now: board clock without its wrap [us]; pins: Pins of the bench; data: bytes that
-            have arrived; late: by which the step started later than planned [us].
+        :param now: board clock without wrap [us]; pins: Pins of the bench; data: received bytes;
+            late: delay of the start of the step [us].
         """
         self.now = now
         self._steps += 1
         self._steps_at_start = self.steps
         self.senses.read(pins)
         if self.state == State.BOOT:
-            self.reader.feed(data)              # heard by nobody
+            self.reader.feed(data)              # frames are discarded during boot
             if self._steps >= SELF_TEST_STEPS:
                 self.state = State.DISARMED
                 self.report_event(EventKind.BOOT, int(self.identity.reset_cause))
@@ -151,15 +151,15 @@ class EmulatedBoard:
         return Drive(self._duty, self.is_moving, self.steps, self._ramp.rate, self.is_moving)
 
     def take(self, duration: float = STEP_TIME) -> bytes:
-        """Bytes that go out on the line within `duration` [s]."""
+        """Return the bytes that are transmitted within `duration` [s]."""
         return self.outbox.take(duration)
 
     def report_event(self, kind: EventKind, detail: int) -> None:
-        """Remember an event."""
+        """Queue an event."""
         self.outbox.add_event(self.now, kind, self.state, self.faults, detail)
 
     def enter_state(self, state: State) -> None:
-        """Change the state, and switch outputs off where it asks for that."""
+        """Change the state; switch the outputs off if it requires that."""
         if self.is_moving and state not in MOVING:
             self._duty = 0.0
             self._ramp.stop()
@@ -168,7 +168,7 @@ class EmulatedBoard:
         self.state = state
 
     def change_state(self, state: State) -> None:
-        """Change the state and tell it, if it is another one."""
+        """Change the state and report an event, if the state is a new one."""
         before = self.state
         if state != before:
             self.enter_state(state)
@@ -183,7 +183,7 @@ class EmulatedBoard:
             self.report_event(EventKind.FAULT, int(fresh))
 
     def start_session(self) -> None:
-        """Start anew with a host."""
+        """Start a session with a host."""
         self._is_greeted = True
         self._telemetry_divisor = 0
 
@@ -193,7 +193,7 @@ class EmulatedBoard:
         self._telemetry_phase = -1
 
     def arm(self) -> None:
-        """Switch the outputs on, with an arm that stands."""
+        """Switch the outputs on, with zero motion."""
         self.feed_watchdog()
         if self.state == State.DISARMED:
             self.change_state(State.ARMED)
@@ -202,41 +202,41 @@ class EmulatedBoard:
         self._motion_command = ZERO_MOTION
 
     def drive(self, setpoint: Setpoint) -> None:
-        """Apply a set point that was taken."""
+        """Apply an accepted set point."""
         self.feed_watchdog()
         if self.state == State.ARMED:
             self._motion_command = MotionCommand(setpoint.duty, setpoint.step_rate)
             self._valid_until = self.now + setpoint.validity * 1000
 
     def stand(self) -> None:
-        """Take a set point that only says that the host is alive."""
+        """Apply an ALIVE set point: feed the watchdog and command zero motion."""
         self.feed_watchdog()
         if self.state == State.ARMED:
             self._motion_command = ZERO_MOTION
 
     def feed_watchdog(self) -> None:
-        """Begin the time of the watchdog anew."""
+        """Restart the watchdog timer."""
         self.watchdog_fed_at = self.now
 
     def home(self, joint: Joint) -> None:
-        """Begin to look for the lower switch of a joint."""
+        """Start homing: move a joint to its lower switch."""
         self.change_state(State.HOMING)
         self.homed &= ~HOMED[joint]
         self._homing, self._homing_start = joint, self.now
         self._closed_since, self._is_leaving = None, False
 
     def set_origin(self, joint: Joint, counts: int) -> None:
-        """Give the counts of a joint their origin."""
+        """Set the count of a joint at its present position, which homes the joint."""
         self.senses.counts[joint] = counts
         self.homed |= HOMED[joint]
 
     def play(self) -> None:
-        """Start the profile that is loaded."""
+        """Start the loaded profile."""
         self.change_state(State.PROFILE)
         self._profile_start = self.now
 
     def lose_homing(self, joint: Joint) -> None:
-        """Counts of a joint have no origin any more."""
+        """Mark a joint as not homed, and report an event."""
         if self.homed & HOMED[joint]:
             self.homed &= ~HOMED[joint]
             self.report_event(EventKind.HOMING_LOST, joint)
@@ -249,7 +249,8 @@ class EmulatedBoard:
             found |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
                 found |= Fault.LATE
-            if self._aligning_since is not None and self.now - self._aligning_since >= ALIGNMENT_TIME:
+            if (self._aligning_since is not None
+                    and self.now - self._aligning_since >= ALIGNMENT_TIME):
                 self.senses.reset_step_comparison(self.steps)
                 self._aligning_since = None
         if found:
@@ -258,7 +259,7 @@ class EmulatedBoard:
             self.lose_homing(joint)
 
     def _decide(self):
-        """Watchdog, end of validity, homing and profile: what the motors are asked for."""
+        """Return the commanded motion after watchdog, validity, homing and profile."""
         if self.is_moving and self.now - self.watchdog_fed_at >= WATCHDOG:
             self.latch(Fault.WATCHDOG)
         if self.state == State.HOMING:
@@ -296,7 +297,7 @@ class EmulatedBoard:
         return MotionCommand(0.0, float(sign * self.parameters[Parameter.HOME_RATE]))
 
     def _set_outputs(self, motion_command):
-        """Limits and ramp."""
+        """Apply limits and ramp, and set the outputs."""
         if self.state == State.PROFILE:
             limit_faults = Fault(0)
             for joint, motion in ((SLIDE, motion_command.duty), (TURN, motion_command.step_rate)):
@@ -335,7 +336,7 @@ class EmulatedBoard:
             return
         self.outbox.send_event(self.now)
         self._telemetry_phase += 1
-        # not in the step that took STREAM
+        # not in the step that received STREAM
         if (self._telemetry_divisor and self._telemetry_phase > 0
                 and (self._telemetry_phase - 1) % self._telemetry_divisor == 0):
             self.outbox.put(self._telemetry())

@@ -1,5 +1,5 @@
 """
-What can go wrong on an emulated rig, as words: NAME, NAME=VALUE, and @SECONDS for later.
+Fault injection for the emulated rig: NAME, NAME=VALUE, and @SECONDS for a later time.
 
     noise=1e-3      unplug=0.5@3      open=tip@2      stop@4
 """
@@ -14,10 +14,10 @@ from flex_robot_sim.rig.board.emulated_rig import near_wrap
 from flex_robot_sim.rig.wire.faults import WireFaults
 from flex_robot_sim.util.exceptions import UsageError
 
-ENCODER_JUMP = 1000         # counts by which an encoder jumps
+ENCODER_JUMP = 1000         # [counts]
 DEFAULT_LATENESS = 0.01     # [s]
-MAX_PUSH_FORCE = 200.0      # beyond some 400 the strip is past all that its model describes [N]
-MAX_VALUE = 1e9             # number in a fault, of any unit
+MAX_PUSH_FORCE = 200.0      # above some 400 N the model of the strip is not valid [N]
+MAX_VALUE = 1e9             # of any fault, in its unit
 JOINTS = {'slide': SLIDE, 'turn': TURN}
 SENSORS = {'root': 0, 'tip': 1}
 ENDS = {'slide-': ('closed_lower', SLIDE), 'slide+': ('closed_upper', SLIDE),
@@ -25,18 +25,18 @@ ENDS = {'slide-': ('closed_lower', SLIDE), 'slide+': ('closed_upper', SLIDE),
 
 
 class FaultSpec(NamedTuple):
-    """What a word does."""
+    """Definition of a fault: help text, kind of value, and effect."""
 
     about: str
-    kind: Any               # float, a dict of words, or None: takes no value
-    default: Any            # of the value; None: it must be given
+    kind: Any               # float, a dict of choices, or None: takes no value
+    default: Any            # of the value; None: a value is required
     apply: Callable[[Any, Any], object]     # function(emulator, value)
     least: float = -math.inf    # bounds of a number
     most: float = math.inf
 
 
 class PlannedFault(NamedTuple):
-    """A fault to come."""
+    """A scheduled fault."""
 
     time: float             # since power-up                                            [s]
     name: str
@@ -44,7 +44,7 @@ class PlannedFault(NamedTuple):
 
 
 def parse(words: str) -> PlannedFault:
-    """Return the Planned fault of words, or raise UsageError."""
+    """Parse a fault specification; UsageError if it is invalid."""
     text, at, time = words.strip().partition('@')
     name, equals, value = text.partition('=')
     if name not in EMULATOR_FAULTS:
@@ -142,17 +142,19 @@ EMULATOR_FAULTS = {
     'stall': FaultSpec('halt the processor for this many seconds', float, 1.0,
                        lambda emulator, value: emulator.rig.stall(value), 0),
     'late': FaultSpec('let control steps start this many seconds late', float, DEFAULT_LATENESS,
-                      lambda emulator, value: setattr(emulator.rig, 'late', round(value * 1e6)), 0),
+                      lambda emulator, value: setattr(
+                          emulator.rig, 'late', round(value * 1e6)), 0),
     'reboot': FaultSpec('reset the board', None, None, lambda emulator, _: emulator.rig.reboot()),
-    'wrap': FaultSpec('reset the board, its clock wraps after this many seconds', float, 5.0, _wrap,
-                      0, 4000),
+    'wrap': FaultSpec('reset the board, its clock wraps after this many seconds', float, 5.0,
+                      _wrap, 0, 4000),
     'open': FaultSpec('break a wire of a flex sensor', SENSORS, None, _bench(
         lambda bench, sensor: bench.faults.open_sensors.add(sensor))),
     'short': FaultSpec('short a flex sensor', SENSORS, None, _bench(
         lambda bench, sensor: bench.faults.shorted_sensors.add(sensor))),
     'dead': FaultSpec('let an encoder stand still', JOINTS, None, _bench(
         lambda bench, joint: bench.faults.dead_encoders.add(joint))),
-    'jump': FaultSpec(f'let an encoder jump by {ENCODER_JUMP} counts', JOINTS, None, _bench(_jump)),
+    'jump': FaultSpec(f'let an encoder jump by {ENCODER_JUMP} counts', JOINTS, None,
+                      _bench(_jump)),
     'limit': FaultSpec('close a limit switch', ENDS, None, _bench(_limit)),
     'stop': FaultSpec('press the stop button', None, None, _bench(
         lambda bench, _: setattr(bench.faults, 'stop_button', True))),
@@ -162,11 +164,14 @@ EMULATOR_FAULTS = {
         lambda bench, _: setattr(bench.faults, 'jammed', True))),
     'weak': FaultSpec('leave the stepper this share of its torque', float, 0.02, _bench(
         lambda bench, share: setattr(bench.faults, 'weak_stepper', share)), 0, 1),
-    'mend': FaultSpec('mend all of the bench', None, None, _bench(lambda bench, _: bench.clear_faults())),
-    'push': FaultSpec('push the tip of the arm across, with this force [N]; 0 lets go', float, None,
-                      _bench(lambda bench, force: bench.push_tip(force)), -MAX_PUSH_FORCE, MAX_PUSH_FORCE),
+    'mend': FaultSpec('mend all of the bench', None, None, _bench(
+        lambda bench, _: bench.clear_faults())),
+    'push': FaultSpec('push the tip of the arm across, with this force [N]; 0 lets go', float,
+                      None, _bench(lambda bench, force: bench.push_tip(force)),
+                      -MAX_PUSH_FORCE, MAX_PUSH_FORCE),
     'slide': FaultSpec('carry the slide to this place by hand [m]', float, None,
                        _bench(_move_by_hand(SLIDE))),
-    'turn': FaultSpec('turn the arm to this angle by hand [rad]', float, None, _bench(_move_by_hand(TURN))),
+    'turn': FaultSpec('turn the arm to this angle by hand [rad]', float, None,
+                      _bench(_move_by_hand(TURN))),
 }
 # fmt: on

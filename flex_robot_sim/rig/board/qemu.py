@@ -1,10 +1,10 @@
 """
-The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
+Firmware in QEMU: an emulated processor, with its peripherals replaced by a mailbox in memory.
 
-In lockstep time stands still until `step`; what a step does depends on nothing else than what it
-was given. Requests and answers go through two pipes, which the firmware opens as files of the
-host: the processor waits in a read, and a step costs two changes of the process and no more. In
-real time (qemu_port.py) the mailbox is written and read over QEMU's qtest socket.
+In lockstep, time advances only in `step`, and its result depends on its arguments only. Requests
+and answers pass through two pipes, which the firmware opens as files of the host. The processor
+waits in a read, so a step costs two context switches. In real time (qemu_port.py) the host
+accesses the mailbox over QEMU's qtest socket.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ TO_HOST_AT = OUT_AT + OUT.size
 FROM_HOST_AT = TO_HOST_AT + TO_HOST
 SIZE = FROM_HOST_AT + FROM_HOST
 
-# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
-# and ends itself with QEMU. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
+# Kills QEMU when the standard input closes, however the parent process has ended, and ends when
+# QEMU ends. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
 SUPERVISOR = """
 exec 3<&0
 "$@" </dev/null 3<&- & child=$!
@@ -68,7 +68,7 @@ FIRST_DESCRIPTOR = 10
 
 @contextlib.contextmanager
 def _realtime_priority():
-    """Give processes that are started here a real-time priority, if it is allowed."""
+    """Start child processes with a real-time priority, if permitted."""
     policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     refused = use_realtime_priority(BEFORE_ORDINARY)
     try:
@@ -79,7 +79,7 @@ def _realtime_priority():
 
 
 class World(NamedTuple):
-    """What the pins of the processor are given."""
+    """Inputs at the pins of the processor."""
 
     encoders: tuple[int, int] = (0, 0)      # since power-up                        [counts]
     adc: tuple[int, int] = (32760, 32760)   # sums of ADC_CONVERSIONS conversions   [counts]
@@ -88,7 +88,7 @@ class World(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What the firmware puts on its pins."""
+    """Outputs of the firmware at its pins."""
 
     duty: int                       # of the bridge                                 [1/DUTY_ONE]
     step_rate: int                  # of the pulses                                 [1e-3 steps/s]
@@ -98,16 +98,16 @@ class Outputs(NamedTuple):
 
 
 def _ring_pieces(at, data):
-    """Places and pieces of bytes that are laid into the ring from `at` on."""
+    """Split bytes for the ring buffer at offset `at` into (offset, piece)."""
     first = FROM_HOST - at
     return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
 
 
 class QemuMachine:
     """
-    QEMU with the firmware in it. Close it, or use it in a `with`.
+    A QEMU process that runs the firmware. Call `close`, or use it in a `with`.
 
-    However this process ends, QEMU ends with it.
+    QEMU ends with this process, however that ends.
     """
 
     def __init__(self, image: str | Path | None = None, lockstep: bool = True, boot_id: int = 1,
@@ -143,9 +143,9 @@ class QemuMachine:
 
     def step(self, world: World, clock: int, data: bytes = b'') -> bytes:
         """
-        Go on to a board time [us] after sending bytes; return what the firmware has sent.
+        Send bytes and advance to a board time [us]; return the bytes that the firmware has sent.
 
-        At most one control step is done, whatever the distance.
+        The firmware runs at most one control step, however long the interval.
         """
         return self._exchange(world, clock, data)
 
@@ -155,29 +155,29 @@ class QemuMachine:
         self._exchange(self._world, clock, faults=REBOOT, cause=int(cause))
 
     def hang(self, clock: int) -> None:
-        """Let the firmware hang until its watchdog resets the processor."""
+        """Hang the firmware until its watchdog resets the processor."""
         self._exchange(self._world, clock, faults=HANG)
 
     def crash(self, clock: int) -> None:
-        """Let the firmware meet an instruction that does not exist."""
+        """Make the firmware execute an undefined instruction."""
         self._exchange(self._world, clock, faults=CRASH)
 
     def overflow(self, clock: int) -> None:
-        """Let the stack of the firmware grow out of the memory."""
+        """Make the stack of the firmware overflow the memory."""
         self._exchange(self._world, clock, faults=OVERFLOW)
 
     def set_world(self, world: World) -> None:
-        """In real time: what the pins are given from now on."""
+        """Set the inputs at the pins; real time only."""
         self._world = world
         self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self) -> Outputs:
-        """In real time: return the present Outputs; in lockstep they are in `outputs`."""
+        """Return the present Outputs; real time only (in lockstep, see `outputs`)."""
         self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
         return self.outputs
 
     def receive(self, data: bytes) -> None:
-        """In real time: give bytes to the serial port, at most FROM_HOST at once."""
+        """Send bytes to the serial port, at most FROM_HOST at once; real time only."""
         lines = ''
         for byte_at, piece in _ring_pieces(self._received % FROM_HOST, data):
             lines += self._writing(FROM_HOST_AT + byte_at, piece)
@@ -185,16 +185,16 @@ class QemuMachine:
         self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
 
     def read_sent(self) -> bytes:
-        """In real time: wait for what the firmware sends; b'' when QEMU has ended."""
+        """Wait for bytes of the firmware; b'' when QEMU has ended. Real time only."""
         return self._answers.read(4096)
 
     def stop(self) -> None:
-        """End QEMU; whoever waits for it sees that."""
+        """End QEMU; a pending `read_sent` returns."""
         self._process.stdin.close()
         self._process.wait()
 
     def close(self) -> None:
-        """End QEMU and let go of everything."""
+        """End QEMU and release all resources."""
         self.stop()
         for end in (self._process.stderr, self._qtest, self._requests, self._answers):
             end.close()
@@ -219,7 +219,7 @@ class QemuMachine:
                    '-monitor', 'none', '-serial', 'none', '-no-user-config',
                    '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
                    '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
-        # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
+        # own process session: Ctrl-C goes to the host only, which disarms before it ends
         self._process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
@@ -241,7 +241,7 @@ class QemuMachine:
         return self._answer('does not finish its step')
 
     def _answer(self, problem):
-        """Wait for the answer, keep the outputs and return the bytes to the host."""
+        """Wait for the answer, update the outputs and return the bytes to the host."""
         data, size = b'', OUT.size
         with self._named_errors():
             while len(data) < size:
@@ -256,7 +256,7 @@ class QemuMachine:
         return data[OUT.size:]
 
     def _take(self, out):
-        """Keep what the firmware says of itself; return how many bytes go to the host."""
+        """Update outputs and boot count; return the number of bytes to the host."""
         sent, self.boots, _, enabled, duty, step_rate, steps = OUT.unpack(out)
         self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
         return sent
@@ -268,11 +268,11 @@ class QemuMachine:
                 raise RigError(f'the firmware in QEMU {BOOT_FAILURE} within {ANSWER_TIMEOUT:g} s')
 
     def _reading(self, at, size):
-        """Line that reads a block at an offset in the mailbox."""
+        """Return a qtest line that reads a block at an offset in the mailbox."""
         return f'read {self._mailbox + at:#x} {size:#x}\n'
 
     def _writing(self, at, data):
-        """Line that writes a block at an offset in the mailbox."""
+        """Return a qtest line that writes a block at an offset in the mailbox."""
         return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
 
     def _ask(self, lines):
@@ -296,7 +296,7 @@ class QemuMachine:
         except OSError as error:
             error_output = ''
             if not isinstance(error, TimeoutError):
-                # QEMU is gone: let the supervisor end too, so that its words are complete
+                # QEMU has ended: end the supervisor, too, so that its output is complete
                 with contextlib.suppress(OSError):
                     self._process.stdin.close()
                 error_output = self._process.stderr.read().decode(errors='replace').strip()

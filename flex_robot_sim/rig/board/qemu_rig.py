@@ -1,4 +1,4 @@
-"""The firmware in QEMU on the emulated bench, one control step at a time."""
+"""Firmware in QEMU on the simulated bench, one control step at a time."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, DUTY_ONE
 
 
 class QemuRig:
-    """As EmulatedRig, with the real firmware in the place of the board in Python."""
+    """Same interface as EmulatedRig, with the real firmware instead of the board in Python."""
 
     def __init__(self, bench: Bench | None = None, image: str | Path | None = None,
                  boot_id: int = 1) -> None:
@@ -26,7 +26,7 @@ class QemuRig:
         self._machine = QemuMachine(image, boot_id=boot_id, world=self._world())
 
     def step(self, data: bytes = b'') -> bytes:
-        """One control step: take bytes from the host, return those that the host gets."""
+        """Run one control step: take bytes from the host, return bytes to the host."""
         self._line.put(data)
         self.steps += 1
         out = self._machine.step(self._world(), self._clock + self.steps * STEP_US,
@@ -37,11 +37,11 @@ class QemuRig:
         return out
 
     def set_clock(self, clock: int) -> None:
-        """Let the clock of the board start at `clock` [us], which a reboot must follow."""
+        """Set the clock of the board to `clock` [us]; a reboot must follow."""
         self._clock = clock - self.steps * STEP_US
 
     def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
-        """Reset the board; the bench goes on."""
+        """Reset the board; the bench keeps its state."""
         self._earlier_steps += self._machine.outputs.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
         self._line.clear()

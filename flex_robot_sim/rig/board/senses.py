@@ -1,4 +1,4 @@
-"""What the board senses: counts with their origin, switches, and the faults that they show."""
+"""Inputs of the board: counts with their origin, switches, and the faults found in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flex_robot_sim.rig.wire.vocabulary import DUTY_ONE, Joint
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.bench import Pins
 
-# plain integers: operations with flags take most of a control step
+# plain integers: operations with enum flags would take most of a control step
 LOWER = int(Input.SLIDE_LOWER), int(Input.TURN_LOWER)
 UPPER = int(Input.SLIDE_UPPER), int(Input.TURN_UPPER)
 HOMED = int(Input.SLIDE_HOMED), int(Input.TURN_HOMED)
@@ -25,13 +25,13 @@ REVERSED = (Parameter.SLIDE_REVERSED, Parameter.TURN_REVERSED)
 
 
 def signed(value: int, bits: int = 32) -> int:
-    """`value` as the signed number that a register of so many bits holds."""
+    """Return `value` wrapped to a signed integer of `bits` bits."""
     half = 1 << (bits - 1)
     return (value + half) % (2 * half) - half
 
 
 class Senses:
-    """Readings of the present control step, and what they say about the bench."""
+    """Readings of the present control step, and the faults found in them."""
 
     def __init__(self, parameters: Mapping[Parameter, int], counts_per_turn: float,
                  steps_per_turn: float) -> None:
@@ -40,10 +40,10 @@ class Senses:
         self.counts = [0, 0]
         self.adc = (0, 0)
         self.current = 0.0
-        self.switches = 0                   # and the button, bits as in Input
-        self.newly_closed = 0               # switches that were open in the step before
-        self.jumped_joints: list[int] = []  # joints whose encoder jumped in this step
-        self._raw: list[int | None] = [None, None]      # counts of the hardware, a step before
+        self.switches = 0                   # and stop button; bits as in Input
+        self.newly_closed = 0               # switches that were open in the previous step
+        self.jumped_joints: list[int] = []      # with an encoder jump in this step
+        self._raw: list[int | None] = [None, None]      # hardware counts of the previous step
         self._at_rail: list[int | None] = [None, None]  # since when                    [us]
         self._overcurrent_since: int | None = None  # current, since when               [us]
         # of a stall: since when [us], counts, sign of duty
@@ -51,7 +51,7 @@ class Senses:
         self._step_reference = (0, 0)       # counts of the turn and steps, to compare
 
     def read(self, pins: Pins) -> None:
-        """Take the Pins of this step in."""
+        """Read the Pins of this step."""
         self.jumped_joints = []
         for joint in (SLIDE, TURN):
             sign = -1 if self._parameters[REVERSED[joint]] else 1
@@ -70,11 +70,11 @@ class Senses:
         self.switches = closed | (STOP_BUTTON_BIT if pins.stop_button else 0)
 
     def reset_step_comparison(self, steps: int) -> None:
-        """Let encoder and steps of the turn be equal now."""
+        """Restart the comparison of encoder and step count of the turn."""
         self._step_reference = (self.counts[TURN], steps)
 
     def record_duty(self, now: int, duty: float) -> None:
-        """Note the duty of this step, for the window of a stall."""
+        """Record the duty of this step, for the detection of a stall."""
         least = self._parameters[Parameter.STALL_DUTY] / DUTY_ONE
         if abs(duty) < least or duty == 0.0:
             self._stall_window = None
@@ -82,7 +82,7 @@ class Senses:
             self._stall_window = (now, self.counts[SLIDE], duty > 0)
 
     def constant_faults(self, now: int) -> Fault:
-        """Faults that are looked for in every state."""
+        """Return the faults that are monitored in every state."""
         found = Fault(0)
         if self.switches & STOP_BUTTON_BIT:
             found |= Fault.ESTOP_INPUT
@@ -101,9 +101,9 @@ class Senses:
 
     def moving_faults(self, now: int, steps: int, homing: Joint | None) -> Fault:
         """
-        Faults that are looked for while the outputs are on.
+        Return the faults that are monitored while the outputs are on.
 
-        :param steps: sent since boot; homing: joint that is being homed, or None.
+        :param steps: pulses since boot; homing: joint that is being homed, or None.
         """
         parameters, found = self._parameters, Fault(0)
         for joint in (SLIDE, TURN):
@@ -133,11 +133,11 @@ class Senses:
         return found
 
     def forget(self) -> None:
-        """Close the windows of faults that only count while the outputs are on."""
+        """Reset the timers of faults that are monitored only while the outputs are on."""
         self._stall_window = self._overcurrent_since = None
 
     def at_rail(self, sensor: int) -> bool:
-        """Whether a flex sensor that is watched reads a rail."""
+        """Whether a monitored flex sensor reads a rail."""
         parameters = self._parameters
         return bool(parameters[Parameter.ADC_WATCH] >> sensor & 1 and not (
             parameters[Parameter.ADC_LOW] <= self.adc[sensor] <= parameters[Parameter.ADC_HIGH]))

@@ -1,4 +1,4 @@
-"""The steps in which a person does the work: places of both joints, and pulls at the end."""
+"""Calibration steps by hand: positions of both joints, and known forces at the end of the arm."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from flex_robot_sim.util.exceptions import CalibrationError
 if TYPE_CHECKING:
     from flex_robot_sim.rig.calibration.calibration import EncoderCalibration, SensorCalibration
 
-MIN_POSITIONS = 3           # of an encoder, besides the zero pose
-MAX_DEFLECTION_RATIO = 0.2  # of the end over the length; beyond, a beam is no line any more
+MIN_POSITIONS = 3           # of an encoder, in addition to the zero pose
+MAX_DEFLECTION_RATIO = 0.2  # deflection of the end over the length; beyond it not linear
 
 
 class EncoderStep(Step):
-    """Places measured by hand against counts."""
+    """Positions measured by hand, and the counts of the encoder."""
 
     columns = ('position', 'counts')
 
-    def __init__(self, context: CalibrationContext, name: str, joint: int, units: Mapping[str, float], ruler: float,
-                 expected: float) -> None:
+    def __init__(self, context: CalibrationContext, name: str, joint: int,
+                 units: Mapping[str, float], ruler: float, expected: float) -> None:
         """Prepare for `joint`; units: {name: size in SI}; expected: scale by the data sheet."""
         self.name, self._joint, self._units, self._ruler = name, joint, units, ruler
         self._expected = expected
@@ -37,7 +37,7 @@ class EncoderStep(Step):
 
     @property
     def about(self) -> str:
-        """What the person shall do."""
+        """Instructions for the user."""
         return (f'Bring the {("slide", "arm")[self._joint]} by hand to three or more places far '
                 'apart, and measure each from the zero pose. The motors are off.')
 
@@ -53,7 +53,7 @@ class EncoderStep(Step):
             self.add(position=value, counts=(sample.slide, sample.turn)[self._joint])
 
     def line(self, position: float, counts: float) -> str:
-        """A row for people."""
+        """Text of a row."""
         unit, size, _ = UNITS[self.name]
         return f'{position / size:g} {unit}, {counts:.1f} counts'
 
@@ -72,13 +72,13 @@ class EncoderStep(Step):
 
 
 class SensorStep(Step):
-    """Known forces at the end of the arm against the readings of both flex sensors."""
+    """Known forces at the end of the arm, and the readings of both flex sensors."""
 
     name, columns = 'sensors', ('force', 'root', 'tip', 'turn_counts', 'hold')
 
     @property
     def about(self) -> str:
-        """What the person shall do."""
+        """Instructions for the user."""
         return ('The stepper will hold the arm. Pull at its very end, straight across, with known '
                 'forces to both sides (a weight on a thread over a pulley), at least two to each '
                 'side, and once with none.')
@@ -114,7 +114,7 @@ class SensorStep(Step):
         return True
 
     def line(self, force: float, root: float, tip: float, turn_counts: float, hold: int) -> str:
-        """A row for people."""
+        """Text of a row."""
         return f'{force:.4g} N, root {root:.3%} and tip {tip:.3%} of the range'
 
     def fit(self) -> tuple[dict[str, SensorCalibration], str]:
@@ -127,8 +127,8 @@ class SensorStep(Step):
             found[name] = sensor = fit_sensor(name, self.column(column), curvatures,
                                               parts.divider_resistance, context.bench.noise)
             lines.append(f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain '
-                         f'{with_deviation(sensor.gain, sensor.gain_deviation)} m, one reading is good '
-                         f'for {sensor.deviation:.2g} 1/m')
+                         f'{with_deviation(sensor.gain, sensor.gain_deviation)} m, one reading is '
+                         f'good for {sensor.deviation:.2g} 1/m')
         turn = context.found['turn']
         refuse_wrong_signs(forces, [turn.position(counts)
                                     for counts in self.column('turn_counts')],

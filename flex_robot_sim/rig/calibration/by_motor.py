@@ -1,4 +1,4 @@
-"""The steps in which the motors move the bench, within travel that was measured by hand."""
+"""Calibration steps by motor, within the travel that was measured by hand."""
 
 import math
 from dataclasses import replace
@@ -16,30 +16,30 @@ from flex_robot_sim.rig.calibration.fits import (
 from flex_robot_sim.rig.calibration.step import CalibrationContext, Step, with_deviation
 from flex_robot_sim.util.exceptions import CalibrationError
 
-SWING_ANGLE = 0.35          # of the arm to each side while its steps are counted       [rad]
-SWING_SEQUENCE = (0, 1, 0, -1, 0)  # of these swings
-SWING_MARGIN = 0.05         # of measured travel beyond it                              [rad]
-RUN_LEVELS = (0.6, -0.6, 1.0, -1.0)  # of the DC motor, in shares of the smaller of ...
-MAX_VOLTAGE = 4.2           # ... this                                                  [V]
-MAX_DUTY = 0.35             # ... or this, because the board sees a stall from 0.4 on
-SPIN_UP_TIME = 0.5          # after which the slide runs steadily                       [s]
-RUN_TIME = 0.8              # over which it is then measured                            [s]
-RUN_MARGIN = 0.01           # of measured travel beyond a run                           [m]
-MIN_RUN_TRAVEL = 1e-3       # by which it moves in a run                                [m]
-MAX_CLAMP_SLIP = 5e-4       # by which a slide that is held may move                    [m]
-SUPPLY_RANGE = 3.0, 60.0    # lowest and highest of the motors                          [V]
+SWING_ANGLE = 0.35          # of the arm to each side during the stepper calibration    [rad]
+SWING_SEQUENCE = (0, 1, 0, -1, 0)   # targets in SWING_ANGLE
+SWING_MARGIN = 0.05         # required travel beyond SWING_ANGLE                        [rad]
+RUN_LEVELS = (0.6, -0.6, 1.0, -1.0)     # voltage over the smaller of the next two limits
+MAX_VOLTAGE = 4.2           # of the DC motor                                           [V]
+MAX_DUTY = 0.35             # the board monitors stalls from a duty of 0.4 on
+SPIN_UP_TIME = 0.5          # until the slide runs steadily                             [s]
+RUN_TIME = 0.8              # of the measurement that follows                           [s]
+RUN_MARGIN = 0.01           # required travel beyond a run                              [m]
+MIN_RUN_TRAVEL = 1e-3       # of a free run                                             [m]
+MAX_CLAMP_SLIP = 5e-4       # of a clamped slide                                        [m]
+SUPPLY_RANGE = 3.0, 60.0    # accepted motor supply                                     [V]
 
 
 class StepperStep(Step):
-    """Steps that were sent against the angle that the encoder saw."""
+    """Microsteps sent to the driver, and the angle from the encoder."""
 
     name, is_typed, columns = 'stepper', False, ('steps', 'counts')
 
     @property
     def about(self) -> str:
-        """What the person shall do."""
-        return (f'The arm will turn by {math.degrees(SWING_ANGLE):.0f} degrees to both sides. Put it '
-                'in the middle of its travel and keep clear. Any key stops it.')
+        """Instructions for the user."""
+        return (f'The arm will turn by {math.degrees(SWING_ANGLE):.0f} degrees to both sides. '
+                'Put it in the middle of its travel and keep clear. Any key stops it.')
 
     @property
     def is_complete(self) -> bool:
@@ -47,7 +47,7 @@ class StepperStep(Step):
         return len(self.rows) == len(SWING_SEQUENCE)
 
     def measure(self) -> None:
-        """Turn the arm, after asking."""
+        """Turn the arm, after confirmation."""
         context, bench = self.context, self.context.bench
         context.dialogue.enter('Enter to switch the motors on: ')
         window = travel(context, 'turn', bench.average().turn, SWING_ANGLE, SWING_MARGIN)
@@ -60,7 +60,7 @@ class StepperStep(Step):
                          counts=bench.average().turn)
 
     def line(self, steps: float, counts: float) -> str:
-        """A row for people."""
+        """Text of a row."""
         return f'{steps:.0f} microsteps, {counts:.1f} counts'
 
     def fit(self) -> tuple[tuple[float, float], str]:
@@ -77,15 +77,16 @@ class StepperStep(Step):
 
 
 class MotorStep(Step):
-    """Voltage against current and speed, running free and held fast."""
+    """Voltage, current and speed of the motor, free and clamped."""
 
     name, is_typed = 'motor', False
     columns = ('supply', 'duty', 'current', 'rate', 'is_held')
 
     @property
     def about(self) -> str:
-        """What the person shall do."""
-        return (f'The slide will run {len(RUN_LEVELS)} times for {SPIN_UP_TIME + RUN_TIME:.1f} s, at '
+        """Instructions for the user."""
+        return (f'The slide will run {len(RUN_LEVELS)} times for '
+                f'{SPIN_UP_TIME + RUN_TIME:.1f} s, at '
                 f'{self._no_load_speed() * 1e3:.0f} mm/s or less, then push against a clamp. Keep '
                 'clear. Any key stops it. Without a current monitor on the bridge, type skip.')
 
@@ -95,7 +96,7 @@ class MotorStep(Step):
         return len(self.rows) == 2 * len(RUN_LEVELS)
 
     def measure(self) -> None:
-        """Let the slide run, then push, after asking for each."""
+        """Run the slide free, then clamped, after confirmation of each."""
         context = self.context
         supply = self._supply()
         if sum(not row['is_held'] for row in self.rows) < len(RUN_LEVELS):
@@ -114,7 +115,8 @@ class MotorStep(Step):
         default_supply = self.context.parts.supply
         while True:
             supply = self.context.dialogue.number(
-                f'motor supply by a voltmeter [V], or Enter for {default_supply:g} V: ', {'V': 1.0}, default_supply)
+                f'motor supply by a voltmeter [V], or Enter for {default_supply:g} V: ',
+                {'V': 1.0}, default_supply)
             if SUPPLY_RANGE[0] <= supply <= SUPPLY_RANGE[1]:
                 return supply
             self.context.dialogue.say(f'  {supply:g} V is no supply of these motors: '
@@ -134,7 +136,7 @@ class MotorStep(Step):
                 moved = (sample.slide[-1] - start) / abs(slide.scale)
                 self._check_run(supply, duty, sample, moved, is_held)
                 rate = _slope(sample.time, sample.slide)
-                # a current monitor need not know the sign, which is that of the duty at last
+                # a current monitor may be unsigned; the current has the sign of the duty
                 current = math.copysign(abs(float(sample.current.mean())), duty)
                 self.add(supply=supply, duty=duty, current=current, rate=rate, is_held=is_held)
 
@@ -160,13 +162,13 @@ class MotorStep(Step):
                                    'motor, or give --board-parameter SLIDE_REVERSED=1')
 
     def line(self, supply: float, duty: float, current: float, rate: float, is_held: bool) -> str:
-        """A row for people."""
+        """Text of a row."""
         speed = rate / abs(self.context.found['slide'].scale)
         return (f'{duty * supply:.2f} V, {current:.3f} A, '
                 f'{"held" if is_held else f"{speed * 1e3:.1f} mm/s"}')
 
     def fit(self) -> tuple[tuple[BenchParts, float, float, SlideFriction], str]:
-        """Return the BenchParts with the motor as measured, deviations, friction, and a line."""
+        """Return BenchParts with the measured motor, deviations, friction, and a line."""
         parts, scale = self.context.parts, abs(self.context.found['slide'].scale)
         motor = fit_dc_motor([row['supply'] * row['duty'] for row in self.rows],
                              self.column('current'), [row['rate'] / scale for row in self.rows])
@@ -178,32 +180,33 @@ class MotorStep(Step):
         friction = self._friction(found, deviation, scale)
         return (found, motor.resistance_deviation, deviation, friction), (
             f'{with_deviation(motor.resistance, motor.resistance_deviation)} ohm and '
-            f'{with_deviation(emf, deviation)} V s/rad; the data sheets say {parts.resistance:g} ohm and '
-            f'{parts.back_emf:g} V s/rad\n  friction of '
+            f'{with_deviation(emf, deviation)} V s/rad; the data sheets say '
+            f'{parts.resistance:g} ohm and {parts.back_emf:g} V s/rad\n  friction of '
             f'{with_deviation(friction.coulomb, friction.coulomb_deviation)} N and '
-            f'{with_deviation(friction.viscous, friction.viscous_deviation)} N s/m, if {parts.efficiency:g}'
-            ' of the force arrive')
+            f'{with_deviation(friction.viscous, friction.viscous_deviation)} N s/m, if '
+            f'{parts.efficiency:g} of the force arrive')
 
     def _friction(self, parts, emf_deviation, scale):
-        """Friction by the currents of the free runs and the efficiency of the data sheets."""
+        """Fit friction to the currents of the free runs, with the data-sheet efficiency."""
         free = [row for row in self.rows if not row['is_held']]
         speeds = [row['rate'] / scale for row in free]
         forces = [dc_force(parts, row['current'], speed) for row, speed in zip(free, speeds)]
         slide_joint = self.context.arm.description.joint(self.context.arm.joint_names[SLIDE])
         step = abs(dc_force(parts, CURRENT_STEP, 1.0)) / math.sqrt(12)
         found = fit_friction(forces, speeds, slide_joint.viscous_friction, step)
-        # forces are those of the torque constant
+        # forces are proportional to the torque constant
         share = emf_deviation / parts.back_emf
         return SlideFriction(found.coulomb, found.viscous,
                              math.hypot(found.coulomb_deviation, share * found.coulomb),
                              found.viscous_deviation)
 
 
-def travel(context: CalibrationContext, name: str, now: float, reach: float, margin: float) -> tuple[float, float]:
+def travel(context: CalibrationContext, name: str, now: float, reach: float,
+           margin: float) -> tuple[float, float]:
     """
-    Counts between which a joint may move, the travel that was measured by hand.
+    Return the counts between which a joint may move: the travel that was measured by hand.
 
-    :param now: its count; reach: how far it will go to both sides; margin: beyond that [m, rad].
+    :param now: present count; reach: motion to both sides; margin: beyond that [m, rad].
     """
     unit, size, _ = UNITS[name]
     encoder = context.found[name]

@@ -1,14 +1,14 @@
 """
-From raw counts to SI units, by constants that were measured on the very bench.
+Calibration: conversion of raw counts to SI units, by constants measured on the same bench.
 
-An encoder counts along a line, position = (count - zero) / scale, where a negative scale turns the
-sign. A flex sensor in its divider reads the share s of the converter's range; its resistance
-R = R_divider s / (1 - s) grows with the mean curvature k as
+An encoder is linear, position = (count - zero) / scale; a negative scale reverses the sign. A flex
+sensor in its divider reads the share s of the converter's range. Its resistance
+R = R_divider s / (1 - s) depends on the mean curvature k as
 
     R = R_flat (1 + gain k + curve k^2).                                                    (1)
 
-A divider resistance that is wrong by a factor makes R_flat wrong by the same and changes no
-curvature.
+If the divider resistance is wrong by a factor, R_flat is wrong by the same factor and the
+curvature is correct.
 """
 
 import math
@@ -23,7 +23,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12  # what a number of a bench may be, unless it is 0
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12   # bounds of a constant, unless it is 0
 
 
 AnyCount = TypeVar('AnyCount', float, np.ndarray)
@@ -31,7 +31,7 @@ AnyCount = TypeVar('AnyCount', float, np.ndarray)
 
 @dataclass(frozen=True)
 class EncoderCalibration(Settings):
-    """What the counts of an encoder mean."""
+    """Calibration of an encoder: counts to position."""
 
     scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
     zero: float = setting(0.0, 'count in the zero pose')
@@ -52,7 +52,7 @@ class EncoderCalibration(Settings):
 
 @dataclass(frozen=True)
 class SensorCalibration(Settings):
-    """What the counts of a flex sensor mean; see (1)."""
+    """Calibration of a flex sensor: ADC share to curvature; see (1)."""
 
     flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
     gain: float = setting(0.3, 'growth of the resistance with the curvature', 'm')
@@ -72,7 +72,7 @@ class SensorCalibration(Settings):
 
     def curvature(self, share: float) -> float:
         """
-        Mean curvature [1/m]; nan where no curvature gives this reading.
+        Mean curvature [1/m]; nan if no curvature gives this reading.
 
         :param share: of the converter's range, 0 to 1.
         """
@@ -80,13 +80,13 @@ class SensorCalibration(Settings):
             return math.nan
         rise = self.divider_resistance * share / (1.0 - share) / self.flat_resistance - 1.0
         root = self.gain**2 + 4.0 * self.curve * rise
-        # of the two curvatures with this resistance, the one on the side of zero
+        # of the two curvatures with this resistance, the branch through zero
         if root < 0.0:
             return math.nan
         return 2.0 * rise / (self.gain + math.copysign(math.sqrt(root), self.gain))
 
     def covers(self, curvature: float) -> bool:
-        """Whether the curvature [1/m] lies within what was measured, or a fifth beyond."""
+        """Whether the curvature [1/m] is in the measured range, or at most a fifth beyond."""
         margin = 0.2 * (self.highest - self.lowest)
         return self.lowest - margin <= curvature <= self.highest + margin
 
@@ -106,7 +106,7 @@ class ConstantDeviations(Settings):
 
 @dataclass(frozen=True)
 class SlideFriction(Settings):
-    """Friction of the slide at steady speeds; without a deviation, nobody has measured it."""
+    """Friction of the slide at steady speeds; a deviation of 0 means not measured."""
 
     coulomb: float = setting(0.0, 'at whatever speed', 'N', at_least=0.0)
     viscous: float = setting(0.0, 'beyond that, over the speed', 'N s/m', at_least=0.0)
@@ -159,7 +159,7 @@ class Calibration:
 
 
 def _check_magnitudes(settings):
-    """Refuse what no bench has: powers of it would be infinite, or nothing."""
+    """Refuse unrealistic magnitudes, whose powers would overflow or vanish."""
     for item in fields(settings):
         value = getattr(settings, item.name)
         if value and not MIN_MAGNITUDE <= abs(value) <= MAX_MAGNITUDE:
@@ -169,11 +169,11 @@ def _check_magnitudes(settings):
 
 def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:
     """
-    Calibration from data sheets: good for the emulator, and for a first look at a bench.
+    Calibration from data sheets, for the emulator and for first tests of a bench.
 
     :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
     """
-    # a reading is the sum of so many conversions
+    # a reading is the sum of CONVERSIONS conversions
     noise = (math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
              / math.sqrt(CONVERSIONS))
     found = {}

@@ -1,4 +1,4 @@
-"""What a person and a calibration say to each other: questions, numbers with units, words."""
+"""User dialogue of a calibration: questions, numbers with units, command words."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ WORDS = {
 
 
 class Word(Exception):
-    """The person typed a word of WORDS instead of an answer; `number` may follow `drop`."""
+    """The user entered a word of WORDS instead of an answer; `number` may follow `drop`."""
 
     def __init__(self, word: str, number: int | None = None) -> None:
         super().__init__(word)
@@ -23,7 +23,7 @@ class Word(Exception):
 
 
 class Dialogue:
-    """Questions to a person, who may answer each of them by a word instead."""
+    """Questions to the user; each also accepts a word of WORDS."""
 
     def __init__(self, ask: Callable[[str], str], say: Callable[[str], object]) -> None:
         """Prepare; ask: function(question) -> answer, say: function(line)."""
@@ -37,9 +37,9 @@ class Dialogue:
     def number(self, question: str, units: Mapping[str, float],
                default: float | None = None) -> float | None:
         """
-        Return a number that is typed, in SI, or `default` for nothing.
+        Return the entered number, in SI, or `default` for an empty line.
 
-        :param units: {name: size in SI}; the first is meant where none is typed.
+        :param units: {name: size in SI}; the first is the default unit.
         """
         while True:
             answer = self.answer(question)
@@ -52,7 +52,7 @@ class Dialogue:
                      f'{" or ".join(units)}, or help.')
 
     def answer(self, question: str) -> str:
-        """Return the line that is typed; a word of WORDS is raised."""
+        """Return the entered line; raise Word for a word of WORDS."""
         while True:
             line = ' '.join(self._ask(question).split())
             word, _, argument = line.lower().partition(' ')
@@ -65,7 +65,7 @@ class Dialogue:
 
 
 def _number(text, units):
-    """Number in SI that `text` says, or None."""
+    """Parse a number with a unit, in SI, or return None."""
     size = next(iter(units.values()))
     for name, unit_size in sorted(units.items(), key=lambda item: -len(item[0])):
         if text.endswith(name):

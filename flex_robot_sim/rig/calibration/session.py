@@ -1,10 +1,10 @@
 """
-Lead a person through the calibration of a bench, one step after the other.
+Guided calibration of a bench, step by step.
 
-The session asks and says through two functions, so that a terminal and a test are the same to it.
-A step whose readings do not support its constants says why and is taken again; a fault, a key or a
-pulled plug ends the motion and no more. Readings are handed to `keep` as they come, and a session
-that is given readings goes on from there.
+The session uses two functions for input and output, so it works with a terminal or a test. If the
+readings of a step do not support its constants, the session prints the reason and repeats the
+step. A fault, a key press or a lost link ends the motion, but not the session. The session passes
+readings to `keep` as they are taken, and resumes from earlier readings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Quit(Exception):
-    """The person wants to go on later."""
+    """The user quits, to resume later."""
 
 
 class CalibrationSession:
@@ -53,9 +53,9 @@ class CalibrationSession:
 
         :param link: RigLink; arm: ArmModel of the bench.
         :param ask: function(question) -> answer; say: function(line).
-        :param readings: of an earlier session, which this one fills; keep: function(readings),
-            called when there are new ones.
-        :param watch: see CalibrationBench; likewise record.
+        :param readings: of an earlier session, updated in place; keep: function(readings), called
+            after each change.
+        :param watch: see CalibrationBench; record: see CalibrationBench.
         """
         check_bench_arm(arm)
         parts = parts or BenchParts()
@@ -64,14 +64,15 @@ class CalibrationSession:
         self._keep = keep or (lambda readings: None)
         self._dialogue = Dialogue(ask, say)
         self.readings.setdefault('zero', [])
-        self._context = CalibrationContext(self._dialogue, self._bench, arm, parts, self.readings, {},
-                                           lambda: self._keep(self.readings))
+        self._context = CalibrationContext(
+            self._dialogue, self._bench, arm, parts, self.readings, {},
+            lambda: self._keep(self.readings))
         self._steps = steps_of(self._context)
 
     def run(self) -> Calibration:
-        """Ask everything, and return the Calibration."""
-        self._dialogue.say('A question also takes a word: back, more, again, drop, skip, quit; help '
-                           'says what each does.')
+        """Run all steps, and return the Calibration."""
+        self._dialogue.say('A question also takes a word: back, more, again, drop, skip, quit; '
+                           'help says what each does.')
         self._zero_pose(keeps_frame=bool(self.readings['zero']))
         place = 0
         while place < len(self._steps):
@@ -83,15 +84,16 @@ class CalibrationSession:
                 self._zero_pose(keeps_frame=False)
         found = self._context.found
         steps, steps_deviation = found['stepper']
-        parts, *motor, friction = found.get('motor', (self._context.parts, 0.0, 0.0, SlideFriction()))
+        parts, *motor, friction = found.get(
+            'motor', (self._context.parts, 0.0, 0.0, SlideFriction()))
         return Calibration(found['slide'], found['turn'], steps, found['sensors'], parts,
                            ConstantDeviations(steps_deviation, *motor), friction)
 
     def _zero_pose(self, keeps_frame):
         """
-        Have the bench put into the zero pose, and read it.
+        Ask the user to put the bench into the zero pose, and read it.
 
-        :param keeps_frame: counts shall go on as before; their origin has changed.
+        :param keeps_frame: keep the frame of earlier counts, after a change of their origin.
         """
         self._title('zero pose', 'Put the slide where its position shall be zero, and the arm '
                     'straight along the slide. The motors are off; turn the screw by hand.')
@@ -115,7 +117,7 @@ class CalibrationSession:
             self._context.keep()
 
     def _run_step(self, place):
-        """Lead through a step; return whether to go on, or else back."""
+        """Run a step; return True to continue, False to go back."""
         step = self._steps[place]
         self._title(f'{step.name} ({place + 1} of {len(self._steps)})', step.about)
         step.show()
@@ -150,15 +152,15 @@ class CalibrationSession:
                     self._dialogue.say('  Only the motor can be skipped.')
 
     def _is_supported(self, step):
-        """Say the constants of a step, or why its readings do not support any."""
+        """Print the constants of a step, or why its readings do not support them."""
         try:
             self._context.found[step.name], line = step.fit()
         except CalibrationError as error:
             self._report_rejection(error)
             if step.is_typed:
                 step.show()
-                self._dialogue.say('  Go on with this step: more readings, or drop the number of a '
-                                   'wrong one, or again.')
+                self._dialogue.say('  Go on with this step: more readings, or drop the number of '
+                                   'a wrong one, or again.')
             else:
                 step.rows.clear()
                 self._context.keep()

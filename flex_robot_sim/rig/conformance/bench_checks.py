@@ -1,4 +1,4 @@
-"""What the board notices about its bench: switches, encoders, sensors, motors."""
+"""Checks of the board's monitoring of the bench: switches, encoders, sensors, motors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ def latched(host: Host) -> bool:
 
 
 def expect_fault(host: Host, fault: Fault) -> None:
-    """The board is in FAULT with this and nothing else, and its motors are off."""
+    """Expect FAULT with this fault only, and the motors off."""
     now = host.fresh()
     expect_equal((now.state, now.faults), (State.FAULT, fault), 'state and faults')
     expect_equal((now.duty, now.step_rate), (0.0, 0.0), 'outputs')
@@ -44,7 +44,7 @@ def expect_fault(host: Host, fault: Fault) -> None:
 
 @contextmanager
 def temporary_parameter(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
-    """Give a parameter another value, and its own back at the end, with the motors off."""
+    """Change a parameter, and restore it at the end, with the motors off."""
     original = host.accepted(Param(Access.READ, parameter, 0)).value
     host.accepted(Param(Access.WRITE, parameter, value))
     try:
@@ -75,12 +75,12 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
         homing_telemetry = host.telemetry[begin:]
         states = [message.state for message in homing_telemetry]
         last = len(states) - 1 - states[::-1].index(State.HOMING)
-        # telemetry of the very step in which the switch was found open
+        # telemetry of the step in which the switch opened
         expect_equal(getattr(homing_telemetry[last + 1], counts), PARAMETERS[origin].default,
                      f'{joint.name} where its switch opens')
         host.keep_alive(200)
         expect(host.has_event(EventKind.HOMED, joint), f'no event: {joint.name} homed')
-        # the board looks once in a step: by what the joint goes in one, and a count, it is late
+        # the board samples once per step: error up to the motion in a step, plus a count
         first = states.index(State.HOMING)
         places = [getattr(message, counts) for message in homing_telemetry[first:last + 1]]
         late = 1 + max(abs(after - before) for before, after in zip(places, places[1:]))
@@ -244,7 +244,7 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
 def count_wraps_without_a_fault(host: Host) -> None:
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
-    # a jump takes the homing away, and with it the soft limits, which lie nearer
+    # a jump clears the homing, and so the soft limits, which would stop the motion earlier
     host.back_end.bench.faults.encoder_jump[SLIDE] += 1000
     host.wait(5)
     host.accepted(Clear())

@@ -1,4 +1,4 @@
-"""States, watchdog, set points, profiles and limits: what keeps the bench whole."""
+"""Checks of the safety functions: states, watchdog, set points, profiles and limits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load_profile(host: Host, rows: Sequence[Segment]) -> int:
 
 
 def give_origins(host: Host) -> None:
-    """Make both joints homed where they stand, in the middle of their travel."""
+    """Declare both joints homed at their present position, in the middle of their travel."""
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Zero(Joint.TURN, 0))
 
@@ -68,7 +68,7 @@ def play(host: Host, rows: Sequence[Segment]) -> None:
 
 
 def bring_to_state(host: Host, state: State) -> None:
-    """Bring the board into a state from anywhere."""
+    """Bring the board into a state from any other."""
     host.command(Disarm())
     host.command(Clear())
     if state == State.ARMED:
@@ -84,7 +84,7 @@ def bring_to_state(host: Host, state: State) -> None:
 
 
 def example(host: Host, kind: MessageClass, variant: str) -> Message:
-    """Return a message of a kind whose fields are in range."""
+    """Return a message of a kind with fields in range."""
     examples = {
         Home: Home(Joint.SLIDE), Zero: Zero(Joint.SLIDE, 45_000), Stream: Stream(1000),
         ProfileLoad: ProfileLoad(0, 1, profile_crc(LONG_PROFILE), LONG_PROFILE),
@@ -106,7 +106,7 @@ def answer_of(host: Host, kind: MessageClass, variant: str) -> Result:
 
 
 def check_answers(host: Host, state: State, table: Any) -> None:
-    """Every command in one state against the table of the page."""
+    """Compare the answer to every command in one state with the table of the page."""
     host.stream()
     give_origins(host)
     load_profile(host, LONG_PROFILE)
@@ -125,7 +125,7 @@ def check_answers(host: Host, state: State, table: Any) -> None:
         moved_on = State.FAULT if state in (State.ARMED, State.HOMING, State.PROFILE) else None
         wanted = state if answer.state is None or answer.result != Result.ACCEPTED \
             else answer.state
-        # HEALTH takes up to 100 ms, in which the watchdog may bite
+        # HEALTH takes up to 100 ms, in which the watchdog may latch
         if not (kind is Setpoint and seen == moved_on):
             expect_equal(seen, wanted, f'state after {kind.__name__} {variant} in {state.name}')
 

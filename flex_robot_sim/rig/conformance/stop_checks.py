@@ -1,4 +1,4 @@
-"""What ends motion whatever else goes on: stops, silence, strangers, a clock that wraps."""
+"""Checks that motion ends in all conditions: stops, silence, other hosts, clock wrap."""
 
 from typing import Any
 
@@ -22,17 +22,17 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Result, State
 
-LINE_BYTES_PER_MS = 92      # bytes that the line carries in a millisecond
+LINE_BYTES_PER_MS = 92      # throughput of the line
 
 
 def expect_off(host: Host, state: State, faults: Fault, what: str) -> None:
-    """The board is in this state with these faults, and its outputs are off."""
+    """Expect the board in this state with these faults, and its outputs off."""
     now = host.fresh()
     expect_equal((now.state, now.faults, now.duty, now.step_rate), (state, faults, 0.0, 0.0), what)
 
 
 def expect_watchdog(host: Host, since: int, what: str) -> None:
-    """The watchdog has latched, at most WATCHDOG ms of board time after `since` [us]."""
+    """Expect a latched watchdog, at most WATCHDOG ms of board time after `since` [us]."""
     off: Any = next((t for t in host.telemetry if t.state == State.FAULT), None)
     expect(off is not None, f'{what}: still {host.now.state.name}')
     expect_equal((off.faults, off.duty, off.step_rate), (Fault.WATCHDOG, 0.0, 0.0), what)
@@ -41,7 +41,7 @@ def expect_watchdog(host: Host, since: int, what: str) -> None:
 
 
 def stamp_of(host: Host, sequence: int) -> int:
-    """Board time [us] of the step that took the set point with this number."""
+    """Return the board time [us] of the step that accepted the set point with this number."""
     return next(t.time for t in host.telemetry if t.setpoint_sequence == sequence)
 
 

@@ -1,4 +1,4 @@
-"""Sessions, sequence numbers, acknowledgements, noise, clock and telemetry."""
+"""Checks of the protocol: sessions, sequence numbers, acknowledgements, noise, clock, telemetry."""
 
 import zlib
 
@@ -75,7 +75,7 @@ def repeated_command_is_answered_alike_and_carried_out_once(host: Host) -> None:
     chunks = [ProfileLoad(first, 16, profile_crc(rows), rows[:8]) for first in (0, 8)]
     host.accepted(chunks[0])
     expect_equal(host.accepted(chunks[1]).value, 16, 'segments held')
-    # the second chunk does not fit behind itself: carried out again it would be refused
+    # executed twice, the second chunk would be refused: it does not continue the profile
     ack = host.command(chunks[1], sequence=host.last_command)
     expect_equal((ack.result, ack.value), (Result.ACCEPTED, 16), 'repetition')
 
@@ -131,7 +131,7 @@ def telemetry_comes_at_the_rate_that_was_asked_for(host: Host) -> None:
         steps = [elapsed(b.time, a.time) for a, b in zip(host.telemetry, host.telemetry[1:])]
         expect(len(steps) > 50, f'{len(steps)} frames at {rate} Hz')
         mean = sum(steps) / len(steps)
-        # the clock of the board decides, and one late step in a thousand is forgiven
+        # by the clock of the board; single late steps are tolerated
         expect(abs(mean * rate * 1e-6 - 1) < 0.01, f'{mean:.1f} us between frames at {rate} Hz')
         late = sum(abs(step - 1e6 / rate) > 500 for step in steps)
         expect(late <= len(steps) // 100 + 1, f'{late} of {len(steps)} frames off by 0.5 ms')
@@ -200,7 +200,7 @@ def half_frame_costs_one_frame_and_noise_between_frames_none(host: Host) -> None
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after half a frame')
     host.wait(5, b'\x55\xaa\x11')
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after noise')
-    host.wait(5, whole[1:-1])           # its zeros are lost, but not those of the next one
+    host.wait(5, whole[1:-1])           # without its zeros; the next frame has its own
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after a bare frame')
     after = host.health()
     wrong = after.crc_errors - before.crc_errors
@@ -230,7 +230,7 @@ def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host: Host) -
 
 
 def whole_frame(number: int, session: int, fields: bytes = b'') -> bytes:
-    """Frame with a right CRC and any id and length."""
+    """Return a frame with a valid CRC and any id and length."""
     body = bytes([number, session, 0, 0]) + fields
     return b'\0' + stuff(body + zlib.crc32(body).to_bytes(4, 'little')) + b'\0'
 
@@ -243,7 +243,7 @@ def endless_frame_is_dropped(host: Host) -> None:
 
 @check()
 def no_damaged_frame_is_taken(host: Host) -> None:
-    """A minute's worth of bad wire: what arrives is right or it is nothing."""
+    """Noise on the wire: the board accepts undamaged frames only."""
     host.wait(200)
     before = host.health()
     host.sent.clear()

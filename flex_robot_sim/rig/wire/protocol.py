@@ -1,8 +1,8 @@
 """
-Every frame of the wire: who sends it, its fields with units, and the version of it all.
+Protocol schema: all frames with sender, fields and units, and the protocol version.
 
-This is the one schema. The C header and the tables of `docs/rig_protocol.md` are made from it,
-and `SCHEMA_CRC` changes with every frame, field, unit, word or parameter. No I/O in here.
+This is the only schema. It generates the C header and the tables of `docs/rig_protocol.md`.
+`SCHEMA_CRC` changes with every frame, field, unit, word or parameter. The module does no I/O.
 """
 
 import zlib
