@@ -135,7 +135,7 @@ EMULATOR_FAULTS = {
                        lambda emulator, value: setattr(emulator, 'flood', value), 0, 1e7),
     'unplug': FaultSpec('pull the plug for this many seconds', float, 1.0, _unplug, 0),
     'plug': FaultSpec('put it back', None, None, lambda emulator, _: emulator.port.plug()),
-    'vanish': FaultSpec('pull the plug for good', None, None,
+    'vanish': FaultSpec('pull the plug and leave it out', None, None,
                         lambda emulator, _: emulator.port.unplug()),
     'hang': FaultSpec('let the firmware hang until the hardware watchdog resets it', None, None,
                       lambda emulator, _: emulator.rig.hang()),

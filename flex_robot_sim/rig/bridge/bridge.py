@@ -218,8 +218,8 @@ class RigBridge:
             if not moving:
                 return
             if self._board_time > until or time.monotonic() > end:
-                raise CommandError(f'"{moving[0]}" does not come to rest, as far as telemetry '
-                                   'tells. Wait until it stands, then call zero')
+                raise CommandError(f'"{moving[0]}" does not come to rest, according to '
+                                   'telemetry. Wait until it stands, then call zero')
             time.sleep(5e-3)
 
     def _moving_joints(self):

@@ -92,8 +92,8 @@ def compare(experiment: Experiment, estimator: str = 'least_squares') -> Compari
                          *shape.curvature, shape.tip[1], *residual.position,
                          *residual.curvature, residual.tip))
     if len(rows) < 2 <= moving_count:
-        raise UsageError('the flex sensors do not tell the shape of the link at any time at which '
-                         'the motors were on. Mend the sensor, or take --estimator kalman.')
+        raise UsageError('the flex sensors do not determine the shape of the link at any time at '
+                         'which the motors were on. Mend the sensor, or take --estimator kalman.')
     if len(rows) < 2:
         raise UsageError('the motors were never on in this log: there is nothing to compare.')
     table = np.array(rows)

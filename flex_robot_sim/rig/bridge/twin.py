@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class TwinSettings(Settings):
     """Settings of the digital twin."""
 
-    twin: bool = setting(False, 'whether the model runs beside the bench')
+    twin: bool = setting(False, 'whether the model runs in parallel with the bench')
     twin_time_constant: float = setting(
         1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
         'on', 's', at_least=0.0)

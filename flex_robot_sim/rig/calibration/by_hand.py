@@ -60,8 +60,8 @@ class EncoderStep(Step):
     def fit(self) -> tuple[EncoderCalibration, str]:
         """Return the EncoderCalibration and a line about it."""
         if len(self.rows) < MIN_POSITIONS:
-            raise CalibrationError(f'{self.name}: needs {MIN_POSITIONS} places besides the zero '
-                                   'pose')
+            raise CalibrationError(f'{self.name}: needs {MIN_POSITIONS} places in addition to '
+                                   'the zero pose')
         zero = self.context.readings['zero'][self._joint]
         found = fit_encoder(self.name, [zero, *self.column('counts')],
                             [0.0, *self.column('position')], zero, self._expected, self._ruler)

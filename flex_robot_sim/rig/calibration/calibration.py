@@ -56,10 +56,10 @@ class SensorCalibration(Settings):
 
     flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
     gain: float = setting(0.3, 'growth of the resistance with the curvature', 'm')
-    curve: float = setting(0.0, 'likewise with its square', 'm2')
+    curve: float = setting(0.0, 'growth of the resistance with the square of the curvature', 'm2')
     divider_resistance: float = setting(10e3, 'from the sensor to the reference', 'ohm', above=0.0)
-    lowest: float = setting(-10.0, 'curvature that was measured', '1/m')
-    highest: float = setting(10.0, 'likewise', '1/m')
+    lowest: float = setting(-10.0, 'lowest measured curvature', '1/m')
+    highest: float = setting(10.0, 'highest measured curvature', '1/m')
     deviation: float = setting(1e-3, 'of one reading', '1/m', above=0.0)
     gain_deviation: float = setting(0.0, 'of the gain', 'm', at_least=0.0)
 
@@ -67,8 +67,8 @@ class SensorCalibration(Settings):
         super().__post_init__()
         _check_magnitudes(self)
         if self.gain == 0.0:
-            raise SettingError('gain must not be 0: the sensor would not tell the side to which '
-                               'it bends')
+            raise SettingError('gain must not be 0: the sensor could not determine the direction '
+                               'of bending')
 
     def curvature(self, share: float) -> float:
         """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 WORDS = {
     'back': 'to the step before; nothing is lost',
-    'more': 'readings for this step, besides those that it has',
+    'more': 'readings for this step, in addition to those that it has',
     'again': 'throw the readings of this step away and take them anew',
     'drop': 'throw the last reading of this step away, or with a number that one',
     'skip': 'leave the DC motor as its data sheet says',

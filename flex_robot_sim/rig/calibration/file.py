@@ -85,8 +85,8 @@ def write_calibration(path: str | Path, calibration: Calibration,
     write_yaml(path, tree, [
         'Calibration of a bench, written by flexsim rig calibrate.',
         'Counts per metre and radian; ohm; V s/rad; N; curvatures in 1/m; deviations are standard',
-        'deviations. readings: raw counts, for whoever wants to do it again, in m, rad, V, A, N,',
-        'counts/s and shares of the range of the converter.'])
+        'deviations. readings: raw counts, to repeat the fits, in m, rad, V, A, N, counts/s and',
+        'shares of the range of the converter.'])
 
 
 def _parts_of(tree, path):

@@ -18,7 +18,7 @@ def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> No
     """
     tree = {'board': board, 'readings': readings}
     write_yaml(path, {**tree, 'crc32': checksum(tree)}, [
-        'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
+        'An unfinished calibration: flexsim rig calibrate resumes it.'])
 
 
 def read_readings(path: str | Path, board: str) -> dict[str, Any]:

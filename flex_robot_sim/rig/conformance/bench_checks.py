@@ -235,7 +235,7 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
         expect_fault(host, fault)
         expect(not host.now.inputs & bit, f'{joint.name} is still homed')
         host.wait(400)
-        expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+        expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event reports it')
         host.accepted(Clear())
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
@@ -351,7 +351,7 @@ def reversing_an_encoder_costs_the_homing(host: Host) -> None:
         with temporary_parameter(host, parameter, 1 - original):
             expect(not host.fresh().inputs & bit, f'{joint.name} is still homed')
             host.wait(400)
-            expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+            expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event reports it')
 
 
 @check(moves=True)
@@ -360,7 +360,7 @@ def reversed_encoder_is_turned_round(host: Host) -> None:
     original = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
     with temporary_parameter(host, Parameter.SLIDE_REVERSED, 1 - original):
         host.wait(20)
-        expect_equal(host.now.state, State.DISARMED, 'state after it was told')
+        expect_equal(host.now.state, State.DISARMED, 'state after the reversal')
         before = host.now.slide_counts
         host.accepted(Arm())
         host.drive(600, duty=0.5)

@@ -43,9 +43,9 @@ class Outcome(NamedTuple):
 def reason_to_skip(check: Check, back_end: AnyBackEnd) -> str:
     """Return why a check cannot run on this back end, or ''."""
     if check.bench and back_end.bench is None:
-        return f'needs {check.bench}, when told to'
+        return f'needs {check.bench}, on command'
     if check.reboot and not back_end.can_reboot:
-        return 'needs a board that is reset when told to'
+        return 'needs a board that is reset on command'
     if check.moves and not back_end.moves:
         return 'moves the motors: give --move'
     return ''

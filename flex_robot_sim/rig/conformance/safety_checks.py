@@ -327,7 +327,7 @@ def profile_switches_in_the_step_in_which_it_is_due(host: Host) -> None:
     expect(elapsed(played[-1].time, start) + 1000 >= total, 'the profile was cut')
     expect_equal((host.now.state, host.now.duty), (State.ARMED, 0.0), 'after the profile')
     host.keep_alive(50)
-    expect(host.has_event(EventKind.PROFILE_DONE, len(rows)), 'no event tells the end')
+    expect(host.has_event(EventKind.PROFILE_DONE, len(rows)), 'no event reports the end')
 
 
 @check(moves=True)

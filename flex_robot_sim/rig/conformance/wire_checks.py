@@ -1,4 +1,4 @@
-"""Checks of the protocol: sessions, sequence numbers, acknowledgements, noise, clock, telemetry."""
+"""Checks of the protocol: sessions, sequence numbers, acknowledgements, noise, clock."""
 
 import zlib
 
@@ -185,7 +185,7 @@ def event_comes_again_until_it_is_acknowledged(host: Host) -> None:
     host.wait(1, host.encode(EventAck((copies[0].number + 5) % 65536), 0))
     host.acknowledges_events = True
     host.wait(3 * EVENT_REPEAT_MS)
-    expect(host.has_event(EventKind.SESSION, host.session), 'no event tells the session')
+    expect(host.has_event(EventKind.SESSION, host.session), 'no event reports the session')
     host.frames.clear()
     host.wait(3 * EVENT_REPEAT_MS)
     expect(not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
@@ -341,7 +341,7 @@ def reboot_has_another_boot_id_and_forgets_everything(host: Host) -> None:
     value = host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value
     expect_equal(value, PARAMETERS[Parameter.HOME_RATE].default, 'HOME_RATE')
     host.wait(300)
-    expect(host.has_event(EventKind.BOOT), 'no event tells the boot')
+    expect(host.has_event(EventKind.BOOT), 'no event reports the boot')
 
 
 @check()

@@ -52,8 +52,8 @@ class ShapeEstimator:
         self._basis = np.hstack(bases)
         self._C = C @ self._basis
         if not self._C.size or np.linalg.matrix_rank(self._C) < self._C.shape[1]:
-            raise SettingError(f'the flex sensors of "{link}" do not tell its bending: there are '
-                               'none, or two at one place')
+            raise SettingError(f'the flex sensors of "{link}" do not determine its bending: there '
+                               'are none, or two at one place')
         self._tip = tip_map(arm, link)[:, columns]
         # directions without a sensor are not observed
         self._is_unobserved = (self._tip != 0).any(axis=1)

@@ -40,10 +40,10 @@ class FilterSettings(Settings):
     """Noise assumptions of the Kalman filter."""
 
     slide_noise: float = setting(
-        3.0, 'spectral density of the force on a prismatic joint that nobody knows', 'N s^0.5',
+        3.0, 'spectral density of the unknown force on a prismatic joint', 'N s^0.5',
         above=0.0)
     turn_noise: float = setting(
-        1e-3, 'spectral density of such a moment on a revolute joint', 'N m s^0.5', above=0.0)
+        1e-3, 'spectral density of the unknown moment on a revolute joint', 'N m s^0.5', above=0.0)
     start_deviation: float = setting(
         0.1, 'of positions [m, rad], elastic coordinates and their rates at the start', above=0.0)
     pose_change: float = setting(

@@ -306,7 +306,7 @@ def _open_error_message(name, error):
     if number in (errno.EWOULDBLOCK, errno.EBUSY):
         return f'{name}: another program has the port{_programs_using(name)}. End it first.'
     if number == errno.ECONNREFUSED:
-        return f'{name}: nobody listens there. Start the server first.'
+        return f'{name}: no server listens there. Start the server first.'
     if number in (errno.ENOTTY, errno.EINVAL, errno.EISDIR):
         return f'{name}: this is no serial port.'
     if number == errno.EXDEV:
@@ -344,7 +344,7 @@ def _check_link_owner(name):
     link, folder = os.lstat(name), os.stat(os.path.dirname(os.path.abspath(name)))
     if folder.st_mode & 0o022 and link.st_uid not in (0, os.getuid(), folder.st_uid):
         raise PermissionError(errno.EXDEV, f'this link is of another user, {_user(link.st_uid)}, '
-                              'in a folder where everybody may leave one. Give the name of the '
+                              'in a folder that all users may write to. Give the name of the '
                               'device', name)
 
 

@@ -256,7 +256,7 @@ def test_a_port_is_not_opened_by_a_link_that_somebody_left_in_a_shared_folder():
             Port(str(name), print)
         # where the kernel forbids it already, it does so in its own words
         assert str(caught.value) == (
-            f'{name}: this link is of another user, 12345, in a folder where everybody may leave '
-            'one. Give the name of the device.')
+            f'{name}: this link is of another user, 12345, in a folder that all users may write '
+            'to. Give the name of the device.')
         os.close(master)
         os.close(slave)

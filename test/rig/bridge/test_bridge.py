@@ -141,7 +141,7 @@ def test_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
     bench.until(lambda: turn_of(emulator) > 0.02)
     with pytest.raises(CommandError) as error:
         bench.bridge.zero()
-    assert str(error.value) == ('"turn" does not come to rest, as far as telemetry tells. Wait '
+    assert str(error.value) == ('"turn" does not come to rest, according to telemetry. Wait '
                                 'until it stands, then call zero')
     assert bench.bridge.unhomed_joints == NAMES
 

@@ -208,8 +208,8 @@ def test_what_a_port_cannot_do_is_said_check_by_check():
         bench, can_reboot, moves = None, False, False
 
     reasons = {check.name: reason_to_skip(check, Port()) for check in CHECKS}
-    assert reasons['lost_steps_latch'] == 'needs a stepper that slips, when told to'
-    assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset when told to'
+    assert reasons['lost_steps_latch'] == 'needs a stepper that slips, on command'
+    assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset on command'
     assert reasons['motor_obeys_signs'] == 'moves the motors: give --move'
     assert reasons['says_who_it_is'] == ''
     assert all(isinstance(check.bench, str) for check in CHECKS)

@@ -174,7 +174,7 @@ def test_deviation_of_the_tip_is_the_spread_of_many_estimates(arm):
 
 def test_sensors_at_one_place_are_refused():
     text = RIG.replace('from="0.29475" to="0.39"', 'from="0.01" to="0.10525"')
-    with pytest.raises(SettingError, match='do not tell its bending'):
+    with pytest.raises(SettingError, match='do not determine its bending'):
         ShapeEstimator(frs.load(text), 'strip', 1e-3)
 
 
