@@ -112,7 +112,7 @@ class Drives:
         self.rate_limit = min(settings.step_rate_limit, step_rate) / abs(self._steps)
         self.acceleration = min(settings.step_acceleration, acceleration) / abs(self._steps)
 
-    def stand(self) -> None:
+    def reset(self) -> None:
         """Reset the model to rest: the motors are off, or the board moves them by itself."""
         self._velocity = 0.0
         self.limited = [False, False]
@@ -164,15 +164,15 @@ class Drives:
 
     def _rate(self, effort, pulses, duration):
         before = self._velocity
-        wanted = self.turn.velocity_after(before, effort, duration)
+        desired = self.turn.velocity_after(before, effort, duration)
         # pulses lag behind on their ramp, or at a limit of the board: keep the model close
         lead = self.acceleration * self.settings.step_lead
         now = pulses / self._steps
         lowest = max(-self.rate_limit, min(now - lead, self.rate_limit))
         highest = min(self.rate_limit, max(now + lead, -self.rate_limit))
-        self._velocity = min(max(wanted, lowest), highest)
-        self.count_limited(TURN, self._velocity != wanted)
-        if self._velocity != wanted:
+        self._velocity = min(max(desired, lowest), highest)
+        self.count_limited(TURN, self._velocity != desired)
+        if self._velocity != desired:
             effort = self.turn.effort(before, self._velocity, duration)
         return self.step_rate(self._velocity), effort
 

@@ -61,12 +61,12 @@ def _segment_inputs(drives, effort, velocity, duration):
         slide, turn = velocity
         now, force = drives.duty(effort[SLIDE], slide, step)
         velocity[SLIDE] = drives.slide.velocity_after(slide, force, step)
-        wanted = drives.turn.velocity_after(turn, effort[TURN], step)
+        desired = drives.turn.velocity_after(turn, effort[TURN], step)
         # the ramp of the board would follow more slowly, and end elsewhere
         limit, change = drives.rate_limit, drives.acceleration * step
-        velocity[TURN] = min(max(wanted, -limit, turn - change), limit, turn + change)
+        velocity[TURN] = min(max(desired, -limit, turn - change), limit, turn + change)
         is_cut[SLIDE] |= force != effort[SLIDE]
-        is_cut[TURN] |= velocity[TURN] != wanted
+        is_cut[TURN] |= velocity[TURN] != desired
         is_steady = all(abs(after - before) <= STEADY_TOLERANCE * abs(after)
                      for before, after in zip((slide, turn), velocity))
         share = (count - k if is_steady else 1) / count

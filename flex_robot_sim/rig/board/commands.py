@@ -157,7 +157,7 @@ class Commands:
         if setpoint.mode == Mode.DRIVE:
             self._board.drive(setpoint)
         else:
-            self._board.stand()
+            self._board.keep_alive()
 
     def _invalid_field(self, setpoint):
         """Index of the first field out of range, or None."""

@@ -208,7 +208,7 @@ class EmulatedBoard:
             self._motion_command = MotionCommand(setpoint.duty, setpoint.step_rate)
             self._valid_until = self.now + setpoint.validity * 1000
 
-    def stand(self) -> None:
+    def keep_alive(self) -> None:
         """Apply an ALIVE set point: feed the watchdog and command zero motion."""
         self.feed_watchdog()
         if self.state == State.ARMED:
@@ -242,19 +242,19 @@ class EmulatedBoard:
             self.report_event(EventKind.HOMING_LOST, joint)
 
     def _look_for_faults(self, late):
-        found = self.senses.constant_faults(self.now)
+        faults = self.senses.constant_faults(self.now)
         if late > 1000:
             self.late_steps += 1
         if self.is_moving:
-            found |= self.senses.moving_faults(self.now, self.steps, self._homing)
+            faults |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
-                found |= Fault.LATE
+                faults |= Fault.LATE
             if (self._aligning_since is not None
                     and self.now - self._aligning_since >= ALIGNMENT_TIME):
                 self.senses.reset_step_comparison(self.steps)
                 self._aligning_since = None
-        if found:
-            self.latch(found)
+        if faults:
+            self.latch(faults)
         for joint in self.senses.jumped_joints:
             self.lose_homing(joint)
 

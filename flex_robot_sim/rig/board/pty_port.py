@@ -45,13 +45,13 @@ class PtyPort:
         self.plug()
 
     @property
-    def plugged(self) -> bool:
+    def is_plugged(self) -> bool:
         """Whether the terminal exists."""
         return self._master is not None
 
     def plug(self) -> None:
         """Open a new terminal and point the link to it."""
-        if self.plugged:
+        if self.is_plugged:
             return
         self._master, self._slave = master, slave = os.openpty()
         # raw mode before a host connects, or the first bytes are echoed; an open slave avoids

@@ -83,11 +83,11 @@ class Senses:
 
     def constant_faults(self, now: int) -> Fault:
         """Return the faults that are monitored in every state."""
-        found = Fault(0)
+        faults = Fault(0)
         if self.switches & STOP_BUTTON_BIT:
-            found |= Fault.ESTOP_INPUT
+            faults |= Fault.ESTOP_INPUT
         for joint in self.jumped_joints:
-            found |= ENCODER[joint]
+            faults |= ENCODER[joint]
         for sensor in (0, 1):
             if not self.at_rail(sensor):
                 self._at_rail[sensor] = None
@@ -96,8 +96,8 @@ class Senses:
             if since is None:
                 self._at_rail[sensor] = since = now
             if now - since >= self._parameters[Parameter.ADC_TIME] * 1000:
-                found |= ADC[sensor]
-        return found
+                faults |= ADC[sensor]
+        return faults
 
     def moving_faults(self, now: int, steps: int, homing: Joint | None) -> Fault:
         """
@@ -105,32 +105,32 @@ class Senses:
 
         :param steps: pulses since boot; homing: joint that is being homed, or None.
         """
-        parameters, found = self._parameters, Fault(0)
+        parameters, faults = self._parameters, Fault(0)
         for joint in (SLIDE, TURN):
             closed_switches = self.newly_closed & (LOWER[joint] | UPPER[joint])
             if homing == joint:
                 closed_switches &= ~LOWER[joint]
             if closed_switches:
-                found |= LIMIT[joint]
+                faults |= LIMIT[joint]
         turned = signed(self.counts[TURN] - self._step_reference[0])
         sent = (steps - self._step_reference[1]) * self._counts_per_step
         if abs(turned - sent) > parameters[Parameter.LOST_STEPS]:
-            found |= Fault.LOST_STEPS
+            faults |= Fault.LOST_STEPS
         if self._stall_window is not None:
             since, counts, sign = self._stall_window
             if (abs(signed(self.counts[SLIDE] - counts))
                     >= parameters[Parameter.STALL_COUNTS]):
                 self._stall_window = (now, self.counts[SLIDE], sign)
             elif now - since >= parameters[Parameter.STALL_TIME] * 1000:
-                found |= Fault.STALL
+                faults |= Fault.STALL
         if abs(self.current) * 1000 <= parameters[Parameter.CURRENT_MAX]:
             self._overcurrent_since = None
         elif self._overcurrent_since is None:
             self._overcurrent_since = now
         if (self._overcurrent_since is not None
                 and now - self._overcurrent_since >= parameters[Parameter.CURRENT_TIME] * 1000):
-            found |= Fault.OVERCURRENT
-        return found
+            faults |= Fault.OVERCURRENT
+        return faults
 
     def forget(self) -> None:
         """Reset the timers of faults that are monitored only while the outputs are on."""

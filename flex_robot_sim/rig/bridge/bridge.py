@@ -294,14 +294,14 @@ class RigBridge:
             return
         velocity = self._joints.velocity
         if message.state == State.ARMED:
-            wanted = self.drives.set_point(
+            command = self.drives.set_point(
                 self.commands.efforts(time.monotonic()), velocity, message.step_rate,
                 self._board_time - self._last_set_point)
             self._last_set_point = self._board_time
-            self.link.drive(wanted.duty, wanted.step_rate)
-            self._effort = wanted.effort
+            self.link.drive(command.duty, command.step_rate)
+            self._effort = command.effort
             return
-        self.drives.stand()
+        self.drives.reset()
         self._effort = ZERO_EFFORT
         self._last_set_point = self._board_time
         if message.state in MOVING:
@@ -371,5 +371,7 @@ def scale_mismatches(board: HelloAck, parts: BenchParts) -> list[str]:
     """
     scales = (('encoder counts', board.counts_per_turn, parts.encoder_counts),
               ('steps', board.steps_per_turn, parts.steps_per_turn))
-    return [f'the board has {theirs} {name} in a turn, and the calibration {ours}: one of them is '
-            'of another bench' for name, theirs, ours in scales if theirs != ours]
+    return [f'the board has {board_value} {name} in a turn, and the calibration '
+            f'{calibration_value}: one of them is of another bench'
+            for name, board_value, calibration_value in scales
+            if board_value != calibration_value]

@@ -27,9 +27,9 @@ class BridgeReport:
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
         """Return level, line and {figure: value} for the interval since the last call."""
         bridge, status = self._bridge, self._bridge.link.status()
-        then, readings, setpoints = self._last
+        last_time, readings, setpoints = self._last
         self._last = now, bridge.readings, status.setpoints
-        span = max(now - then, 1e-9)
+        span = max(now - last_time, 1e-9)
         rate = (bridge.readings - readings) / span
         message = status.reading.message if status.reading else None
         values = {

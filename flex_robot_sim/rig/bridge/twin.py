@@ -96,12 +96,13 @@ class Twin:
         refuse_other_structure(self._estimator_arm, arm)
         self._offered_bench = Bench(arm, self._parts, formulation=self._formulation)
 
-    def take(self, state: RigState, shape: BentLink, is_asked: bool = True) -> Residual | None:
+    def take(self, state: RigState, shape: BentLink,
+             needs_residual: bool = True) -> Residual | None:
         """
         Advance to a RigState and the BentLink of the same reading; return the Residual.
 
-        Returns None if a broken sensor leaves the shape unknown, or if `is_asked` is false: the
-        residual takes longer to compute than the step.
+        Returns None if a broken sensor leaves the shape unknown, or if `needs_residual` is false:
+        the residual takes longer to compute than the step.
         """
         if self._offered_bench is not None:
             self._switch_arm()
@@ -120,7 +121,7 @@ class Twin:
         self._pulses, self._rate = message.step_position, message.step_rate
         if not shape.is_known:
             return None
-        residual = self._residual(state, shape) if is_asked else None
+        residual = self._residual(state, shape) if needs_residual else None
         if self.settings.twin_time_constant or not is_on:
             self._correct(state, shape)
         return residual

@@ -129,7 +129,7 @@ class SensorStep(Step):
             lines.append(f'{name}: {sensor.flat_resistance:.0f} ohm flat, gain '
                          f'{with_deviation(sensor.gain, sensor.gain_deviation)} m, one reading is '
                          f'good for {sensor.deviation:.2g} 1/m')
-        turn = context.found['turn']
+        turn = context.results['turn']
         refuse_wrong_signs(forces, [turn.position(counts)
                                     for counts in self.column('turn_counts')],
                            self.column('hold'), 1 / abs(turn.scale))

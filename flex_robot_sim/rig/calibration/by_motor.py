@@ -65,7 +65,7 @@ class StepperStep(Step):
 
     def fit(self) -> tuple[tuple[float, float], str]:
         """Return microsteps per radian, their deviation, and a line about it."""
-        turn = self.context.found['turn']
+        turn = self.context.results['turn']
         expected = self.context.parts.steps_per_turn / (2 * math.pi)
         steps, deviation = fit_steps(
             self.column('steps'), [turn.position(counts) for counts in self.column('counts')],
@@ -123,7 +123,7 @@ class MotorStep(Step):
                                       f'{SUPPLY_RANGE[0]:g} to {SUPPLY_RANGE[1]:g} V.')
 
     def _runs(self, supply, is_held, question):
-        context, bench, slide = self.context, self.context.bench, self.context.found['slide']
+        context, bench, slide = self.context, self.context.bench, self.context.results['slide']
         context.dialogue.enter(question)
         reach = 0.0 if is_held else self._no_load_speed() * (SPIN_UP_TIME + RUN_TIME)
         window = travel(context, 'slide', bench.average().slide, reach, RUN_MARGIN)
@@ -163,18 +163,18 @@ class MotorStep(Step):
 
     def line(self, supply: float, duty: float, current: float, rate: float, is_held: bool) -> str:
         """Text of a row."""
-        speed = rate / abs(self.context.found['slide'].scale)
+        speed = rate / abs(self.context.results['slide'].scale)
         return (f'{duty * supply:.2f} V, {current:.3f} A, '
                 f'{"held" if is_held else f"{speed * 1e3:.1f} mm/s"}')
 
     def fit(self) -> tuple[tuple[BenchParts, float, float, SlideFriction], str]:
         """Return BenchParts with the measured motor, deviations, friction, and a line."""
-        parts, scale = self.context.parts, abs(self.context.found['slide'].scale)
+        parts, scale = self.context.parts, abs(self.context.results['slide'].scale)
         motor = fit_dc_motor([row['supply'] * row['duty'] for row in self.rows],
                              self.column('current'), [row['rate'] / scale for row in self.rows])
         emf = motor.back_emf / parts.motor_turn_per_metre
         deviation = math.hypot(motor.back_emf_deviation / parts.motor_turn_per_metre,
-                               emf * self.context.found['slide'].scale_deviation / scale)
+                               emf * self.context.results['slide'].scale_deviation / scale)
         found = replace(parts, supply=self.rows[0]['supply'], resistance=motor.resistance,
                         back_emf=emf)
         friction = self._friction(found, deviation, scale)
@@ -209,7 +209,7 @@ def travel(context: CalibrationContext, name: str, now: float, reach: float,
     :param now: present count; reach: motion to both sides; margin: beyond that [m, rad].
     """
     unit, size, _ = UNITS[name]
-    encoder = context.found[name]
+    encoder = context.results[name]
     positions = [0.0] + [row['position'] for row in context.readings[name]]
     lower, upper, position = min(positions), max(positions), encoder.position(now)
     room = reach + margin

@@ -242,12 +242,12 @@ def fit_friction(forces: Readings, speeds: Readings, viscous: float, scatter: fl
     columns = np.column_stack([np.sign(speeds), speeds])
     for is_viscous_fixed in (False, True):
         regressors = columns[:, :1] if is_viscous_fixed else columns
-        wanted = forces - is_viscous_fixed * viscous * speeds
-        factors, *_ = np.linalg.lstsq(regressors, wanted, rcond=None)
-        residuals = max(_residual_deviation(wanted - regressors @ factors, regressors.shape[1]),
+        targets = forces - is_viscous_fixed * viscous * speeds
+        factors, *_ = np.linalg.lstsq(regressors, targets, rcond=None)
+        deviation = max(_residual_deviation(targets - regressors @ factors, regressors.shape[1]),
                         scatter)
         # currents are quantised, so both directions of a speed have the same error
-        deviations = residuals * np.sqrt(2.0 * np.diag(np.linalg.pinv(regressors.T @ regressors)))
+        deviations = deviation * np.sqrt(2.0 * np.diag(np.linalg.pinv(regressors.T @ regressors)))
         if (not is_viscous_fixed and factors[1] > 0
                 and deviations[1] < FRICTION_TOLERANCE * factors[1]):
             break

@@ -82,11 +82,11 @@ class CalibrationSession:
                 place -= 1
             else:
                 self._zero_pose(keeps_frame=False)
-        found = self._context.found
-        steps, steps_deviation = found['stepper']
-        parts, *motor, friction = found.get(
+        results = self._context.results
+        steps, steps_deviation = results['stepper']
+        parts, *motor, friction = results.get(
             'motor', (self._context.parts, 0.0, 0.0, SlideFriction()))
-        return Calibration(found['slide'], found['turn'], steps, found['sensors'], parts,
+        return Calibration(results['slide'], results['turn'], steps, results['sensors'], parts,
                            ConstantDeviations(steps_deviation, *motor), friction)
 
     def _zero_pose(self, keeps_frame):
@@ -142,7 +142,7 @@ class CalibrationSession:
                     return False
                 if word.word == 'skip' and step.name == 'motor':
                     step.rows.clear()
-                    self._context.found.pop('motor', None)
+                    self._context.results.pop('motor', None)
                     self._context.keep()
                     return True
                 needs_measurement = True
@@ -154,7 +154,7 @@ class CalibrationSession:
     def _is_supported(self, step):
         """Print the constants of a step, or why its readings do not support them."""
         try:
-            self._context.found[step.name], line = step.fit()
+            self._context.results[step.name], line = step.fit()
         except CalibrationError as error:
             self._report_rejection(error)
             if step.is_typed:

@@ -27,7 +27,7 @@ class CalibrationContext(NamedTuple):
     arm: ArmModel
     parts: BenchParts           # from data sheets
     readings: dict[str, Any]    # {'zero': (2,) counts, name of a step: its rows}
-    found: dict[str, Any]       # {name of a step: its constants}
+    results: dict[str, Any]       # {name of a step: its constants}
     keep: Callable[[], object]  # called after readings have changed
 
 
@@ -53,16 +53,16 @@ class Step:
         """Store a reading, and print it."""
         self.rows.append(row)
         self.context.keep()
-        self.context.dialogue.say(self.shown(len(self.rows)))
+        self.context.dialogue.say(self.format_row(len(self.rows)))
 
-    def shown(self, number: int) -> str:
+    def format_row(self, number: int) -> str:
         """Row `number`, from 1, as a line."""
         return f'  {number}: {self.line(**self.rows[number - 1])}'
 
     def show(self) -> None:
         """Print all readings."""
         for number in range(len(self.rows)):
-            self.context.dialogue.say(self.shown(number + 1))
+            self.context.dialogue.say(self.format_row(number + 1))
 
     def number(self, question: str, units: Mapping[str, float]) -> float | None:
         """Return an entered number, in SI, or None; the user may drop readings meanwhile."""

@@ -48,10 +48,10 @@ def expect(truth: object, text: str) -> None:
         raise CheckFailure(text)
 
 
-def expect_equal(seen: object, wanted: object, what: str) -> None:
+def expect_equal(actual: object, expected: object, what: str) -> None:
     """Raise CheckFailure unless both are equal."""
-    if seen != wanted:
-        raise CheckFailure(f'{what}: {_named(seen)} instead of {_named(wanted)}')
+    if actual != expected:
+        raise CheckFailure(f'{what}: {_named(actual)} instead of {_named(expected)}')
 
 
 class Host:

@@ -121,13 +121,14 @@ def check_answers(host: Host, state: State, table: Any) -> None:
             host.accepted(Arm())
         expect_equal(answer_of(host, kind, variant), answer.result,
                      f'{kind.__name__} {variant} in {state.name}')
-        seen = host.fresh().state
+        actual_state = host.fresh().state
         moved_on = State.FAULT if state in (State.ARMED, State.HOMING, State.PROFILE) else None
-        wanted = state if answer.state is None or answer.result != Result.ACCEPTED \
+        expected_state = state if answer.state is None or answer.result != Result.ACCEPTED \
             else answer.state
         # HEALTH takes up to 100 ms, in which the watchdog may latch
-        if not (kind is Setpoint and seen == moved_on):
-            expect_equal(seen, wanted, f'state after {kind.__name__} {variant} in {state.name}')
+        if not (kind is Setpoint and actual_state == moved_on):
+            expect_equal(actual_state, expected_state,
+                         f'state after {kind.__name__} {variant} in {state.name}')
 
 
 @check()

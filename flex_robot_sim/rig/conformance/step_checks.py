@@ -27,9 +27,10 @@ def step_rate_follows_its_ramp(host: Host) -> None:
     expect(steepest <= 2.0 + 0.002, f'rate changed by {steepest} steps/s in 1 ms')
     expect(max(rates) == 60.0 and min(rates) == -60.0, 'the rate was not reached')
     # steps are the integral of the rate: trapezoidal rule, and whole steps
-    way = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
+    integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
     moved = host.now.step_position - first.step_position
-    expect(abs(way - moved) < 1.2, f'{moved} steps, and the rate makes {way:.2f}')
+    expect(abs(integrated_steps - moved) < 1.2,
+           f'{moved} steps, and the rate makes {integrated_steps:.2f}')
     host.accepted(Disarm())
     host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, acceleration))
 
@@ -46,10 +47,10 @@ def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     places = [t.step_position - host.telemetry[0].step_position for t in host.telemetry]
     # from the start of the first to the start of the last step: trapezoidal rule on the ramp, half
     # a step more where the rate jumps, and one step more if the last step were included
-    way = sum((a + b) / 2 * 1e-3 for a, b in zip([0.0, *rates], rates[:-1]))
+    integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip([0.0, *rates], rates[:-1]))
     expect(max(rates) == 2500.0, 'the rate was not reached')
-    expect(-1.2 < places[-1] - way < 1.4,
-           f'{places[-1]} pulses, and the rate makes {way:.2f} before the step')
+    expect(-1.2 < places[-1] - integrated_steps < 1.4,
+           f'{places[-1]} pulses, and the rate makes {integrated_steps:.2f} before the step')
     host.drive(90)
 
 

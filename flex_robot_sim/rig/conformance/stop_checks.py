@@ -130,9 +130,9 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
 @check(moves=True)
 def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
     host.stream()
-    stranger = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
+    foreign_set_points = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
     for noise, what in ((lambda: host.random.randbytes(LINE_BYTES_PER_MS), 'random bytes'),
-                        (lambda: stranger * 4, 'set points of another session'),
+                        (lambda: foreign_set_points * 4, 'set points of another session'),
                         (lambda: b'\x55' * LINE_BYTES_PER_MS, 'a frame without end')):
         host.accepted(Arm())
         host.drive(30, duty=0.05)

@@ -319,7 +319,7 @@ class RigLink:
                 self.disarm()
             except RigError as error:
                 log.warning('not disarmed at the end, the watchdog does it: %s', error)
-        self._session.leave(LinkState.CLOSED)
+        self._session.end_session(LinkState.CLOSED)
         self._commands.abort('the link is closed')
         self._closing.set()
         if self._housekeeper.is_alive():
@@ -345,13 +345,13 @@ class RigLink:
 
     def _on_open(self):
         if self._was_displaced:         # `reconnect` takes the board back
-            self._session.leave(LinkState.DISPLACED)
+            self._session.end_session(LinkState.DISPLACED)
         else:
             self._session.greet(time.monotonic())
 
     def _on_lost(self):
         self._was_displaced = self._session.phase == LinkState.DISPLACED
-        self._session.leave(LinkState.NO_PORT)
+        self._session.end_session(LinkState.NO_PORT)
         self._commands.abort('the port is gone')
 
     def _do_housekeeping(self):

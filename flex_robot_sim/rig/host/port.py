@@ -326,8 +326,8 @@ def _error_number(error):
 def _programs_using(name):
     """Return the programs that use a device, as far as this user may see them."""
     device = os.path.realpath(name)
-    found = _locking_programs(device) or _opening_programs(device)
-    return f': {", ".join(sorted(found))}' if found else ''
+    programs = _locking_programs(device) or _opening_programs(device)
+    return f': {", ".join(sorted(programs))}' if programs else ''
 
 
 def _is_stale_emulator_link(name):
@@ -357,25 +357,25 @@ def _user(number):
 
 def _locking_programs(device):
     """Programs that have locked it, as pyserial does; an emulator has its port open, too."""
-    found, file = set(), os.stat(device)
+    programs, file = set(), os.stat(device)
     place = f'{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}'
     with suppress(OSError):
         for line in Path('/proc/locks').read_text().splitlines():
             words = line.split()
             if words[1] == 'FLOCK' and words[5] == place:
                 with suppress(OSError):
-                    found.add(_program(words[4]))
-    return found
+                    programs.add(_program(words[4]))
+    return programs
 
 
 def _opening_programs(device):
     """Programs that have opened it."""
-    found = set()
+    programs = set()
     for handle in Path('/proc').glob('[0-9]*/fd/*'):
         with suppress(OSError):             # process has ended, or belongs to another user
             if os.readlink(handle) == device:
-                found.add(_program(handle.parts[2]))
-    return found
+                programs.add(_program(handle.parts[2]))
+    return programs
 
 
 def _program(process):

@@ -112,10 +112,10 @@ class Session:
     def greet(self, now: float) -> None:
         """Start a new session with HELLO."""
         self._nonce = secrets.randbits(32)
-        self.leave(LinkState.GREETING)
+        self.end_session(LinkState.GREETING)
         self._hello(now)
 
-    def leave(self, phase: LinkState) -> None:
+    def end_session(self, phase: LinkState) -> None:
         """End the session; `phase` is the reason."""
         with self.changed:
             self.number, self.phase, self.is_set_up_due = NO_SESSION, phase, False
@@ -190,7 +190,7 @@ class Session:
                 self.greet(time.monotonic())
         elif (frame.session - self.number) % 255 < 128:     # later; earlier ones may be in transit
             self._end('another host has taken the board')
-            self.leave(LinkState.DISPLACED)
+            self.end_session(LinkState.DISPLACED)
         return False
 
     def _end(self, reason):

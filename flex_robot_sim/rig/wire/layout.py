@@ -175,7 +175,7 @@ class Layout:
                         for name, wire in self.fields.items())
 
 
-def laid_out(tuple_class: AnyClass) -> AnyClass:
+def with_layout(tuple_class: AnyClass) -> AnyClass:
     """Add a LAYOUT to a NamedTuple class."""
     message_class: MessageClass = tuple_class
     message_class.LAYOUT = Layout(message_class)

@@ -15,13 +15,13 @@ from flex_robot_sim.rig.wire.layout import (
     MessageClass,
     i16,
     i32,
-    laid_out,
     layout_of,
     raw,
     records,
     u8,
     u16,
     u32,
+    with_layout,
 )
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.vocabulary import (
@@ -48,7 +48,7 @@ def frame(number: int) -> Callable[[AnyClass], AnyClass]:
     def register(tuple_class: Any) -> Any:
         assert number not in FRAMES
         tuple_class.ID = number
-        FRAMES[number] = laid_out(tuple_class)
+        FRAMES[number] = with_layout(tuple_class)
         return tuple_class
     return register
 
@@ -65,7 +65,7 @@ def frame_name(tuple_class: MessageClass) -> str:
                    for k, letter in enumerate(name)).upper()
 
 
-@laid_out
+@with_layout
 class Header(NamedTuple):
     """First bytes of every frame."""
 
@@ -147,7 +147,7 @@ class Param(NamedTuple):
     value: Annotated[int, i32('', 'to be written, in the unit of the parameter; read: 0')]
 
 
-@laid_out
+@with_layout
 class Segment(NamedTuple):
     """A piece of a profile: constant inputs."""
 

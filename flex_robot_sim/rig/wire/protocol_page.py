@@ -24,7 +24,7 @@ EXAMPLES = {
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
-def filled(page: str) -> str:
+def fill_tables(page: str) -> str:
     """Return the page with regenerated tables."""
     return MARK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], page)
 

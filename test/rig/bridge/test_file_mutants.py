@@ -158,8 +158,8 @@ def test_comparison_knows_a_sensor_at_its_rail(log, capsys):
         'strip/tip', '-', '1/m', '-', '-', '-', '-']
     assert main(['rig', 'compare', str(log)]) == 2
     assert capsys.readouterr().err == (
-        'flexsim rig: the flex sensors do not determine the shape of the link at any time at which '
-        'the motors were on. Mend the sensor, or take --estimator kalman.\n')
+        'flexsim rig: the flex sensors do not determine the shape of the link at any time at '
+        'which the motors were on. Mend the sensor, or take --estimator kalman.\n')
 
 
 @pytest.mark.parametrize('text, problem', [

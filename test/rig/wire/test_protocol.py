@@ -208,7 +208,7 @@ def test_the_header_of_the_firmware_is_that_of_the_schema():
 
 def test_the_tables_of_the_page_are_those_of_the_schema():
     page = generate.PAGE.read_text(encoding='utf-8')
-    assert page == protocol_page.filled(page)
+    assert page == protocol_page.fill_tables(page)
     assert set(protocol_page.TABLES) == {found[2] for found in protocol_page.MARK.finditer(page)}
 
 
