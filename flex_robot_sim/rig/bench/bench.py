@@ -39,7 +39,7 @@ JAM_STIFFNESS = 1e7         # of a jammed slide [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
 HAND_SERVO_GAINS = (1e6, 2e4), (50.0, 1.0)  # (stiffness, damping) of a hand: slide, turn [SI]
 HAND_SPEED = 0.3            # [m/s, rad/s]
-HAND_RELEASE_TOLERANCE = 1e-4  # of place and speed, at which it lets go                [SI]
+HAND_RELEASE_TOLERANCE = 1e-4   # of position and speed, for the hand to release a joint [SI]
 
 
 class Drive(NamedTuple):

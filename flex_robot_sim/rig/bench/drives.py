@@ -121,7 +121,7 @@ class Drives:
                   velocity: Sequence[float] | np.ndarray, step_rate: float,
                   duration: float) -> MotorSetPoint:
         """
-        Next set point.
+        Return the next set point.
 
         :param effort: commanded, (2,) [N, N m]; velocity: of the joints, (2,) [m/s, rad/s].
         :param step_rate: of the pulses at present [steps/s].
@@ -135,11 +135,11 @@ class Drives:
 
     def duty(self, force: float, speed: float, duration: float) -> tuple[float, float]:
         """
-        Duty for a force [N] on the slide, and the force that comes of it.
+        Return the duty for a force [N] on the slide, and the force that results.
 
-        :param speed: of the slide [m/s], when the duty begins; it stays for `duration` [s].
+        :param speed: of the slide [m/s] at the start; the duty is constant for `duration` [s].
         """
-        # the speed in the middle counts; what the motor cannot give does not lead there
+        # use the speed at half the duration, reached with the available force
         middle = self.slide.velocity_after(speed, self._clipped_duty(force, speed)[1],
                                            duration / 2)
         duty, reached = self._clipped_duty(force, middle)

@@ -68,7 +68,7 @@ def _segment_inputs(drives, effort, velocity, duration):
         is_cut[SLIDE] |= force != effort[SLIDE]
         is_cut[TURN] |= velocity[TURN] != desired
         is_steady = all(abs(after - before) <= STEADY_TOLERANCE * abs(after)
-                     for before, after in zip((slide, turn), velocity))
+                        for before, after in zip((slide, turn), velocity))
         share = (count - k if is_steady else 1) / count
         duty += share * now
         rate += share * (turn + velocity[TURN]) / 2

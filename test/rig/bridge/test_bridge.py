@@ -137,7 +137,7 @@ def test_zero_pose_is_where_an_arm_that_was_let_go_comes_to_rest(bench, emulator
 
 
 def test_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
-    emulator.call(lambda rig: rig.bench.carry(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
+    emulator.call(lambda rig: rig.bench.move_by_hand(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
     bench.until(lambda: turn_of(emulator) > 0.02)
     with pytest.raises(CommandError) as error:
         bench.bridge.zero()
@@ -225,7 +225,7 @@ def test_unplugged_in_motion_it_comes_back_disarmed_and_stays_so(bench, emulator
     assert bench.states[count].is_first or bench.states[count].duration > 0.05
     bench.until(lambda: len(bench.states) > count + 30, (60.0, 0.0))
     assert bench.bridge.board_state in (State.DISARMED, State.FAULT)
-    assert emulator.call(lambda rig: rig.board.moving) is False
+    assert emulator.call(lambda rig: rig.board.is_moving) is False
 
 
 def test_reboot_in_motion_ends_disarmed(bench, emulator):

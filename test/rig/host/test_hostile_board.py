@@ -85,7 +85,7 @@ def test_no_bytes_of_a_board_raise_in_the_session_or_fill_its_memory(mutants, ca
     for _ in range(mutants // 5):
         now += board.rng.choice((0.0, 1e-3, 0.7))
         session.take(board.bytes(), now)
-        session.beat(now, 0.1)
+        session.do_housekeeping(now, 0.1)
         if session.phase in (LinkState.DISPLACED, LinkState.GREETING):
             session.greet(now)
             session.take(encode(board.hello(), 1, 0), now)
