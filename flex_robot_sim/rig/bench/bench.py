@@ -118,7 +118,7 @@ class Bench:
         self._last_counts = [0, 0]                  # counts of encoders that have died
         self._servo_input: tuple[list[float], ...] | None = None  # of the simulation, last
         self._jam = None
-        self.hands: dict[int, list[float]] = {}     # joint: [where a hand holds it, where to]
+        self.hands: dict[int, list[float]] = {}     # joint: [now, end] of a hand
         self.current = 0.0
 
     @property

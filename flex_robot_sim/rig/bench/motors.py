@@ -29,7 +29,7 @@ def dc_current(parts: BenchParts, voltage: float, speed: float) -> float:
 
 def dc_force(parts: BenchParts, current: float, speed: float) -> float:
     """
-    Force on the slide [N]; the friction of the URDF comes on top.
+    Force on the slide [N], without the friction of the URDF.
 
     A driving force passes gearbox and screw at their efficiency. A braking force passes without
     loss, so that the model creates no energy.

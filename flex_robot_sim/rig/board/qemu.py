@@ -93,7 +93,7 @@ class Outputs(NamedTuple):
     duty: int                       # of the bridge                                 [1/DUTY_ONE]
     step_rate: int                  # of the pulses                                 [1e-3 steps/s]
     steps: int                      # pulses sent since boot
-    bridge: bool                    # the motor sees the duty; off: no current
+    bridge: bool                    # on: motor voltage by duty; off: no current
     stepper: bool                   # the driver holds the rotor
 
 

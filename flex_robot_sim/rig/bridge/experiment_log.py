@@ -103,7 +103,7 @@ class ExperimentLog:
             self._file.close()
         except UsageError as error:
             self.failure = self.failure or f'log file {error}'
-        except OSError as error:        # what a full disk has left in the buffer
+        except OSError as error:        # buffered bytes on a full disk
             self._record_failure(error)
 
     def _write(self, readings):

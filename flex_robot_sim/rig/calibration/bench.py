@@ -83,7 +83,7 @@ class CalibrationBench:
         self._boot: int | None = None
         self._duty = self._rate = 0.0
         self._first_step: int | None = None
-        # (joint, (lowest, highest count)) of what moves
+        # (joint, (lowest, highest count)) of a motion
         self._window: tuple[int, tuple[float, float]] | None = None
 
     def new_origin(self) -> None:

@@ -31,7 +31,7 @@ from flex_robot_sim.rig.wire.vocabulary import (
 
 
 def latched(host: Host) -> bool:
-    """Whether the newest telemetry says FAULT."""
+    """Whether the newest telemetry reports FAULT."""
     return host.now.state == State.FAULT
 
 

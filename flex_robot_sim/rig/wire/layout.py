@@ -64,7 +64,7 @@ class Wire(NamedTuple):
         return BOUNDS[self.kind]
 
     def to_wire(self, value: Any) -> int | bytes:
-        """Return what `struct` packs, or raise ValueError."""
+        """Return the value for `struct`; ValueError if it is out of range."""
         if self.record:
             rows = [self.record.LAYOUT.pack(row) for row in value]
             if len(rows) > self.count:
@@ -86,7 +86,7 @@ class Wire(NamedTuple):
         return number
 
     def from_wire(self, value: Any) -> Any:
-        """Return the value in Python of what `struct` unpacked."""
+        """Return the Python value of an unpacked one."""
         if self.record:
             layout = self.record.LAYOUT
             return tuple(layout.unpack(value[at:at + layout.size])
