@@ -150,6 +150,6 @@ def emulator(rig, tmp_path):
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
     from flex_robot_sim.rig.board.emulator import Emulator
 
-    rig.bench.renew((0.15, 0.0))
+    rig.bench.restore((0.15, 0.0))
     with Emulator(tmp_path / 'rig', EmulatedRig(rig.bench)) as emulator:
         yield emulator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from flex_robot_sim.cli.arguments import add_json, expect_within, print_result
 from flex_robot_sim.cli.compiling import compiling
 from flex_robot_sim.realtime.priority import stand_in_for_hardware
-from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
+from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.util.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_to(commands: Any, about: str) -> None:
 def fault_help() -> str:
     """Return a line for each fault."""
     lines = ['faults:']
-    for name, fault in MISHAPS.items():
+    for name, fault in EMULATOR_FAULTS.items():
         if fault.kind is None:
             word = name
         else:
@@ -136,7 +136,7 @@ def summary(emulator: Emulator) -> dict[str, Any]:
     return {
         'seconds': round(rig.time, 3),
         'lost_seconds': round(emulator.lost_time, 3),
-        'hold_ups': emulator.hold_ups,
+        'hold_ups': emulator.pause_count,
         'frames_taken': reader.frames,
         'crc_errors': reader.crc_errors,
         'overruns': rig.board.overruns,

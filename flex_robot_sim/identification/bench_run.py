@@ -67,7 +67,7 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
         bridge = RigBridge(arm, calibration, port, settings, on_state=on_state)
         run.bridge = bridge
         _await(lambda: run.states > 10, PATIENCE, 'no states arrive from the board')
-        if bridge.unhomed:
+        if bridge.unhomed_joints:
             bridge.zero()
             _await(lambda: run.is_steady, PATIENCE, 'the board has no origin')
         bridge.enable(True)

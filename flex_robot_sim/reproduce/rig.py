@@ -32,7 +32,7 @@ from flex_robot_sim.rig.conformance.back_ends import Lockstep
 from flex_robot_sim.rig.conformance.host import Host
 from flex_robot_sim.rig.estimation.shape_tracker import ShapeTracker
 from flex_robot_sim.rig.host.session import Reading
-from flex_robot_sim.rig.wire.profile import SHORTEST, chunks, profile_crc, segment
+from flex_robot_sim.rig.wire.profile import MIN_SEGMENT_US, chunks, profile_crc, segment
 from flex_robot_sim.rig.wire.protocol import Arm, Disarm, Joint, ProfileStart, Zero
 from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, MOVING
 from flex_robot_sim.util.exceptions import SimulationError
@@ -187,7 +187,7 @@ def moves_of(seconds: float | None) -> list[Move]:
     found: list[Move] = []
     left = inf if seconds is None else max(seconds, LEAST)
     for duration, duty, rate in MOVES:
-        if left >= SHORTEST * 1e-6:
+        if left >= MIN_SEGMENT_US * 1e-6:
             found.append((min(duration, left), duty, rate))
         left -= duration
     return found

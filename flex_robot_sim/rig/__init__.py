@@ -1,1 +1,1 @@
-"""The bench: wire, port, board, and what stands in for them where there is none."""
+"""The bench: protocol, host link, emulated board, calibration, estimation, and conformance."""

@@ -1,4 +1,4 @@
-"""What a user of the rig can mend: cables, permissions, switches, and the order of commands."""
+"""Errors that you can fix at the rig: cables, permissions, switches, order of commands."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ class RigError(FlexRobotSimError):
 
 
 class CommandRefused(RigError):
-    """The board answered, and said no; `ack` is its answer, an Ack of the wire."""
+    """The board refused a command; `ack` is its answer, an Ack of the wire."""
 
     def __init__(self, text: str, ack: Any) -> None:
         self.ack = ack

@@ -17,8 +17,8 @@ from flex_robot_sim.cli import rig_emulate
 from flex_robot_sim.cli.rig_setup import as_text
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.board import rig_of
-from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
-from flex_robot_sim.rig.bridge.bridge import foreign_scales
+from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
+from flex_robot_sim.rig.bridge.bridge import scale_mismatches
 from flex_robot_sim.rig.wire.parameters import Parameter
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.plots import check_figure_path
@@ -82,7 +82,7 @@ def test_no_number_ends_in_a_traceback(capsys):
 
 def command_of_others(rng, folder):
     """Return words of a command of the bench, the demo or the papers with wild numbers."""
-    value, name = number(rng), rng.choice(list(MISHAPS))
+    value, name = number(rng), rng.choice(list(EMULATOR_FAULTS))
     emulate = ['rig', 'emulate', f'--link={folder / "rig"}']
     calibrate = ['rig', 'calibrate', str(folder / 'no_port'), f'--output={folder / "new.yaml"}']
     return rng.choice([
@@ -166,7 +166,7 @@ def test_picture_that_cannot_be_written_is_refused_at_the_start(tmp_path, monkey
 
 
 def test_a_push_is_one_that_the_strip_bears():
-    fault = MISHAPS['push']
+    fault = EMULATOR_FAULTS['push']
     parse(f'push={fault.most:g}')
     with pytest.raises(UsageError) as caught:
         parse('push=500')
@@ -184,7 +184,7 @@ def test_scales_of_another_bench_are_told():
     class Board:
         counts_per_turn, steps_per_turn = 2400, 6400
     parts = BenchParts()
-    assert foreign_scales(Board, parts) == [
+    assert scale_mismatches(Board, parts) == [
         'the board has 6400 steps in a turn, and the calibration 3200: one of them is of another '
         'bench']
 

@@ -50,8 +50,8 @@ def folder(tmp_path_factory):
     """What `flexsim rig calibrate` leaves behind, hands and weights played by a program."""
     folder = tmp_path_factory.mktemp('bench')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibration_bench, 'SETTLE', 4.0)
-        patch.setattr(calibration_bench, 'AVERAGE', 0.5)
+        patch.setattr(calibration_bench, 'SETTLE_TIMEOUT', 4.0)
+        patch.setattr(calibration_bench, 'AVERAGING_TIME', 0.5)
         rig = EmulatedRig(Bench(frs.load(TRUTH), PARTS, seed=2, start=(START, 0.0)))
         with stepped_emulator(patch, folder / 'rig', rig, calibration_bench,
                               rig_person) as emulator:

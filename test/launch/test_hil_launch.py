@@ -182,7 +182,7 @@ def test_killed_bridge_ends_the_launch_with_code_1_and_the_watchdog_stops_the_bo
     assert process.count('bridge-1 has failed, and without it the others are of no use') == 1
     assert process.count('[controller-2]: process has finished cleanly') == 1
     state, faults, moving = emulator.call(
-        lambda rig: (rig.board.state, rig.board.faults, rig.board.moving))
+        lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
     assert (state, faults, moving) == (State.FAULT, Fault.WATCHDOG, 0)
 
 

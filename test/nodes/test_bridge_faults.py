@@ -26,7 +26,7 @@ from flex_robot_sim.rig.wire.vocabulary import EventKind, Fault, State
 
 
 def board(emulator):
-    return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.moving))
+    return emulator.call(lambda rig: (rig.board.state, rig.board.faults, rig.board.is_moving))
 
 
 def test_unplugged_it_says_nothing_and_comes_back_disarmed(emulator, observer, start):

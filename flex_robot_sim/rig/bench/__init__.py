@@ -1,1 +1,1 @@
-"""The bench, simulated: its parts, its motors, the arm on them, efforts as drives take them."""
+"""Simulated bench: parts, motor models, the arm, and the conversion of efforts for the drives."""

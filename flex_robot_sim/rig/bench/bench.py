@@ -1,8 +1,8 @@
 """
-The bench without a board: arm, motors and sensors, as the pins of a controller see them.
+Simulated bench: arm, motors and sensors, as seen from the pins of the controller board.
 
-Time goes on only when `advance` is called, and every random number comes from one seed, so that
-the same calls give the same bench.
+Time advances only in `advance`, and one seed determines all random numbers. The same calls
+therefore give the same results.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from flex_robot_sim.util.settings import SimulationSettings
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-STEP = 1e-3                 # of the simulation, in which the motors are implicit [s]
-DRAWN = 256                 # readings for which noise is drawn at once
-JAM_STIFFNESS = 1e7         # of a slide that something blocks [N/m]
+TIME_STEP = 1e-3            # of the simulation, in which the motors are implicit [s]
+NOISE_BATCH_SIZE = 256      # readings for which noise is drawn at once
+JAM_STIFFNESS = 1e7         # of a jammed slide [N/m]
 JAM_DAMPING = 1e4           # [N s/m]
-HAND = (1e6, 2e4), (50.0, 1.0)          # stiffness and damping of a hand on slide and turn  [SI]
+HAND_SERVO_GAINS = (1e6, 2e4), (50.0, 1.0)  # (stiffness, damping) of a hand: slide, turn [SI]
 HAND_SPEED = 0.3            # [m/s, rad/s]
-HAND_REACH = 1e-4           # of place and speed, at which it lets go                   [SI]
+HAND_RELEASE_TOLERANCE = 1e-4   # of position and speed, for the hand to release a joint [SI]
 
 
 class Drive(NamedTuple):
-    """What the board puts on the pins of the motor drivers."""
+    """Outputs of the board to the motor drivers."""
 
     duty: float = 0.0           # of the bridge, -1 to 1
-    bridge: bool = False        # on: the motor sees duty times the supply; off: no current
+    bridge: bool = False        # on: motor voltage is duty times supply; off: no current
     steps: float = 0            # microsteps sent since power-up
-    step_rate: float = 0.0      # at which they are sent now                        [1/s]
+    step_rate: float = 0.0      # present rate of the microsteps                    [1/s]
     stepper: bool = False       # on: the field holds the rotor
 
 
 class Pins(NamedTuple):
-    """What the board can read."""
+    """Inputs of the board."""
 
     encoders: tuple[int, int]   # counts since power-up, of slide and turn
     adc: tuple[int, int]        # sum of `conversions` of each flex sensor          [counts]
@@ -65,17 +65,17 @@ class Pins(NamedTuple):
 
 @dataclass
 class BenchFaults:
-    """What is broken; change it at any time."""
+    """Hardware faults of the bench; may be changed at any time."""
 
-    open_sensors: set[int] = field(default_factory=set)     # 0, 1: a wire of the sensor is off
+    open_sensors: set[int] = field(default_factory=set)     # 0, 1: broken wire
     shorted_sensors: set[int] = field(default_factory=set)
-    dead_encoders: set[int] = field(default_factory=set)    # SLIDE, TURN: counts stand still
+    dead_encoders: set[int] = field(default_factory=set)    # SLIDE, TURN: counts do not change
     encoder_jump: list[int] = field(default_factory=lambda: [0, 0])     # counts added
     closed_lower: set[int] = field(default_factory=set)     # SLIDE, TURN: switch closed by hand
     closed_upper: set[int] = field(default_factory=set)
-    stop_button: bool = False       # pressed: the motors lose their supply as well
-    jammed: bool = False            # something blocks the slide
-    weak_stepper: float = 1.0       # share of the torque that is left, 1: all of it
+    stop_button: bool = False       # pressed: also cuts the motor supply
+    jammed: bool = False            # the slide is blocked
+    weak_stepper: float = 1.0       # remaining share of the stepper torque
 
 
 class Bench:
@@ -90,35 +90,35 @@ class Bench:
         :param arm: ArmModel with a prismatic and a revolute joint and two flex sensors on one
             flexible link; default: the shipped rig.
         :param start: positions of the joints [m, rad].
-        :param conversions: of the converter that are added up for one reading.
+        :param conversions: number of ADC conversions that are summed for one reading.
         :param formulation: equations of motion of the arm.
         """
         self.arm = load('rig') if arm is None else arm
         self.parts = parts or BenchParts()
         self.faults = BenchFaults()
         self.conversions = conversions
-        refuse_other(self.arm)
+        check_bench_arm(self.arm)
         self._tip = self.arm.description.links[-1].name
         self._curvature = flex_sensors(self.arm).matrix
         self._lengths = np.array([sensor.end - sensor.start for link in self.arm.segments
                                   for sensor in self.arm.description.beam(link).sensors])
-        settings = SimulationSettings(time_step=STEP, formulation=formulation)
-        Simulation(self.arm, settings).step()       # loads machine code, which takes a while
+        settings = SimulationSettings(time_step=TIME_STEP, formulation=formulation)
+        Simulation(self.arm, settings).step()       # loads or compiles the machine code
         self.simulation = Simulation(self.arm, settings)
         self.simulation.set_state(start)
         self._random = np.random.default_rng(seed)
-        self._noise: list[np.ndarray] = []          # of readings to come, (2, conversions) each
-        self._most_noise, self._ones = 0.0, np.ones(conversions)
+        self._noise: list[np.ndarray] = []          # of future readings, (2, conversions) each
+        self._max_noise, self._ones = 0.0, np.ones(conversions)
         joint = next(j for j in self.arm.description.joints if j.name == self.arm.joint_names[0])
         self._switches = (joint.lower + self.parts.switch_margin,
                           joint.upper - self.parts.switch_margin)
         self._start = [float(place) for place in start]
         self._steps = 0.0
-        self._zero_angle = float(start[TURN])       # where the field stands before the first step
-        self._held = [0, 0]                         # counts of encoders that have died
-        self._asked: tuple[list[float], ...] | None = None      # of the simulation, last
+        self._zero_angle = float(start[TURN])       # field angle before the first step [rad]
+        self._last_counts = [0, 0]                  # counts of encoders that have died
+        self._servo_input: tuple[list[float], ...] | None = None  # of the simulation, last
         self._jam = None
-        self.hands: dict[int, list[float]] = {}     # joint: [where a hand holds it, where to]
+        self.hands: dict[int, list[float]] = {}     # joint: [now, end] of a hand
         self.current = 0.0
 
     @property
@@ -133,15 +133,15 @@ class Bench:
 
     @property
     def lost_steps(self) -> float:
-        """Microsteps that the rotor has slipped against what it was sent."""
+        """Difference of rotor position and commanded microsteps, in microsteps."""
         behind = self.simulation.position[TURN] - self._zero_angle
         return round(behind / (2 * np.pi) * self.parts.steps_per_turn) - self._steps
 
     def advance(self, drive: Drive, duration: float = 1e-3) -> None:
-        """Go on for `duration` [s], a whole number of steps, with the pins held."""
-        count = round(duration / STEP)
-        if count < 1 or abs(count * STEP - duration) > 1e-9:
-            raise SettingError(f'duration = {duration!r} must be a multiple of {STEP} s')
+        """Simulate `duration` [s], a whole number of steps, with constant outputs of the board."""
+        count = round(duration / TIME_STEP)
+        if count < 1 or abs(count * TIME_STEP - duration) > 1e-9:
+            raise SettingError(f'duration = {duration!r} must be a multiple of {TIME_STEP} s')
         first, moved = self._steps, drive.steps - self._steps
         powered = not self.faults.stop_button
         for k in range(count):
@@ -150,58 +150,58 @@ class Bench:
             self.simulation.step()
         self._steps = drive.steps
 
-    def take_hold(self, steps: int) -> None:
-        """Let the field, after `steps` microsteps since power-up, stand where the rotor is."""
+    def align_stepper(self, steps: int) -> None:
+        """Align the stepper field with the rotor, at `steps` microsteps since power-up."""
         self._steps = steps
         self._zero_angle = (self.simulation.position[TURN]
                             - steps * 2 * np.pi / self.parts.steps_per_turn)
 
-    def go_on_from(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
-        """Take the place of another bench, in its state as coordinates (n,) of this one say it."""
+    def copy_state(self, other: Bench, coordinates: np.ndarray, rates: np.ndarray) -> None:
+        """Take over another bench's state; coordinates and rates (n,) are those of this arm."""
         self.simulation.set_state(coordinates=coordinates, rates=rates)
         self.simulation.time = other.simulation.time
         self._steps, self._zero_angle = other._steps, other._zero_angle
-        self._start, self._held = other._start, list(other._held)
+        self._start, self._last_counts = other._start, list(other._last_counts)
         self.current, self.faults, self.hands = other.current, other.faults, other.hands
 
-    def mend(self) -> None:
-        """Take all faults away; counts that have jumped stay where they are."""
+    def clear_faults(self) -> None:
+        """Remove all faults; encoder counts that have jumped keep their offset."""
         self.faults = BenchFaults(encoder_jump=self.faults.encoder_jump)
 
-    def renew(self, start: Sequence[float]) -> None:
-        """Mend everything and put the arm at rest at `start` [m, rad], as if it were new."""
+    def restore(self, start: Sequence[float]) -> None:
+        """Remove all faults and put the arm at rest at `start` [m, rad], like a new bench."""
         self.faults = BenchFaults()
         self.hands.clear()
         self.simulation.reset()
         self.simulation.set_state(start)
-        self._asked = None
+        self._servo_input = None
         self._start = [float(place) for place in start]
         self._zero_angle = float(start[TURN]) - self._steps * 2 * np.pi / self.parts.steps_per_turn
-        self._held = [0, 0]
+        self._last_counts = [0, 0]
 
-    def carry(self, joint: int, place: float) -> None:
-        """Let a hand bring a joint to a place [m, rad], and let go of it there."""
+    def move_by_hand(self, joint: int, place: float) -> None:
+        """Move a joint by hand to `place` [m, rad]; the hand then releases it."""
         self.hands[joint] = [self.simulation.position[joint], place]
 
     def push_tip(self, force: float) -> None:
-        """Push the last link along its own y axis [N]."""
+        """Push the last link along its local y axis [N]."""
         self.simulation.push(self._tip, force=(0.0, force, 0.0), follows=True)
 
     def read(self) -> Pins:
-        """Return the Pins of this instant."""
+        """Return the present Pins."""
         position, faults = self.simulation.position.tolist(), self.faults
         lower, upper = self._switches
-        wide = self.parts.turn_switch
+        turn_limit = self.parts.turn_switch
         return Pins(
             self._counts(position), self._adc(),
             (position[SLIDE] <= lower or SLIDE in faults.closed_lower,
-             position[TURN] <= -wide or TURN in faults.closed_lower),
+             position[TURN] <= -turn_limit or TURN in faults.closed_lower),
             (position[SLIDE] >= upper or SLIDE in faults.closed_upper,
-             position[TURN] >= wide or TURN in faults.closed_upper),
+             position[TURN] >= turn_limit or TURN in faults.closed_upper),
             faults.stop_button, self.current)
 
     def _set_efforts(self, drive, powered):
-        # plain numbers: for two joints, a thousand times a second, numpy would take twice as long
+        # plain floats: for two joints at 1 kHz, numpy would take twice as long
         parts, simulation = self.parts, self.simulation
         position, velocity = simulation.position.tolist(), simulation.velocity.tolist()
         target, effort, stiffness, damping = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
@@ -210,13 +210,13 @@ class Bench:
             voltage, speed = drive.duty * parts.supply, velocity[SLIDE]
             self.current = dc_current(parts, voltage, speed)
             effort[SLIDE] = dc_force(parts, self.current, speed)
-            # its slope with the speed goes to the damping of the servo, which is implicit
+            # the slope of the force over the speed becomes damping of the implicit servo
             faster = speed + 1e-6
             ahead = dc_force(parts, dc_current(parts, voltage, faster), faster)
             damping[SLIDE] = max(0.0, (effort[SLIDE] - ahead) / 1e-6)
             effort[SLIDE] += damping[SLIDE] * speed
         if drive.stepper and powered:
-            # the servo holds the linear part, implicitly; the effort is what a sine lacks
+            # the implicit servo models the linear part; the effort adds the rest of the sine
             share = self.faults.weak_stepper
             stiffness[TURN] = share * stepper_stiffness(parts)
             damping[TURN] = parts.stepper_damping
@@ -233,34 +233,35 @@ class Bench:
             target[SLIDE], stiffness[SLIDE] = self._jam, JAM_STIFFNESS
             damping[SLIDE] += JAM_DAMPING
         for joint, (now, end) in [*self.hands.items()]:
-            speed = HAND_SPEED * STEP
+            speed = HAND_SPEED * TIME_STEP
             now += min(max(end - now, -speed), speed)
             self.hands[joint][0] = now
             target[joint] = now
-            stiffness[joint], damping[joint] = HAND[joint]
-            if (now == end and abs(position[joint] - end) < HAND_REACH
-                    and abs(velocity[joint]) < HAND_REACH):
+            stiffness[joint], damping[joint] = HAND_SERVO_GAINS[joint]
+            if (now == end and abs(position[joint] - end) < HAND_RELEASE_TOLERANCE
+                    and abs(velocity[joint]) < HAND_RELEASE_TOLERANCE):
                 del self.hands[joint]
-        # most of the time the motors are off, and all is as it was
-        asked = effort, target, stiffness, damping
-        if asked != self._asked:
+        # usually the motors are off and nothing has changed
+        servo_input = effort, target, stiffness, damping
+        if servo_input != self._servo_input:
             simulation.hold(target, stiffness, damping)
-            simulation.effort, self._asked = effort, asked
+            simulation.effort, self._servo_input = effort, servo_input
 
     def _counts(self, position):
         parts, counts = self.parts, []
         for joint, scale in ((SLIDE, parts.counts_per_metre), (TURN, parts.counts_per_radian)):
             if joint not in self.faults.dead_encoders:
                 moved = position[joint] - self._start[joint]
-                self._held[joint] = math.floor(moved * scale + 0.5)
-            counts.append(self._held[joint] + self.faults.encoder_jump[joint])
+                self._last_counts[joint] = math.floor(moved * scale + 0.5)
+            counts.append(self._last_counts[joint] + self.faults.encoder_jump[joint])
         return tuple(counts)
 
     def _adc(self):
         parts, full = self.parts, self.parts.adc_full
         if not self._noise:
-            drawn = self._random.normal(0.0, parts.adc_noise, (DRAWN, 2, self.conversions))
-            self._noise, self._most_noise = list(drawn), float(np.abs(drawn).max())
+            noise = self._random.normal(0.0, parts.adc_noise,
+                                        (NOISE_BATCH_SIZE, 2, self.conversions))
+            self._noise, self._max_noise = list(noise), float(np.abs(noise).max())
         means = []
         for sensor, bend in enumerate((self.curvatures * self._lengths).tolist()):
             resistance = flex_resistance(parts, bend)
@@ -270,14 +271,14 @@ class Bench:
                 resistance = 0.0
             means.append(divider_counts(parts, resistance))
         read = np.rint(self._noise.pop() + np.array(means)[:, None])
-        if min(means) < self._most_noise or max(means) + self._most_noise > full:
+        if min(means) < self._max_noise or max(means) + self._max_noise > full:
             read = np.minimum(np.maximum(read, 0), full)
         first, second = read.dot(self._ones).tolist()       # `sum` takes longer
         return int(first), int(second)
 
 
-def refuse_other(arm: ArmModel) -> None:
-    """Raise SettingError if `arm` cannot be the bench."""
+def check_bench_arm(arm: ArmModel) -> None:
+    """Raise SettingError if `arm` does not have the joints and sensors of the bench."""
     kinds = [joint.kind for joint in arm.description.joints if joint.moves]
     if kinds != ['prismatic', 'revolute'] or len(flex_sensors(arm).names) != 2:
         raise SettingError(f'{arm.description.source} is no bench: it needs a prismatic joint, '

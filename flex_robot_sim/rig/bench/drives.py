@@ -1,20 +1,19 @@
 """
-From efforts to what the drivers of the two motors take: PWM duty and step rate.
+Conversion of joint efforts to motor commands: PWM duty and step rate.
 
-The slide has a DC motor, whose force follows from its model: the duty brings the current that
-makes the force, on top of the back-EMF at the present speed. Where the supply is too weak the duty
-is 1 and the force is what is left: nothing at the 0.08 m/s of the shipped parts.
+The slide has a DC motor. The duty supplies the current for the force, plus the back-EMF at the
+present speed. Where the supply voltage is too low, the duty is 1 and the force is smaller: zero at
+the 0.08 m/s of the shipped parts.
 
-The turn has a stepper, which goes where it is sent whatever the load. So the effort accelerates a
-model of the joint, an admittance, and the stepper is sent along at the rate of the model,
+The turn has a stepper, which follows its steps whatever the load. The effort therefore accelerates
+a model of the joint, an admittance, and the stepper runs at the rate of the model,
 
     J v' = effort - b v - c sign(v),                                                        (1)
 
 with the inertia J, the viscous friction b and the Coulomb friction c of the robot description.
-Limits: the moment with which the bent link pulls back at its root does not reach the model, so
-that the joint neither gives way to the link nor damps it; the rate follows no faster than the ramp
-of the board; and beyond its pull-out torque the stepper slips, which the board notices as
-LOST_STEPS.
+Limits: the model does not include the root moment of the bent link, so the joint neither yields to
+the link nor damps it. The ramp of the board limits the step rate. Beyond its pull-out torque the
+stepper slips, and the board reports LOST_STEPS.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ if TYPE_CHECKING:
 
     from flex_robot_sim.model.arm_model import ArmModel
 
-LONGEST = 0.02              # time that a set point is taken to last at most                [s]
+MAX_SET_POINT_DURATION = 0.02   # upper limit of the time between set points                [s]
 
 
 @dataclass(frozen=True)
 class DriveSettings(Settings):
-    """How efforts become set points of the motors."""
+    """Conversion of efforts to set points of the motors."""
 
     duty_limit: float = setting(1.0, 'largest duty of the DC motor', above=0.0)
     step_rate_limit: float = setting(6000.0, 'largest rate of the stepper', 'steps/s', above=0.0)
@@ -57,12 +56,12 @@ class DriveSettings(Settings):
         0.0, 'of the turn, on top of the friction of the description', 'N m s/rad', at_least=0.0)
 
 
-class Duties(NamedTuple):
-    """What the motors shall do, and what comes of it."""
+class MotorSetPoint(NamedTuple):
+    """Commands to both motors, and the efforts that result."""
 
     duty: float             # of the DC motor, -1 to 1
     step_rate: float        # [steps/s]
-    effort: tuple[float, float]     # that the joints get of those commanded [N, N m]
+    effort: tuple[float, float]     # achieved, after limits [N, N m]
 
 
 class Friction(NamedTuple):
@@ -72,29 +71,29 @@ class Friction(NamedTuple):
     viscous: float          # [N s/m, N m s/rad]
     coulomb: float          # [N, N m]
 
-    def after(self, velocity: float, effort: float, duration: float) -> float:
-        """Velocity after a while under a constant effort, by one implicit step: it may stick."""
+    def velocity_after(self, velocity: float, effort: float, duration: float) -> float:
+        """Velocity after `duration` [s] of a constant effort: one implicit step, with sticking."""
         share = duration / self.inertia
-        free = (velocity + share * effort) / (1.0 + share * self.viscous)
-        held = share * self.coulomb / (1.0 + share * self.viscous)
-        return math.copysign(max(0.0, abs(free) - held), free)
+        frictionless = (velocity + share * effort) / (1.0 + share * self.viscous)
+        friction_loss = share * self.coulomb / (1.0 + share * self.viscous)
+        return math.copysign(max(0.0, abs(frictionless) - friction_loss), frictionless)
 
     def effort(self, before: float, after: float, duration: float) -> float:
-        """Effort that brings one velocity to the other within `duration` [s]."""
+        """Effort that changes the velocity from `before` to `after` within `duration` [s]."""
         return (self.inertia * (after - before) / duration + self.viscous * after
                 + (math.copysign(self.coulomb, after) if after else 0.0))
 
 
 class Drives:
-    """The two motors of the bench as things that take efforts."""
+    """Effort interface of the two motors of the bench."""
 
     def __init__(self, arm: ArmModel, calibration: Any,
                  settings: DriveSettings | None = None) -> None:
         """Prepare for an ArmModel of the bench and its Calibration."""
         self.settings = settings or DriveSettings()
         self.parts = calibration.parts
-        self.clipped = [0, 0]               # set points that a motor could not carry out
-        self.limited = [False, False]       # whether the last one was such
+        self.clipped = [0, 0]               # number of set points beyond a motor's limits
+        self.limited = [False, False]       # whether the last set point was one of them
         self._duty_sign = math.copysign(1.0, calibration.slide.scale)
         self._steps = calibration.steps_per_radian
         arrays, inertia = arm.arrays, joint_space_inertia(arm).largest
@@ -107,46 +106,47 @@ class Drives:
         self.set_board_limits(1.0, math.inf, math.inf)
 
     def set_board_limits(self, duty: float, step_rate: float, acceleration: float) -> None:
-        """Keep within what the board takes: duty, rate [steps/s], acceleration [steps/s2]."""
+        """Set the limits of the board: duty, rate [steps/s], acceleration [steps/s2]."""
         settings = self.settings
         self.duty_limit = min(settings.duty_limit, duty)
         self.rate_limit = min(settings.step_rate_limit, step_rate) / abs(self._steps)
         self.acceleration = min(settings.step_acceleration, acceleration) / abs(self._steps)
 
-    def stand(self) -> None:
-        """Forget the motion: the motors are off, or the board moves them by itself."""
+    def reset(self) -> None:
+        """Reset the model to rest: the motors are off, or the board moves them by itself."""
         self._velocity = 0.0
         self.limited = [False, False]
 
     def set_point(self, effort: Sequence[float] | np.ndarray,
                   velocity: Sequence[float] | np.ndarray, step_rate: float,
-                  duration: float) -> Duties:
+                  duration: float) -> MotorSetPoint:
         """
-        Next set point.
+        Return the next set point.
 
         :param effort: commanded, (2,) [N, N m]; velocity: of the joints, (2,) [m/s, rad/s].
         :param step_rate: of the pulses at present [steps/s].
         :param duration: since the last set point [s].
         """
-        duration = min(duration, LONGEST)
+        duration = min(duration, MAX_SET_POINT_DURATION)
         duty, force = self.duty(effort[SLIDE], velocity[SLIDE], duration)
-        self.note(SLIDE, force != effort[SLIDE])
+        self.count_limited(SLIDE, force != effort[SLIDE])
         rate, moment = self._rate(effort[TURN], step_rate, duration)
-        return Duties(duty, rate, (force, moment))
+        return MotorSetPoint(duty, rate, (force, moment))
 
     def duty(self, force: float, speed: float, duration: float) -> tuple[float, float]:
         """
-        Duty for a force [N] on the slide, and the force that comes of it.
+        Return the duty for a force [N] on the slide, and the force that results.
 
-        :param speed: of the slide [m/s], when the duty begins; it stays for `duration` [s].
+        :param speed: of the slide [m/s] at the start; the duty is constant for `duration` [s].
         """
-        # the speed in the middle counts; what the motor cannot give does not lead there
-        middle = self.slide.after(speed, self._reached(force, speed)[1], duration / 2)
-        duty, reached = self._reached(force, middle)
+        # use the speed at half the duration, reached with the available force
+        middle = self.slide.velocity_after(speed, self._clipped_duty(force, speed)[1],
+                                           duration / 2)
+        duty, reached = self._clipped_duty(force, middle)
         return self._duty_sign * duty, reached
 
-    def _reached(self, force, speed):
-        """Duty at a speed, without the sign of the board, and the force that comes of it."""
+    def _clipped_duty(self, force, speed):
+        """Duty at a speed, without the sign of the board, and the force that results."""
         duty, reached = dc_duty(self.parts, force, speed)
         if abs(duty) > self.duty_limit:
             duty = math.copysign(self.duty_limit, duty)
@@ -154,7 +154,7 @@ class Drives:
         return duty, reached
 
     def force(self, duty: float, speed: float) -> float:
-        """Force [N] on the slide that a duty of the board makes at a speed [m/s]."""
+        """Force [N] on the slide at a duty of the board and a speed [m/s]."""
         voltage = self._duty_sign * duty * self.parts.supply
         return dc_force(self.parts, dc_current(self.parts, voltage, speed), speed)
 
@@ -164,25 +164,25 @@ class Drives:
 
     def _rate(self, effort, pulses, duration):
         before = self._velocity
-        wanted = self.turn.after(before, effort, duration)
-        # the pulses lag behind on their ramp, or stand at a limit of the board: stay in reach
+        desired = self.turn.velocity_after(before, effort, duration)
+        # pulses lag behind on their ramp, or at a limit of the board: keep the model close
         lead = self.acceleration * self.settings.step_lead
         now = pulses / self._steps
         lowest = max(-self.rate_limit, min(now - lead, self.rate_limit))
         highest = min(self.rate_limit, max(now + lead, -self.rate_limit))
-        self._velocity = min(max(wanted, lowest), highest)
-        self.note(TURN, self._velocity != wanted)
-        if self._velocity != wanted:
+        self._velocity = min(max(desired, lowest), highest)
+        self.count_limited(TURN, self._velocity != desired)
+        if self._velocity != desired:
             effort = self.turn.effort(before, self._velocity, duration)
         return self.step_rate(self._velocity), effort
 
-    def note(self, joint: int, is_limited: bool) -> None:
-        """Count a set point, or a piece of a profile, that the motor of a joint cannot do."""
+    def count_limited(self, joint: int, is_limited: bool) -> None:
+        """Count a set point, or a piece of a profile, beyond the limits of a joint's motor."""
         self.clipped[joint] += bool(is_limited)
         self.limited[joint] = bool(is_limited)
 
 
 def board_limits(read: Callable[[Parameter], float]) -> tuple[float, float, float]:
-    """Limits of the board for `set_board_limits`, by read(Parameter) -> value."""
+    """Return the arguments of `set_board_limits`; read: function(Parameter) -> value."""
     return (read(Parameter.DUTY_MAX) * 1e-4, float(read(Parameter.STEP_RATE_MAX)),
             float(read(Parameter.STEP_ACCELERATION)))

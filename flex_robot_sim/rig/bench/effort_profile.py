@@ -1,10 +1,10 @@
 """
-Efforts that are constant piece by piece as a profile that the board plays by its own clock.
+Piecewise constant efforts as a profile, which the board plays by its own clock.
 
-The board knows duties and step rates, so each piece is cut into segments and both joints are
-predicted over them by their models, a mass with friction, in short steps: the duty of a step
-follows from force and speed in its middle. A segment plays the means of its steps. Instants at
-which an effort changes are instants of the profile, to the microsecond.
+The board takes duties and step rates. Each piece is therefore cut into segments, over which models
+of both joints, masses with friction, predict the motion in short steps. The duty of a step follows
+from force and speed at its middle; a segment has the mean values of its steps. The profile keeps
+the instants at which an effort changes, to the microsecond.
 """
 
 from __future__ import annotations
@@ -16,83 +16,90 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
-from flex_robot_sim.rig.wire.profile import CAPACITY, LONGEST, SHORTEST, segment
+from flex_robot_sim.rig.wire.profile import (
+    MAX_SEGMENT_US,
+    MIN_SEGMENT_US,
+    PROFILE_CAPACITY,
+    segment,
+)
 from flex_robot_sim.util.exceptions import CommandError
 
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.drives import Drives
     from flex_robot_sim.rig.wire.protocol import Segment
 
-FINEST = 0.02               # segment of a piece, where the board has room for as many          [s]
+TARGET_SEGMENT_DURATION = 0.02  # longer only where the board has no room for as many           [s]
 ROUNDING = 1e-9             # [s]
-STANDS = 1e-9               # share of a speed by which it may change in a step, and be constant
+STEADY_TOLERANCE = 1e-9     # relative change of a speed in a step, below which it is constant
 
 
 def segments_of(drives: Drives, times: ArrayLike, efforts: ArrayLike) -> list[Segment]:
     """
     Return the Segments of a profile that starts at rest.
 
-    :param drives: Drives; what they cannot carry out is clipped, and counted by them.
-    :param times: at which each effort ends, rising (k,) [s]; efforts: (k, 2) [N, N m].
+    :param drives: Drives; they clip what is beyond their limits, and count it.
+    :param times: end of each effort, increasing (k,) [s]; efforts: (k, 2) [N, N m].
     """
     times, efforts = _checked(times, efforts)
     lengths = np.diff(times, prepend=0.0)
-    counts = _counts(lengths)
+    counts = _segment_counts(lengths)
     velocity, segments = [0.0, 0.0], []
     for length, count, effort in zip(lengths, counts, efforts):
         duration = length / count
         for _ in range(count):
-            segments.append(segment(duration, *_piece(drives, effort, velocity, duration)))
+            segments.append(segment(
+                duration, *_segment_inputs(drives, effort, velocity, duration)))
     return segments
 
 
-def _piece(drives, effort, velocity, duration):
-    """Duty and step rate of a segment; `velocity` [m/s, rad/s] goes on to its end."""
-    count = max(1, math.ceil(duration / FINEST - ROUNDING))
+def _segment_inputs(drives, effort, velocity, duration):
+    """Duty and step rate of a segment; updates `velocity` [m/s, rad/s] to its end."""
+    count = max(1, math.ceil(duration / TARGET_SEGMENT_DURATION - ROUNDING))
     step, duty, rate, is_cut = duration / count, 0.0, 0.0, [False, False]
-    # the models take short steps, of which a long segment plays the mean
+    # the models take short steps; a long segment has their mean
     for k in range(count):
         slide, turn = velocity
         now, force = drives.duty(effort[SLIDE], slide, step)
-        velocity[SLIDE] = drives.slide.after(slide, force, step)
-        wanted = drives.turn.after(turn, effort[TURN], step)
-        # the board would follow more slowly, on its ramp, and end elsewhere
+        velocity[SLIDE] = drives.slide.velocity_after(slide, force, step)
+        desired = drives.turn.velocity_after(turn, effort[TURN], step)
+        # the ramp of the board would follow more slowly, and end elsewhere
         limit, change = drives.rate_limit, drives.acceleration * step
-        velocity[TURN] = min(max(wanted, -limit, turn - change), limit, turn + change)
+        velocity[TURN] = min(max(desired, -limit, turn - change), limit, turn + change)
         is_cut[SLIDE] |= force != effort[SLIDE]
-        is_cut[TURN] |= velocity[TURN] != wanted
-        stands = all(abs(after - before) <= STANDS * abs(after)
-                     for before, after in zip((slide, turn), velocity))
-        share = (count - k if stands else 1) / count
+        is_cut[TURN] |= velocity[TURN] != desired
+        is_steady = all(abs(after - before) <= STEADY_TOLERANCE * abs(after)
+                        for before, after in zip((slide, turn), velocity))
+        share = (count - k if is_steady else 1) / count
         duty += share * now
         rate += share * (turn + velocity[TURN]) / 2
-        if stands:
+        if is_steady:
             break
     for joint in (SLIDE, TURN):
-        drives.note(joint, is_cut[joint])
+        drives.count_limited(joint, is_cut[joint])
     return duty, drives.step_rate(rate)
 
 
-def _counts(lengths):
-    """How many segments each piece is cut into: as fine as there is room for."""
-    finest = FINEST
+def _segment_counts(lengths):
+    """Return the number of segments of each piece: as many as the board has room for."""
+    target_duration = TARGET_SEGMENT_DURATION
     while True:
-        counts = np.maximum(1, np.ceil(lengths / finest - ROUNDING).astype(int))
-        if counts.sum() <= CAPACITY:
+        counts = np.maximum(1, np.ceil(lengths / target_duration - ROUNDING).astype(int))
+        if counts.sum() <= PROFILE_CAPACITY:
             return counts
-        finest *= 1.1
+        target_duration *= 1.1
 
 
 def _checked(times, efforts):
     times, efforts = np.asarray(times, float), np.asarray(efforts, float)
     if times.ndim != 1 or efforts.shape != (times.size, 2):
         raise CommandError('a profile needs two efforts, of slide and turn, for each time')
-    if not 0 < times.size <= CAPACITY:
-        raise CommandError(f'a profile has 1 to {CAPACITY} pieces; this one has {times.size}')
+    if not 0 < times.size <= PROFILE_CAPACITY:
+        raise CommandError(f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has '
+                           f'{times.size}')
     if not (np.isfinite(times).all() and np.isfinite(efforts).all()):
         raise CommandError('times and efforts of a profile must be finite')
     lengths = np.diff(times, prepend=0.0)
-    shortest, longest = SHORTEST * 1e-6, CAPACITY // 2 * LONGEST * 1e-6
+    shortest, longest = MIN_SEGMENT_US * 1e-6, PROFILE_CAPACITY // 2 * MAX_SEGMENT_US * 1e-6
     if (lengths < shortest - ROUNDING).any() or times[-1] > longest:
         raise CommandError(f'the times of a profile must rise by {shortest:g} s at least, '
                            f'to {longest:g} s at most')

@@ -1,9 +1,9 @@
 """
-What the two motors of the bench do: force of the DC motor, torque of the stepper.
+Motor models of the bench: force of the DC motor, torque of the stepper.
 
-The inductance of the DC motor is left out: its time constant is below a millisecond. A stepper
-is a rotor that a magnetic field pulls towards the commanded place, once in four full steps, so
-that a load beyond the holding torque makes it slip to the next such place.
+The DC motor model omits the inductance: its time constant is below a millisecond. The field of
+the stepper pulls the rotor towards the commanded angle, with a period of four full steps. A load
+beyond the holding torque makes the rotor slip to the next such angle.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def dc_current(parts: BenchParts, voltage: float, speed: float) -> float:
 
 def dc_force(parts: BenchParts, current: float, speed: float) -> float:
     """
-    Force on the slide [N]; the friction of the URDF comes on top.
+    Force on the slide [N], without the friction of the URDF.
 
-    What the motor gives passes gearbox and screw at their efficiency; what it takes while it
-    brakes does so without loss, so that no energy comes from nowhere.
+    A driving force passes gearbox and screw at their efficiency. A braking force passes without
+    loss, so that the model creates no energy.
     """
     ideal = parts.back_emf * parts.motor_turn_per_metre * current
     braking = max(0.0, -math.copysign(1.0, ideal) * math.tanh(speed / parts.drive_rate))
@@ -41,25 +41,25 @@ def dc_force(parts: BenchParts, current: float, speed: float) -> float:
 
 def dc_duty(parts: BenchParts, force: float, speed: float) -> tuple[float, float]:
     """
-    PWM duty, -1 to 1, that makes a force [N] at a speed [m/s], and the force that comes of it.
+    PWM duty, -1 to 1, for a force [N] at a speed [m/s], and the force that results.
 
-    Where the supply is too weak the duty is clipped and the force is what is left.
+    Where the supply voltage is too low, the duty is clipped and the force is smaller.
     """
     unit = dc_force(parts, math.copysign(1.0, force), speed)
     current = force / abs(unit)
-    wanted = (current * parts.resistance
-              + parts.back_emf * parts.motor_turn_per_metre * speed) / parts.supply
-    duty = min(max(wanted, -1.0), 1.0)
-    if duty == wanted:
+    required_duty = (current * parts.resistance
+                     + parts.back_emf * parts.motor_turn_per_metre * speed) / parts.supply
+    duty = min(max(required_duty, -1.0), 1.0)
+    if duty == required_duty:
         return duty, force
     return duty, dc_force(parts, dc_current(parts, duty * parts.supply, speed), speed)
 
 
 def stepper_lag(parts: BenchParts, angle: float, steps: float) -> float:
     """
-    Angle by which the rotor is ahead of the nearest place that the field pulls it to [rad].
+    Angle of the rotor ahead of the nearest equilibrium of the field [rad].
 
-    :param angle: of the rotor [rad]; steps: that the driver has been sent, in microsteps.
+    :param angle: of the rotor [rad]; steps: sent to the driver, in microsteps.
     """
     pitch = 4 * 2 * math.pi / parts.full_steps
     return math.remainder(angle - steps * 2 * math.pi / parts.steps_per_turn, pitch)
@@ -75,7 +75,7 @@ def stepper_torque(parts: BenchParts, lag: float, rate: float) -> float:
 
 
 def stepper_stiffness(parts: BenchParts) -> float:
-    """Slope of the torque about the commanded place at standstill [N m/rad]."""
+    """Slope of the torque about the commanded angle at standstill [N m/rad]."""
     return parts.holding_torque * parts.full_steps / 4
 
 
@@ -86,13 +86,13 @@ def pull_out_torque(parts: BenchParts, rate: float) -> float:
 
 
 def flex_resistance(parts: BenchParts, bend: float) -> float:
-    """Resistance [ohm] of a flex sensor whose ends are turned against each other by `bend`."""
+    """Resistance [ohm] of a flex sensor with an angle `bend` [rad] between its ends."""
     rise = 1.0 + parts.bend_gain * bend + parts.bend_curve * bend * bend
     return parts.flat_resistance * max(rise, 0.05)
 
 
 def divider_counts(parts: BenchParts, resistance: float) -> float:
-    """Share of the converter's range, in counts, at the sensor's end of the divider."""
+    """ADC counts at the sensor's end of the divider."""
     if resistance < 0:
         raise SettingError(f'resistance = {resistance!r} must be >= 0: of a flex sensor [ohm]')
     full = parts.adc_full

@@ -1,8 +1,8 @@
 """
-The parts of the bench that the robot description does not hold: motors, drivers, sensors.
+Parts of the bench that are not in the robot description: motors, drivers, sensors.
 
 `urdf/rig.urdf` has masses, lengths, gear, friction and the stations of the flex sensors. Sources:
-[S] data sheet of the part, [P] Chu and others, section 4, [C] chosen, because nobody prints it;
+[S] data sheet of the part, [P] Chu and others, section 4, [C] chosen, because no source gives it;
 measure it on your bench.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flex_robot_sim.util.settings import Settings, setting
 
-SLIDE, TURN = 0, 1          # order of the two joints, of their encoders and of their motors
+SLIDE, TURN = 0, 1          # indices of the joints, their encoders and their motors
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class BenchParts(Settings):
 
     @property
     def adc_full(self) -> int:
-        """Largest number that a conversion may come to."""
+        """Largest result of one ADC conversion."""
         return (1 << self.adc_bits) - 1
 
     @property

@@ -1,1 +1,1 @@
-"""Whoever plays the board: emulated, or the real firmware in QEMU, each behind a port."""
+"""Boards without hardware: emulated in Python, or the real firmware in QEMU, behind a port."""

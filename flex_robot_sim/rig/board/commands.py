@@ -1,4 +1,4 @@
-"""What the board answers to the frames of a host: sessions, repetitions, refusals."""
+"""Command handling of the board: sessions, repetitions, refusals."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ SEGMENT_TIMES = CONSTANTS['SEGMENT_MIN_US'][0], CONSTANTS['SEGMENT_MAX_US'][0]
 
 
 class Commands:
-    """The host's side of the board: which session holds, what was said last."""
+    """Handles frames of the host: present session, last command, answers."""
 
     def __init__(self, board: EmulatedBoard) -> None:
         self._board = board
         self.refused, self.last_refusal = 0, Result.ACCEPTED
-        self.setpoint_sequence = None       # of the last set point that was taken
+        self.setpoint_sequence = None       # of the last accepted set point
         self._nonce = None
         self._read_only = False
         self._last = None                   # (id, sequence, result, value) of the last command
-        self._carry_out = {
+        self._handlers = {
             Arm: self._arm, Disarm: self._disarm, Clear: self._clear, Home: self._home,
             Zero: self._zero, Param: self._param, ProfileLoad: self._load,
             ProfileStart: self._play, Stream: self._stream}
@@ -66,7 +66,7 @@ class Commands:
         return self._board.outbox.session
 
     def handle(self, frame: Frame) -> None:
-        """Carry out what a frame asks for, and answer it."""
+        """Execute the command of a frame, and answer it."""
         message = frame.message
         if isinstance(message, Hello):
             self._hello(message)
@@ -81,7 +81,7 @@ class Commands:
                 self._board.outbox.put(TimeReply(message.token, now, now))
         elif isinstance(message, EventAck):
             if self._is_ours(frame):
-                self._board.outbox.acknowledged(message.number)
+                self._board.outbox.acknowledge_event(message.number)
         else:
             self._command(frame)
 
@@ -91,15 +91,15 @@ class Commands:
     def _hello(self, hello):
         board = self._board
         if self.session == NO_SESSION or hello.nonce != self._nonce:
-            fresh = 1 + (board.identity.boot_id % 255 if self.session == NO_SESSION
-                         else self.session % 255)
-            board.outbox.session, self._nonce = fresh, hello.nonce
+            session = 1 + (board.identity.boot_id % 255 if self.session == NO_SESSION
+                           else self.session % 255)
+            board.outbox.session, self._nonce = session, hello.nonce
             self._read_only = (hello.major, hello.schema_crc) != (MAJOR, SCHEMA_CRC)
             self._last = self.setpoint_sequence = None
-            board.said_hello()
-            if board.moving:
-                board.change(State.DISARMED)
-            board.tell(EventKind.SESSION, fresh)
+            board.start_session()
+            if board.is_moving:
+                board.change_state(State.DISARMED)
+            board.report_event(EventKind.SESSION, session)
         board.outbox.put(board.identity._replace(nonce=hello.nonce))
 
     def _command(self, frame):
@@ -121,12 +121,12 @@ class Commands:
         result = self._refusal(type(message), variant)
         value = 0
         if result is None:
-            result, value = self._carry_out[type(message)](message)
+            result, value = self._handlers[type(message)](message)
         self._last = message.ID, sequence, result, value
         self._answer(frame, result, value)
 
     def _refusal(self, kind, variant):
-        """Result that session and state give, or None where they let the command pass."""
+        """Return the refusal by session or state, or None."""
         if self._read_only and (kind, variant) in READ_ONLY_REFUSES:
             return Result.READ_ONLY
         answer = ANSWERS[kind, variant][self._board.state]
@@ -147,7 +147,7 @@ class Commands:
         else:
             variant = DRIVE if setpoint.mode == Mode.DRIVE else ALIVE
             result = self._refusal(Setpoint, variant)
-            if result is None and self._wrong_field(setpoint) is not None:
+            if result is None and self._invalid_field(setpoint) is not None:
                 result = Result.OUT_OF_RANGE
         if result is not None:
             self.refused += 1
@@ -157,20 +157,20 @@ class Commands:
         if setpoint.mode == Mode.DRIVE:
             self._board.drive(setpoint)
         else:
-            self._board.stand()
+            self._board.keep_alive()
 
-    def _wrong_field(self, setpoint):
-        """Place of the first field out of range, or None."""
+    def _invalid_field(self, setpoint):
+        """Index of the first field out of range, or None."""
         if setpoint.mode not in tuple(Mode):
             return 0
         if setpoint.mode == Mode.DRIVE:
-            if not self._may_drive(setpoint.duty, 0.0):
+            if not self._is_within_limits(setpoint.duty, 0.0):
                 return 1
-            if not self._may_drive(0.0, setpoint.step_rate):
+            if not self._is_within_limits(0.0, setpoint.step_rate):
                 return 2
         return None if 1 <= setpoint.validity <= VALIDITY_MAX else 3
 
-    def _may_drive(self, duty, step_rate):
+    def _is_within_limits(self, duty, step_rate):
         parameters = self._board.parameters
         return (abs(round(duty * DUTY_ONE)) <= parameters[Parameter.DUTY_MAX]
                 and abs(step_rate) <= parameters[Parameter.STEP_RATE_MAX])
@@ -180,19 +180,19 @@ class Commands:
         return Result.ACCEPTED, 0
 
     def _disarm(self, _):
-        if self._board.moving:
-            self._board.change(State.DISARMED)
+        if self._board.is_moving:
+            self._board.change_state(State.DISARMED)
         return Result.ACCEPTED, 0
 
     def _clear(self, _):
-        board, stays = self._board, Fault(0)
+        board, persistent = self._board, Fault(0)
         if board.state != State.FAULT:
             return Result.ACCEPTED, 0
-        stays = board.persisting()
-        board.faults = stays
-        if stays:
+        persistent = board.persistent_faults()
+        board.faults = persistent
+        if persistent:
             return Result.CAUSE_PERSISTS, 0
-        board.change(State.DISARMED)
+        board.change_state(State.DISARMED)
         return Result.ACCEPTED, 0
 
     def _home(self, message):
@@ -205,8 +205,8 @@ class Commands:
     def _zero(self, message):
         if message.joint not in tuple(Joint):
             return Result.OUT_OF_RANGE, 0
-        self._board.has_origin(int(message.joint), message.counts)
-        self._board.tell(EventKind.HOMED, int(message.joint))
+        self._board.set_origin(int(message.joint), message.counts)
+        self._board.report_event(EventKind.HOMED, int(message.joint))
         return Result.ACCEPTED, 0
 
     def _param(self, message):
@@ -229,20 +229,20 @@ class Commands:
     def _load(self, message):
         profile = self._board.profile
         rows = message.segments[:max(0, min(SEGMENTS_PER_CHUNK, message.total - message.first))]
-        wrong = None
+        invalid_field = None
         if message.first >= message.total:
-            wrong = 0
+            invalid_field = 0
         elif not 1 <= message.total <= PROFILE_CAPACITY:
-            wrong = 1
+            invalid_field = 1
         elif not all(SEGMENT_TIMES[0] <= row.duration <= SEGMENT_TIMES[1]
-                     and self._may_drive(row.duty, row.step_rate) for row in rows):
-            wrong = 3
-        if wrong is not None:
+                     and self._is_within_limits(row.duty, row.step_rate) for row in rows):
+            invalid_field = 3
+        if invalid_field is not None:
             profile.clear()
-            return Result.OUT_OF_RANGE, wrong
+            return Result.OUT_OF_RANGE, invalid_field
         if not profile.load(message, rows):
             return Result.BAD_PROFILE, 0
-        return Result.ACCEPTED, profile.held
+        return Result.ACCEPTED, profile.segment_count
 
     def _play(self, message):
         board = self._board

@@ -1,8 +1,8 @@
 """
-The board in Python: the rules of `docs/rig_protocol.md`, step by step, without any I/O.
+Emulated board in Python: the rules of `docs/rig_protocol.md`, step by step, without I/O.
 
-Bytes go in, bytes come out, time and pins are given: the same calls give the same bytes. The
-firmware is written from the same page; the conformance suite holds both to it.
+Inputs are bytes, time and pins; the output is bytes. The same calls give the same bytes. The
+firmware implements the same page, and the conformance suite checks both against it.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from flex_robot_sim.rig.board.motion import ProfileStore, StepRamp
 from flex_robot_sim.rig.board.outbox import Outbox
 from flex_robot_sim.rig.board.senses import (
     ADC,
-    BUTTON,
     DUTY_ONE,
     HOMED,
     LIMIT,
     LOWER,
+    STOP_BUTTON_BIT,
     UPPER,
     Senses,
 )
@@ -45,26 +45,26 @@ LOADED = int(Input.PROFILE_LOADED)
 HEALTH_STEPS = CONSTANTS['HEALTH_PERIOD_MS'][0] * CONTROL_RATE // 1000
 SOFT_LOWER = (Parameter.SLIDE_SOFT_LOWER, Parameter.TURN_SOFT_LOWER)
 SOFT_UPPER = (Parameter.SLIDE_SOFT_UPPER, Parameter.TURN_SOFT_UPPER)
-SETTLING = 20_000           # a switch that opens sooner after it has closed has bounced   [us]
-DRAWN = 100_000             # after ARM, in which the field draws the rotor to its place     [us]
+DEBOUNCE_TIME = 20_000      # a switch that opens sooner after closing has bounced         [us]
+ALIGNMENT_TIME = 100_000    # after ARM, for the field to align the rotor                  [us]
 HOME_COUNTS = (Parameter.SLIDE_HOME_COUNTS, Parameter.TURN_HOME_COUNTS)
 
 
-class Asked(NamedTuple):
-    """What the motors are asked for."""
+class MotionCommand(NamedTuple):
+    """Commanded motion of the motors, before limits and ramp."""
 
     duty: float = 0.0
-    step_rate: float = 0.0          # to reach                                  [steps/s]
+    step_rate: float = 0.0          # target of the ramp                        [steps/s]
 
 
-STAND = Asked()
+ZERO_MOTION = MotionCommand()
 
 
 class EmulatedBoard:
-    """One board from boot on."""
+    """One board, from its boot."""
 
     def __init__(self, identity: HelloAck) -> None:
-        """Boot; `identity` is what HELLO_ACK says, but for the nonce."""
+        """Boot; `identity` is the content of HELLO_ACK, except the nonce."""
         self.identity = identity
         self.state = State.BOOT
         self.faults = Fault(0)
@@ -81,21 +81,21 @@ class EmulatedBoard:
         self.late_steps = 0
         self._ramp = StepRamp()
         self._duty = 0.0                # applied
-        self._asked, self._valid_until = STAND, 0
-        self.last_fed = 0               # when the watchdog was fed, never wraps          [us]
-        self._drawn_since: int | None = None        # by a field that was switched on    [us]
+        self._motion_command, self._valid_until = ZERO_MOTION, 0
+        self.watchdog_fed_at = 0        # when the watchdog was fed, never wraps          [us]
+        self._aligning_since: int | None = None     # rotor alignment after ARM          [us]
         self._homing: Joint | None = None
-        self._home_since = 0
+        self._homing_start = 0
         self._closed_since: int | None = None       # its switch                     [us]
-        self._leaving = False
-        self._profile_since = 0
+        self._is_leaving = False
+        self._profile_start = 0
         self._steps = 0                 # control steps since boot
-        self._sent_at_start = 0         # pulses, at the start of the present control step
-        self._said_hello = False
+        self._steps_at_start = 0        # pulses at the start of the present control step
+        self._is_greeted = False
         self._telemetry_divisor, self._telemetry_phase = 0, 0
 
     @property
-    def moving(self) -> bool:
+    def is_moving(self) -> bool:
         """Whether the outputs are on."""
         return self.state in MOVING
 
@@ -106,7 +106,7 @@ class EmulatedBoard:
 
     @property
     def inputs(self) -> int:
-        """Switches, button and what is known, bits as in Input."""
+        """Switches, button, homing and loaded profile; bits as in Input."""
         loaded = LOADED if self.profile.crc is not None else 0
         return self.senses.switches | self.homed | loaded
 
@@ -115,76 +115,76 @@ class EmulatedBoard:
         """Whether both joints have their origin."""
         return all(self.homed & bit for bit in HOMED)
 
-    def persisting(self) -> Fault:
-        """Latched faults whose cause is there in this step."""
-        still = Fault.SELF_TEST
-        if self.senses.switches & BUTTON:
-            still |= Fault.ESTOP_INPUT
+    def persistent_faults(self) -> Fault:
+        """Latched faults whose cause persists in this step."""
+        persistent = Fault.SELF_TEST
+        if self.senses.switches & STOP_BUTTON_BIT:
+            persistent |= Fault.ESTOP_INPUT
         for sensor, fault in enumerate(ADC):
             if self.senses.at_rail(sensor):
-                still |= fault
-        return self.faults & still
+                persistent |= fault
+        return self.faults & persistent
 
     def step(self, now: int, pins: Pins, data: bytes = b'', late: int = 0) -> Drive:
         """
-        One control step; return what the pins of the drivers shall be.
+        Run one control step; return the outputs to the motor drivers.
 
-        :param now: board clock without its wrap [us]; pins: Pins of the bench; data: bytes that
-            have arrived; late: by which the step started later than planned [us].
+        :param now: board clock without wrap [us]; pins: Pins of the bench; data: received bytes;
+            late: delay of the start of the step [us].
         """
         self.now = now
         self._steps += 1
-        self._sent_at_start = self.steps
+        self._steps_at_start = self.steps
         self.senses.read(pins)
         if self.state == State.BOOT:
-            self.reader.feed(data)              # heard by nobody
+            self.reader.feed(data)              # frames are discarded during boot
             if self._steps >= SELF_TEST_STEPS:
                 self.state = State.DISARMED
-                self.tell(EventKind.BOOT, int(self.identity.reset_cause))
+                self.report_event(EventKind.BOOT, int(self.identity.reset_cause))
             return Drive(steps=self.steps)
         self._look_for_faults(late)
         for frame in self.reader.feed(data):
             self.commands.handle(frame)
-        asked = self._decide()
-        self._set_outputs(asked)
+        motion_command = self._decide()
+        self._set_outputs(motion_command)
         self._send()
-        return Drive(self._duty, self.moving, self.steps, self._ramp.rate, self.moving)
+        return Drive(self._duty, self.is_moving, self.steps, self._ramp.rate, self.is_moving)
 
     def take(self, duration: float = STEP_TIME) -> bytes:
-        """Bytes that go out on the line within `duration` [s]."""
+        """Return the bytes that are transmitted within `duration` [s]."""
         return self.outbox.take(duration)
 
-    def tell(self, kind: EventKind, detail: int) -> None:
-        """Remember an event."""
-        self.outbox.happened(self.now, kind, self.state, self.faults, detail)
+    def report_event(self, kind: EventKind, detail: int) -> None:
+        """Queue an event."""
+        self.outbox.add_event(self.now, kind, self.state, self.faults, detail)
 
-    def enter(self, state: State) -> None:
-        """Change the state, and switch outputs off where it asks for that."""
-        if self.moving and state not in MOVING:
+    def enter_state(self, state: State) -> None:
+        """Change the state; switch the outputs off if it requires that."""
+        if self.is_moving and state not in MOVING:
             self._duty = 0.0
             self._ramp.stop()
             self.senses.forget()
-        self._asked, self._homing = STAND, None
+        self._motion_command, self._homing = ZERO_MOTION, None
         self.state = state
 
-    def change(self, state: State) -> None:
-        """Change the state and tell it, if it is another one."""
+    def change_state(self, state: State) -> None:
+        """Change the state and report an event, if the state is a new one."""
         before = self.state
         if state != before:
-            self.enter(state)
-            self.tell(EventKind.STATE, int(before))
+            self.enter_state(state)
+            self.report_event(EventKind.STATE, int(before))
 
     def latch(self, faults: Fault) -> None:
         """Latch faults, which switches the outputs off."""
         fresh = faults & ~self.faults
         self.faults |= faults
         if fresh:
-            self.enter(State.FAULT)
-            self.tell(EventKind.FAULT, int(fresh))
+            self.enter_state(State.FAULT)
+            self.report_event(EventKind.FAULT, int(fresh))
 
-    def said_hello(self) -> None:
-        """Start anew with a host."""
-        self._said_hello = True
+    def start_session(self) -> None:
+        """Start a session with a host."""
+        self._is_greeted = True
         self._telemetry_divisor = 0
 
     def stream(self, rate: int) -> None:
@@ -193,122 +193,123 @@ class EmulatedBoard:
         self._telemetry_phase = -1
 
     def arm(self) -> None:
-        """Switch the outputs on, with an arm that stands."""
+        """Switch the outputs on, with zero motion."""
         self.feed_watchdog()
         if self.state == State.DISARMED:
-            self.change(State.ARMED)
-            self.senses.compare_from_here(self.steps)
-            self._drawn_since = self.now
-        self._asked = STAND
+            self.change_state(State.ARMED)
+            self.senses.reset_step_comparison(self.steps)
+            self._aligning_since = self.now
+        self._motion_command = ZERO_MOTION
 
     def drive(self, setpoint: Setpoint) -> None:
-        """Apply a set point that was taken."""
+        """Apply an accepted set point."""
         self.feed_watchdog()
         if self.state == State.ARMED:
-            self._asked = Asked(setpoint.duty, setpoint.step_rate)
+            self._motion_command = MotionCommand(setpoint.duty, setpoint.step_rate)
             self._valid_until = self.now + setpoint.validity * 1000
 
-    def stand(self) -> None:
-        """Take a set point that only says that the host is alive."""
+    def keep_alive(self) -> None:
+        """Apply an ALIVE set point: feed the watchdog and command zero motion."""
         self.feed_watchdog()
         if self.state == State.ARMED:
-            self._asked = STAND
+            self._motion_command = ZERO_MOTION
 
     def feed_watchdog(self) -> None:
-        """Begin the time of the watchdog anew."""
-        self.last_fed = self.now
+        """Restart the watchdog timer."""
+        self.watchdog_fed_at = self.now
 
     def home(self, joint: Joint) -> None:
-        """Begin to look for the lower switch of a joint."""
-        self.change(State.HOMING)
+        """Start homing: move a joint to its lower switch."""
+        self.change_state(State.HOMING)
         self.homed &= ~HOMED[joint]
-        self._homing, self._home_since = joint, self.now
-        self._closed_since, self._leaving = None, False
+        self._homing, self._homing_start = joint, self.now
+        self._closed_since, self._is_leaving = None, False
 
-    def has_origin(self, joint: Joint, counts: int) -> None:
-        """Give the counts of a joint their origin."""
+    def set_origin(self, joint: Joint, counts: int) -> None:
+        """Set the count of a joint at its present position, which homes the joint."""
         self.senses.counts[joint] = counts
         self.homed |= HOMED[joint]
 
     def play(self) -> None:
-        """Start the profile that is loaded."""
-        self.change(State.PROFILE)
-        self._profile_since = self.now
+        """Start the loaded profile."""
+        self.change_state(State.PROFILE)
+        self._profile_start = self.now
 
     def lose_homing(self, joint: Joint) -> None:
-        """Counts of a joint have no origin any more."""
+        """Mark a joint as not homed, and report an event."""
         if self.homed & HOMED[joint]:
             self.homed &= ~HOMED[joint]
-            self.tell(EventKind.HOMING_LOST, joint)
+            self.report_event(EventKind.HOMING_LOST, joint)
 
     def _look_for_faults(self, late):
-        found = self.senses.constant_faults(self.now)
+        faults = self.senses.constant_faults(self.now)
         if late > 1000:
             self.late_steps += 1
-        if self.moving:
-            found |= self.senses.moving_faults(self.now, self.steps, self._homing)
+        if self.is_moving:
+            faults |= self.senses.moving_faults(self.now, self.steps, self._homing)
             if late > LATE_LIMIT:
-                found |= Fault.LATE
-            if self._drawn_since is not None and self.now - self._drawn_since >= DRAWN:
-                self.senses.compare_from_here(self.steps)
-                self._drawn_since = None
-        if found:
-            self.latch(found)
-        for joint in self.senses.jumped:
+                faults |= Fault.LATE
+            if (self._aligning_since is not None
+                    and self.now - self._aligning_since >= ALIGNMENT_TIME):
+                self.senses.reset_step_comparison(self.steps)
+                self._aligning_since = None
+        if faults:
+            self.latch(faults)
+        for joint in self.senses.jumped_joints:
             self.lose_homing(joint)
 
     def _decide(self):
-        """Watchdog, end of validity, homing and profile: what the motors are asked for."""
-        if self.moving and self.now - self.last_fed >= WATCHDOG:
+        """Return the commanded motion after watchdog, validity, homing and profile."""
+        if self.is_moving and self.now - self.watchdog_fed_at >= WATCHDOG:
             self.latch(Fault.WATCHDOG)
         if self.state == State.HOMING:
-            return self._home_on()
+            return self._continue_homing()
         if self.state == State.PROFILE:
-            segment = self.profile.at(self.now - self._profile_since)
+            segment = self.profile.at(self.now - self._profile_start)
             if segment is not None:
-                return Asked(segment.duty, segment.step_rate)
-            self.enter(State.ARMED)
-            self.tell(EventKind.PROFILE_DONE, self.profile.held)
+                return MotionCommand(segment.duty, segment.step_rate)
+            self.enter_state(State.ARMED)
+            self.report_event(EventKind.PROFILE_DONE, self.profile.segment_count)
         elif self.now >= self._valid_until:
-            self._asked = STAND
-        return self._asked
+            self._motion_command = ZERO_MOTION
+        return self._motion_command
 
-    def _home_on(self):
+    def _continue_homing(self):
         joint = self._homing
-        closed = bool(self.senses.switches & LOWER[joint])
-        if self.now - self._home_since > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
+        is_closed = bool(self.senses.switches & LOWER[joint])
+        if self.now - self._homing_start > self.parameters[Parameter.HOME_TIMEOUT] * 1000:
             self.latch(Fault.HOMING)
-            return STAND
-        if self._leaving and not closed:
-            self.has_origin(joint, self.parameters[HOME_COUNTS[joint]])
-            self.senses.compare_from_here(self.steps)
-            self.enter(State.ARMED)
-            self.tell(EventKind.HOMED, joint)
-            return STAND
-        if not closed:
+            return ZERO_MOTION
+        if self._is_leaving and not is_closed:
+            self.set_origin(joint, self.parameters[HOME_COUNTS[joint]])
+            self.senses.reset_step_comparison(self.steps)
+            self.enter_state(State.ARMED)
+            self.report_event(EventKind.HOMED, joint)
+            return ZERO_MOTION
+        if not is_closed:
             self._closed_since = None
         elif self._closed_since is None:
             self._closed_since = self.now
-        self._leaving = closed and self.now - self._closed_since >= SETTLING
-        sign = 1 if self._leaving else -1 + closed
+        self._is_leaving = is_closed and self.now - self._closed_since >= DEBOUNCE_TIME
+        sign = 1 if self._is_leaving else -1 + is_closed
         if joint == SLIDE:
-            return Asked(sign * self.parameters[Parameter.HOME_DUTY] / DUTY_ONE, 0.0)
-        return Asked(0.0, float(sign * self.parameters[Parameter.HOME_RATE]))
+            return MotionCommand(sign * self.parameters[Parameter.HOME_DUTY] / DUTY_ONE, 0.0)
+        return MotionCommand(0.0, float(sign * self.parameters[Parameter.HOME_RATE]))
 
-    def _set_outputs(self, asked):
-        """Limits and ramp."""
+    def _set_outputs(self, motion_command):
+        """Apply limits and ramp, and set the outputs."""
         if self.state == State.PROFILE:
-            hit = Fault(0)
-            for joint, motion in ((SLIDE, asked.duty), (TURN, asked.step_rate)):
+            limit_faults = Fault(0)
+            for joint, motion in ((SLIDE, motion_command.duty), (TURN, motion_command.step_rate)):
                 if self._at_switch(joint, motion) or self._at_soft_limit(joint, motion):
-                    hit |= LIMIT[joint]
+                    limit_faults |= LIMIT[joint]
             if self._at_switch(TURN, self._ramp.rate):
-                hit |= Fault.LIMIT_TURN
-            if hit:
-                self.latch(hit)
-        if not self.moving:
+                limit_faults |= Fault.LIMIT_TURN
+            if limit_faults:
+                self.latch(limit_faults)
+        if not self.is_moving:
             return
-        duty, rate = asked
+        duty, rate = motion_command
         if self._at_switch(SLIDE, duty) or self._at_soft_limit(SLIDE, duty):
             duty = 0.0
         if self._at_switch(TURN, rate) or self._at_soft_limit(TURN, rate):
@@ -317,7 +318,7 @@ class EmulatedBoard:
             self._ramp.stop()
         self._duty = duty
         self._ramp.advance(rate, self.parameters[Parameter.STEP_ACCELERATION], STEP_TIME)
-        self.senses.duty_applied(self.now, duty)
+        self.senses.record_duty(self.now, duty)
 
     def _at_switch(self, joint, motion):
         towards = UPPER[joint] if motion > 0 else LOWER[joint]
@@ -331,11 +332,11 @@ class EmulatedBoard:
                 else counts <= self.parameters[SOFT_LOWER[joint]])
 
     def _send(self):
-        if not self._said_hello:
+        if not self._is_greeted:
             return
         self.outbox.send_event(self.now)
         self._telemetry_phase += 1
-        # not in the step that took STREAM
+        # not in the step that received STREAM
         if (self._telemetry_divisor and self._telemetry_phase > 0
                 and (self._telemetry_phase - 1) % self._telemetry_divisor == 0):
             self.outbox.put(self._telemetry())
@@ -345,7 +346,7 @@ class EmulatedBoard:
     def _telemetry(self):
         senses = self.senses
         return Telemetry(
-            self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._sent_at_start,
+            self.now % WRAP, *senses.counts, *senses.adc, self._duty, self._steps_at_start,
             self._ramp.rate, self.state, self.inputs, self.faults,
             self.commands.setpoint_sequence or 0, min(max(senses.current, -32.7), 32.7))
 

@@ -1,4 +1,4 @@
-"""Board and bench together: bytes in, bytes out, one control step at a time."""
+"""Emulated board and simulated bench in lockstep: bytes in, bytes out, by control steps."""
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME, EmulatedBoard
@@ -17,15 +17,15 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 STEP_US = round(STEP_TIME * 1e6)
 FIRMWARE = 0 << 16 | 1 << 8 | 0
 UID = b'flexsim-emul'               # 12 bytes, as the number of a processor
-HARDWARE_WATCHDOG = 0.05            # after which a processor that hangs is reset         [s]
-RECEIVER = 4096                     # what waits for the receiver before bytes are lost   [B]
+HARDWARE_WATCHDOG = 0.05            # time-out of the reset of a hanging processor        [s]
+RECEIVE_BUFFER_SIZE = 4096          # [B]
 
 
 class EmulatedRig:
     """
-    The rig in lockstep.
+    Emulated board and bench in lockstep.
 
-    What is sent to the board waits as on a line of 921600 baud; a flood runs over.
+    Bytes to the board pass a line of 921600 baud; a flood overruns its buffer.
     """
 
     def __init__(self, bench: Bench | None = None, boot_id: int = 1, clock: int = 0) -> None:
@@ -37,14 +37,14 @@ class EmulatedRig:
         self.bench = bench or Bench(conversions=CONVERSIONS)
         self.steps = 0                  # control steps since power-up
         self.silent_until = 0           # step up to which the board is stalled
-        self.late = 0                   # by which control steps start late               [us]
+        self.late = 0                   # delay of the start of control steps             [us]
         self._clock = clock
         self._boot_id = boot_id
-        self._line = Line(RECEIVER)
-        self._sent_before = 0           # pulses of earlier boots
+        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._earlier_steps = 0         # pulses of earlier boots
         self._drive = Drive()
-        self._resets_at: int | None = None  # step in which the hardware watchdog bites
-        self.board = self._booted(ResetCause.POWER)
+        self._reset_step: int | None = None  # by the hardware watchdog
+        self.board = self._boot(ResetCause.POWER)
 
     @property
     def time(self) -> float:
@@ -52,46 +52,46 @@ class EmulatedRig:
         return self.steps * STEP_TIME
 
     def step(self, data: bytes = b'') -> bytes:
-        """One control step: take bytes from the host, return those that the host gets."""
+        """Run one control step: take bytes from the host, return bytes to the host."""
         self.board.overruns += self._line.put(data)
         self.steps += 1
         if self.steps <= self.silent_until:
-            # a stalled processor leaves its pins as they are, and nobody takes what comes
+            # a halted processor keeps its pins and reads no bytes
             self.board.overruns += len(self._line.take(STEP_TIME))
             self.bench.advance(self._drive, STEP_TIME)
-            if self.steps == self._resets_at:
+            if self.steps == self._reset_step:
                 self.reboot(ResetCause.INDEPENDENT_WATCHDOG)
             return b''
         drive = self.board.step(self._clock + self.steps * STEP_US, self.bench.read(),
                                 self._line.take(STEP_TIME), self.late)
-        self._drive = drive._replace(steps=self._sent_before + drive.steps)
+        self._drive = drive._replace(steps=self._earlier_steps + drive.steps)
         self.bench.advance(self._drive, STEP_TIME)
         return self.board.take(STEP_TIME)
 
     def set_clock(self, clock: int) -> None:
-        """Let the clock of the board start at `clock` [us], which a reboot must follow."""
+        """Set the clock of the board to `clock` [us]; a reboot must follow."""
         self._clock = clock - self.steps * STEP_US
 
     def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
-        """Reset the board; the bench goes on."""
-        self._sent_before += self.board.steps
+        """Reset the board; the bench keeps its state."""
+        self._earlier_steps += self.board.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
         self._line.clear()
-        self.board = self._booted(cause)
+        self.board = self._boot(cause)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resources are open."""
 
     def stall(self, seconds: float) -> None:
-        """Halt the processor for a while, as a debugger does; its outputs stay as they are."""
+        """Halt the processor for `seconds`, as a debugger does; its outputs keep their values."""
         self.silent_until = self.steps + round(seconds / STEP_TIME)
 
     def hang(self) -> None:
-        """Let the firmware hang until the hardware watchdog resets the processor."""
+        """Hang the firmware until the hardware watchdog resets the processor."""
         self.stall(HARDWARE_WATCHDOG)
-        self._resets_at = self.silent_until
+        self._reset_step = self.silent_until
 
-    def _booted(self, cause):
+    def _boot(self, cause):
         parts = self.bench.parts
         return EmulatedBoard(HelloAck(
             MAJOR, MINOR, SCHEMA_CRC, 0, self._boot_id, UID, FIRMWARE, BackEnd.PYTHON, cause,

@@ -1,16 +1,16 @@
 """
-The rig without a rig: the emulated board and bench behind a serial port, in real time.
+Real-time emulator: emulated board and simulated bench behind a serial port.
 
     with Emulator() as emulator:
         link = connect(emulator.link)       # like any serial port
         emulator.inject('unplug=0.5')
 
-A board is never held up, and this process is, by a busy computer or a debugger. Then board, bench
-and line stand still together: the time is lost and counted, not raced after, because a host that
-is heard once in many steps would look dead to the watchdog and its motors would run on blindly.
-What the host has sent meanwhile waits on the line. Programs that run nothing else ask for a
-real-time priority, and who stood still lets others go first, or a slow computer would do nothing
-else.
+A busy computer or a debugger can delay this process, which never happens to a real board. Board,
+bench and line then pause together. The lost time is counted and not made up for: if many steps ran
+at once, the host would seem dead to the watchdog, and the motors would run without control. Bytes
+of the host wait on the line meanwhile. Programs that only run the emulator request a real-time
+priority. After a pause the emulator sleeps for one step, so that a slow computer can run other
+programs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
-from flex_robot_sim.rig.board.emulator_faults import MISHAPS, Planned, parse
+from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, PlannedFault, parse
 from flex_robot_sim.rig.board.pty_port import PtyPort
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.wire.faults import BadWire
@@ -35,15 +35,15 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError
 if TYPE_CHECKING:
     from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 
-MOST_LAG = 0.005            # that is made up for: as long as a set point takes to come [s]
-HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)      # that a host can send in one step
+MAX_CATCH_UP_TIME = 0.005   # longest delay that is made up for: one set-point period   [s]
+HOST_BYTES = int(BYTES_PER_SECOND * STEP_TIME)      # sent by a host in one step, at most
 
 
 AnyAnswer = TypeVar('AnyAnswer')
 
 
 class Emulator:
-    """An emulated rig behind a pseudo terminal; `with` starts and stops its thread."""
+    """Emulated rig behind a pseudo terminal; `with` starts and stops its thread."""
 
     def __init__(self, link: str | Path | None = None, rig: EmulatedRig | None = None,
                  faults: Iterable[str] = (), seed: int = 0) -> None:
@@ -52,17 +52,17 @@ class Emulator:
 
         :param link: name of the port; default: `default_link()`.
         :param rig: EmulatedRig; default: the shipped one.
-        :param faults: words as in `emulator_faults`.
+        :param faults: fault specifications as in `emulator_faults`.
         """
         planned = [parse(words) for words in faults]
         self.rig = rig or rig_of(seed=seed)
         self.port = PtyPort(link)
         self.wires = self.to_board, self.to_host = BadWire(seed + 1), BadWire(seed + 2)
         self.flood = 0.0            # random bytes that also reach the board            [1/s]
-        self.hold_ups = 0           # times that the rig has stood still
-        self.lost_time = 0.0        # in which it did                                   [s]
+        self.pause_count = 0        # pauses of a delayed process
+        self.lost_time = 0.0        # total time of these pauses                        [s]
         self._random = np.random.default_rng(seed)
-        self._planned = planned
+        self._pending_faults = planned
         self._calls: queue.SimpleQueue[tuple[Callable[[EmulatedRig], Any], Any]] = (
             queue.SimpleQueue())
         self._stop = threading.Event()
@@ -76,7 +76,7 @@ class Emulator:
 
     @property
     def is_running(self) -> bool:
-        """Whether its thread runs."""
+        """Whether the thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def __enter__(self):
@@ -88,11 +88,11 @@ class Emulator:
         try:
             self.close()
         except FlexRobotSimError:
-            if kind is None:            # or what went wrong first would be hidden
+            if kind is None:            # do not hide an earlier exception
                 raise
 
     def close(self) -> None:
-        """Stop, and take the port away."""
+        """Stop, and remove the port."""
         self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -101,21 +101,21 @@ class Emulator:
             raise self._failure
 
     def stop(self) -> None:
-        """Let `run` return soon."""
+        """Make `run` return after the present step."""
         self._stop.set()
 
     def inject(self, words: str) -> None:
-        """Let something go wrong; see `emulator_faults`."""
+        """Inject a fault; see `emulator_faults`."""
         planned = parse(words)
-        # what is not told a time happens now
+        # a fault without a time is due now
         self.call(lambda _: self.plan(planned._replace(time=self.rig.time + planned.time)))
 
-    def plan(self, planned: Planned) -> None:
-        """Remember a fault to come."""
-        self._planned.append(planned)
+    def plan(self, planned: PlannedFault) -> None:
+        """Schedule a fault."""
+        self._pending_faults.append(planned)
 
     def call(self, function: Callable[[EmulatedRig], AnyAnswer]) -> AnyAnswer:
-        """Return function(rig), called between two control steps."""
+        """Call function(rig) between two control steps, and return its result."""
         if self._thread is None or self._thread is threading.current_thread():
             return function(self.rig)
         answer: queue.SimpleQueue[tuple[AnyAnswer, Exception | None]] = queue.SimpleQueue()
@@ -132,16 +132,16 @@ class Emulator:
             return result
 
     def step(self) -> None:
-        """One control step, now."""
-        self._answer_calls()
-        self._carry_out_plan()
-        data = self.to_board.passed(self.port.read(HOST_BYTES))
+        """Run one control step."""
+        self._run_calls()
+        self._apply_due_faults()
+        data = self.to_board.transmit(self.port.read(HOST_BYTES))
         if self.flood > 0.0:
             data += self._random.bytes(self._random.poisson(self.flood * STEP_TIME))
-        self.port.write(self.to_host.passed(self.rig.step(data)))
+        self.port.write(self.to_host.transmit(self.rig.step(data)))
 
     def run(self, seconds: float | None = None) -> None:
-        """Run in real time until `stop`, or for a while [s]."""
+        """Run in real time until `stop`, or for `seconds` [s]."""
         due = time.monotonic()
         end = None if seconds is None else due + seconds
         try:
@@ -149,28 +149,28 @@ class Emulator:
                 ahead = due - time.monotonic()
                 if ahead > 0:
                     time.sleep(ahead)
-                elif ahead < -MOST_LAG:
-                    self._stood_still(-ahead)
+                elif ahead < -MAX_CATCH_UP_TIME:
+                    self._record_pause(-ahead)
                     due -= ahead
                     time.sleep(STEP_TIME)
-                # of this thread: what it waited for the processor is no work of the board
+                # thread time: waiting for a processor is no load of the board
                 started = time.thread_time()
                 self.step()
-                took = round((time.thread_time() - started) * 1e6)
-                self.rig.board.longest_step = max(self.rig.board.longest_step, took)
+                step_time = round((time.thread_time() - started) * 1e6)
+                self.rig.board.longest_step = max(self.rig.board.longest_step, step_time)
                 due += STEP_TIME
         except FlexRobotSimError as error:
             self._failure = error
         finally:
-            # a host must see that nobody is there any more
+            # the host must detect that the board is gone
             self.port.unplug()
 
-    def _stood_still(self, seconds):
-        self.hold_ups += 1
+    def _record_pause(self, seconds):
+        self.pause_count += 1
         self.lost_time += seconds
         self.rig.board.late_steps += 1
 
-    def _answer_calls(self):
+    def _run_calls(self):
         while True:
             try:
                 function, answer = self._calls.get_nowait()
@@ -178,15 +178,16 @@ class Emulator:
                 return
             try:
                 answer.put((function(self.rig), None))
-            except Exception as error:      # it belongs to whoever called
+            except Exception as error:      # raised again in the calling thread
                 answer.put((None, error))
 
-    def _carry_out_plan(self):
-        if not self._planned:
+    def _apply_due_faults(self):
+        if not self._pending_faults:
             return
         now = self.rig.time
-        due = [planned for planned in self._planned if planned.time <= now]
+        due = [planned for planned in self._pending_faults if planned.time <= now]
         if due:
-            self._planned = [planned for planned in self._planned if planned.time > now]
+            self._pending_faults = [planned for planned in self._pending_faults
+                                    if planned.time > now]
             for planned in due:
-                MISHAPS[planned.name].apply(self, planned.value)
+                EMULATOR_FAULTS[planned.name].apply(self, planned.value)

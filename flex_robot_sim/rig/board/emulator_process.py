@@ -1,8 +1,8 @@
 """
-An emulated bench in a process of its own, which ends with the one that started it.
+Emulated bench in a child process, which ends with its parent.
 
-The child holds the read end of a pipe. Whatever becomes of the parent, kill -9 included, the pipe
-is closed then, and the child stops and takes its port away.
+The child holds the read end of a pipe. When the parent ends, even by kill -9, the system closes
+the pipe; the child then stops and removes its port.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 from flex_robot_sim.util.interpreter import run_module
 
-READY = 'port '             # before the name of the port, on standard output
-LOST = 'lost '              # before the time that it has lost, at the end
+READY_PREFIX = 'port '          # before the name of the port, on standard output
+LOST_TIME_PREFIX = 'lost '      # before the lost time, at the end
 
 
 class EmulatorProcess:
@@ -28,9 +28,9 @@ class EmulatorProcess:
 
     def __init__(self, faults: Iterable[str] = (), robot: str = 'rig') -> None:
         """
-        Start it; this takes a minute where the arm has to be compiled first.
+        Start the process; this takes a minute if the arm must be compiled first.
 
-        :param faults: words as in `emulator_faults`; robot: file of the bench, or a shipped one.
+        :param faults: as in `emulator_faults`; robot: file of the bench, or a shipped one.
         """
         self._process = subprocess.Popen(
             run_module(__name__, robot, *faults), stdin=subprocess.PIPE,
@@ -38,47 +38,47 @@ class EmulatorProcess:
         self._stdin, self._stdout, self._stderr = _pipes(self._process)
         self.port = ''
         self.lost_time = 0.0
-        """For how long it stood still on a busy computer; known once it is closed [s]."""
+        """Total time of pauses on a busy computer, available after `close` [s]."""
         try:
             line = self._stdout.readline()
         except BaseException:
             self.close()
             raise
-        if not line.startswith(READY):
-            _, said = self._process.communicate()
-            last = said.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
+        if not line.startswith(READY_PREFIX):
+            _, stderr_text = self._process.communicate()
+            last = stderr_text.strip().splitlines()[-1:] or [f'code {self._process.returncode}']
             raise RigError(f'the emulator has not started: {last[0]}')
-        self.port = line[len(READY):].strip()
+        self.port = line[len(READY_PREFIX):].strip()
 
     @property
     def is_running(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """Stop it; may be called twice."""
+        """Stop the process; may be called twice."""
         if not self._stdin.closed:
             self._stdin.close()
         try:
             self._process.wait(5.0)
-        except subprocess.TimeoutExpired:       # on a machine that is full
+        except subprocess.TimeoutExpired:       # on an overloaded computer
             self._process.kill()
             self._process.wait()
-        if self.port:       # it clears up behind itself, unless it was killed, by us or by others
-            with contextlib.suppress(OSError):      # its own files alone, whatever it has printed
+        if self.port:       # the process removes its files itself, unless it was killed
+            with contextlib.suppress(OSError):      # remove these files only
                 Path(self.port).unlink(missing_ok=True)
                 Path(f'{self.port}.lock').unlink(missing_ok=True)
                 Path(self.port).parent.rmdir()
         if not self._stdout.closed:
             for line in self._stdout:
-                if line.startswith(LOST):
-                    self.lost_time = float(line[len(LOST):])
+                if line.startswith(LOST_TIME_PREFIX):
+                    self.lost_time = float(line[len(LOST_TIME_PREFIX):])
         self._stdout.close()
         self._stderr.close()
 
 
 def _pipes(process):
-    """Return the ends of its pipes that are ours."""
+    """Return the parent's ends of the pipes."""
     return process.stdin, process.stdout, process.stderr
 
 
@@ -88,25 +88,25 @@ def main(words: Sequence[str]) -> int:
     from flex_robot_sim.rig.board.rig_of import rig_of
 
     robot, *faults = words
-    # signals to all of a session are for the parent, which ends this one when it is ready to
+    # signals to the whole session are for the parent, which stops this process itself
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     with tempfile.TemporaryDirectory(prefix='flex_robot_sim-') as folder:
         try:
             rig = rig_of(robot)
-            rig.step()                  # compiles, before anybody waits for an answer
+            rig.step()                  # compiles before a host connects
             emulator = Emulator(Path(folder) / 'rig', rig, faults)
         except FlexRobotSimError as error:
             print(error, file=sys.stderr)
             return 2
         threading.Thread(target=_wait_for_end, args=(emulator,), daemon=True).start()
-        print(f'{READY}{emulator.link}', flush=True)
+        print(f'{READY_PREFIX}{emulator.link}', flush=True)
         stand_in_for_hardware()
         try:
             emulator.run()
         finally:
             emulator.close()
-        print(f'{LOST}{emulator.lost_time:.3f}', flush=True)
+        print(f'{LOST_TIME_PREFIX}{emulator.lost_time:.3f}', flush=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The firmware as files: where its sources are, how they are built, where a symbol lies."""
+"""Firmware files: sources, build, and addresses of symbols."""
 
 import contextlib
 import fcntl
@@ -24,7 +24,7 @@ SYMBOL_TABLE = 2
 
 def missing_tools(tools: Mapping[str, str]) -> str:
     """
-    Return what to do about programs that are not installed, on one line, or ''.
+    Return a line with the missing programs and how to install them, or ''.
 
     :param tools: {program: package of Debian and Ubuntu that has it}.
     """
@@ -38,9 +38,9 @@ def missing_tools(tools: Mapping[str, str]) -> str:
 
 def build(target: str = 'emulation', sources: Path | None = None) -> Path:
     """
-    Make the firmware, if its sources have changed, and return the path of its ELF file.
+    Build the firmware, if its sources have changed, and return the path of its ELF file.
 
-    :param target: 'board' or 'emulation'; sources: default: those that come with the package.
+    :param target: 'board' or 'emulation'; sources: folder; default: that of the package.
     """
     problem = missing_tools(TOOLS)
     if problem:
@@ -52,8 +52,9 @@ def build(target: str = 'emulation', sources: Path | None = None) -> Path:
                                 capture_output=True, text=True, check=False,
                                 stdin=subprocess.DEVNULL)
     if result.returncode:
-        said = (result.stderr.strip() or result.stdout.strip() or 'make said nothing').splitlines()
-        problem = next((line for line in said if 'error' in line.lower()), said[-1])
+        make_output = (result.stderr.strip() or result.stdout.strip()
+                       or 'make said nothing').splitlines()
+        problem = next((line for line in make_output if 'error' in line.lower()), make_output[-1])
         raise RigError(f'the firmware in {sources} cannot be built: {problem.strip()}')
     return folder / f'{target}.elf'
 
@@ -75,19 +76,19 @@ def _symbols(data):
     table, = struct.unpack_from('<I', data, 32)
     size, count = struct.unpack_from('<HH', data, 46)
     sections = [struct.unpack_from('<10I', data, table + k * size) for k in range(count)]
-    found = {}
+    values = {}
     for _, kind, _, _, offset, length, link, *_ in sections:
         if kind == SYMBOL_TABLE:
             names = sections[link][4]
             for at in range(offset, offset + length, 16):
                 name, value = struct.unpack_from('<II', data, at)
                 end = data.index(b'\0', names + name)
-                found[data[names + name:end].decode()] = value
-    return found
+                values[data[names + name:end].decode()] = value
+    return values
 
 
 def _build_folder(sources):
-    """`build` beside the sources, or one in the user's cache where that cannot be written."""
+    """Return `build` next to the sources, or a folder in the user's cache if that is read-only."""
     folder = sources / 'build'
     if not os.access(folder if folder.exists() else sources, os.W_OK):
         cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')

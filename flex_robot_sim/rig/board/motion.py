@@ -1,4 +1,4 @@
-"""What moves on the board: the ramp of the step rate, and a profile that plays."""
+"""Motion generation on the board: ramp of the step rate, and stored profile."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 class StepRamp:
-    """Pulses of the stepper at a rate that changes no faster than the acceleration."""
+    """Pulse generator of the stepper with limited acceleration."""
 
     def __init__(self) -> None:
         self.rate = 0.0             # now                                       [steps/s]
-        self._place = 0.0           # of the ramp, whole steps are pulses       [steps]
+        self._ramp_position = 0.0   # of the ramp, whole steps are pulses       [steps]
 
     @property
     def steps(self) -> int:
         """Pulses sent since boot, with their sign."""
-        return int(self._place // 1)
+        return int(self._ramp_position // 1)
 
     def advance(self, target: float, acceleration: float, duration: float) -> None:
         """
-        Let time go on.
+        Advance by one time step.
 
         :param target: rate to reach [steps/s]; acceleration: [steps/s2]; duration: [s].
         """
@@ -33,8 +33,9 @@ class StepRamp:
         before = self.rate
         self.rate = min(max(target, before - change), before + change)
         reached = abs(self.rate - before) / acceleration
-        # on the ramp for a while, then at the rate that it has reached
-        self._place += 0.5 * (before + self.rate) * reached + self.rate * (duration - reached)
+        # on the ramp until `reached`, then at constant rate
+        self._ramp_position += (0.5 * (before + self.rate) * reached
+                                + self.rate * (duration - reached))
 
     def stop(self) -> None:
         """Send no further pulse."""
@@ -42,7 +43,7 @@ class StepRamp:
 
 
 class ProfileStore:
-    """A profile while it is loaded in chunks, and afterwards."""
+    """A profile, loaded in chunks."""
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
@@ -50,34 +51,35 @@ class ProfileStore:
         self._crc: int | None = None
 
     @property
-    def held(self) -> int:
-        """Number of segments that are there."""
+    def segment_count(self) -> int:
+        """Number of segments loaded so far."""
         return len(self._segments)
 
     @property
     def crc(self) -> int | None:
-        """CRC-32 of the profile, or None while there is no whole one."""
-        return self._crc if self._total and self.held == self._total else None
+        """CRC-32 of the profile; None unless it is complete."""
+        return self._crc if self._total and self.segment_count == self._total else None
 
     def load(self, chunk: ProfileLoad, rows: Sequence[Segment]) -> bool:
         """
-        Take the rows of a ProfileLoad; return whether they fit what is held.
+        Append the rows of a ProfileLoad; return whether they continue the profile.
 
-        What does not fit throws everything away.
+        Rows that do not continue it clear the profile.
         """
         if chunk.first == 0:
             self._segments, self._total, self._crc = [], chunk.total, chunk.crc
-        fits = (chunk.first == self.held and chunk.total == self._total
-                and chunk.crc == self._crc)
-        if fits:
+        is_consistent = (chunk.first == self.segment_count and chunk.total == self._total
+                         and chunk.crc == self._crc)
+        if is_consistent:
             self._segments += rows
-            fits = self.held < self._total or profile_crc(self._segments) == self._crc
-        if not fits:
+            is_consistent = (self.segment_count < self._total
+                             or profile_crc(self._segments) == self._crc)
+        if not is_consistent:
             self.clear()
-        return fits
+        return is_consistent
 
     def clear(self) -> None:
-        """Forget the profile."""
+        """Remove the profile."""
         self._segments, self._total, self._crc = [], 0, None
 
     def at(self, elapsed: int) -> Segment | None:

@@ -1,4 +1,4 @@
-"""What the board has to say: answers at once, events until they have arrived, the rest in turn."""
+"""Transmit queue of the board: frames in order, and events that repeat until acknowledged."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, EventKind, Fault, Stat
 if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
 
-BUFFER = 1024                       # of the transmitter; what does not fit is not sent  [B]
-RESERVED = 512                      # of it for answers and events                       [B]
+BUFFER_SIZE = 1024                  # of the transmitter; further frames are dropped     [B]
+RESERVED_SIZE = 512                 # of it for answers and events                       [B]
 EVENT_REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0] * 1000
 EVENT_CAPACITY = CONSTANTS['EVENT_CAPACITY'][0]
 
 
 class Outbox:
-    """Frames on their way to the host, as fast as the line takes them."""
+    """Frames for the host, sent at the rate of the line."""
 
     def __init__(self) -> None:
         self.session = 0
         self.dropped = 0
         self.lost_events = 0
         self.sequence = 0               # of the next frame
-        self._line = Line(BUFFER)
+        self._line = Line(BUFFER_SIZE)
         self._events: deque[Event] = deque()
-        self._number = 0
-        self._sent: int | None = None   # when the oldest event was sent last            [us]
+        self._next_event_number = 0
+        self._event_sent_at: int | None = None  # when the oldest event was sent last    [us]
 
     def put(self, message: Message) -> bool:
-        """Queue a frame; return whether there was room."""
-        room = BUFFER - RESERVED * isinstance(message, (Telemetry, Health))
+        """Queue a frame; return False if the buffer is full."""
+        room = BUFFER_SIZE - RESERVED_SIZE * isinstance(message, (Telemetry, Health))
         if len(self._line) + wire_length(type(message)) > room:
             self.dropped += 1
             return False
@@ -43,28 +43,28 @@ class Outbox:
         self.sequence = (self.sequence + 1) & 0xFFFF
         return True
 
-    def happened(self, time: int, kind: EventKind, state: State, faults: Fault,
-                 detail: int) -> None:
-        """Remember an event [us]; where there is no room it is lost and counted."""
-        number = self._number
-        self._number = (number + 1) & 0xFFFF
+    def add_event(self, time: int, kind: EventKind, state: State, faults: Fault,
+                  detail: int) -> None:
+        """Queue an event at `time` [us]; without room it is lost and counted."""
+        number = self._next_event_number
+        self._next_event_number = (number + 1) & 0xFFFF
         if len(self._events) >= EVENT_CAPACITY:
             self.lost_events += 1
         else:
             self._events.append(Event(number, time % WRAP, kind, state, faults, detail))
 
-    def acknowledged(self, number: int) -> None:
-        """Forget the event that was sent, if it has this number."""
-        if self._events and self._events[0].number == number and self._sent is not None:
+    def acknowledge_event(self, number: int) -> None:
+        """Remove the sent event, if it has this number."""
+        if self._events and self._events[0].number == number and self._event_sent_at is not None:
             self._events.popleft()
-            self._sent = None
+            self._event_sent_at = None
 
     def send_event(self, now: int) -> None:
-        """Queue the oldest event if it is new or has waited too long, at `now` [us]."""
-        due = self._sent is None or now - self._sent >= EVENT_REPEAT
+        """Queue the oldest event if it is new or its repetition is due, at `now` [us]."""
+        due = self._event_sent_at is None or now - self._event_sent_at >= EVENT_REPEAT
         if self._events and due and self.put(self._events[0]):
-            self._sent = now
+            self._event_sent_at = now
 
     def take(self, duration: float) -> bytes:
-        """Bytes that leave within `duration` [s]."""
+        """Return the bytes that are sent within `duration` [s]."""
         return self._line.take(duration)

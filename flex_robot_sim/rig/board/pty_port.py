@@ -1,8 +1,8 @@
 """
-A serial port that is none: a pseudo terminal under a name that stays.
+Virtual serial port: a pseudo terminal under a fixed name.
 
-The name is a symbolic link in the user's runtime folder. It is locked as long as the port exists,
-so that two emulators never share one, and what a killed one left behind is taken over.
+The name is a symbolic link in the user's runtime folder. It is locked while the port exists, so
+that two emulators never share a name. A link left by a killed emulator is reused.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from pathlib import Path
 from flex_robot_sim.util.exceptions import UsageError
 
 PORT_NAME = 'rig'
-LOCK = re.compile(r'(?:emulator )?(\d+)\n')        # and its process; the first ones had no word
+LOCK = re.compile(r'(?:emulator )?(\d+)\n')        # process; early locks have no word
 READ_SIZE = 65536
 
 
 def default_link() -> Path:
-    """Path of the link that `serial_port:=emulator` opens."""
+    """Return the path of the link that `serial_port:=emulator` opens."""
     runtime = os.environ.get('XDG_RUNTIME_DIR')
     if runtime and os.access(runtime, os.W_OK):
         return Path(runtime) / 'flex_robot_sim' / PORT_NAME
@@ -33,37 +33,37 @@ def default_link() -> Path:
 
 
 class PtyPort:
-    """One end of a pseudo terminal; the other is opened by its link, like a serial port."""
+    """Master side of a pseudo terminal; hosts open the other side by its link, as a port."""
 
     def __init__(self, link: str | Path | None = None) -> None:
-        """Open the terminal and its link; UsageError if another process has that link."""
+        """Open the terminal and its link; UsageError if another process uses that link."""
         self.link = Path(link) if link else default_link()
-        self.overflows = 0          # times that bytes were thrown away because nobody read
-        self._lock = self._locked()
+        self.overflows = 0          # times that unread bytes were discarded
+        self._lock = self._acquire_lock()
         self._master: int | None = None
         self._slave: int | None = None
         self.plug()
 
     @property
-    def plugged(self) -> bool:
+    def is_plugged(self) -> bool:
         """Whether the terminal exists."""
         return self._master is not None
 
     def plug(self) -> None:
-        """Make a new terminal and let the link name it."""
-        if self.plugged:
+        """Open a new terminal and point the link to it."""
+        if self.is_plugged:
             return
         self._master, self._slave = master, slave = os.openpty()
-        # raw before anybody opens it, or the first bytes are echoed; the slave stays open, or
-        # the master reads errors while nobody is connected
+        # raw mode before a host connects, or the first bytes are echoed; an open slave avoids
+        # read errors of the master while no host is connected
         tty.setraw(slave, termios.TCSANOW)
         os.set_blocking(master, False)
-        fresh = self.link.with_name(f'{self.link.name}.{secrets.token_hex(4)}.new')
-        fresh.symlink_to(os.ttyname(slave))
-        fresh.replace(self.link)            # in one step: nobody sees a missing link
+        new_link = self.link.with_name(f'{self.link.name}.{secrets.token_hex(4)}.new')
+        new_link.symlink_to(os.ttyname(slave))
+        new_link.replace(self.link)            # atomic: the link is never missing
 
     def unplug(self) -> None:
-        """Take link and terminal away, as a pulled plug does."""
+        """Remove link and terminal, like a pulled plug."""
         if self._master is None or self._slave is None:
             return
         with contextlib.suppress(OSError):      # a file in its place is not the emulator's
@@ -74,10 +74,10 @@ class PtyPort:
         self._master = self._slave = None
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Remove link and terminal, and release the lock."""
         self.unplug()
         if self._lock is not None:
-            # the file stays: whoever unlinks a lock takes it from those who wait for it
+            # the file stays: unlinking a lock would take it from waiting processes
             os.close(self._lock)
             self._lock = None
 
@@ -87,14 +87,15 @@ class PtyPort:
     def __exit__(self, *error):
         self.close()
 
-    def read(self, most: int | None = None) -> bytes:
-        """Return all bytes that have come, or the first so many."""
+    def read(self, max_size: int | None = None) -> bytes:
+        """Return all received bytes, or the first `max_size`."""
         data = b''
-        while self._master is not None and (most is None or len(data) < most):
+        while self._master is not None and (max_size is None or len(data) < max_size):
             try:
-                piece = os.read(self._master, READ_SIZE if most is None else most - len(data))
+                piece = os.read(self._master,
+                                READ_SIZE if max_size is None else max_size - len(data))
             except OSError as error:
-                # nothing there, or the other end has gone away
+                # no bytes, or the other side has closed
                 if error.errno in (errno.EAGAIN, errno.EIO):
                     break
                 raise
@@ -104,7 +105,7 @@ class PtyPort:
         return data
 
     def write(self, data: bytes) -> None:
-        """Send bytes; where nobody reads, old ones are lost and not the newest."""
+        """Send bytes; without a reader, old bytes are discarded, not the newest."""
         while data and self._master is not None and self._slave is not None:
             try:
                 data = data[os.write(self._master, data):]
@@ -118,19 +119,19 @@ class PtyPort:
                 return
 
     def wait(self, seconds: float) -> bool:
-        """Wait for bytes, or until the time is over; return whether there are any."""
+        """Wait for bytes, for at most `seconds`; return whether there are any."""
         if self._master is None:
             select.select([], [], [], seconds)
             return False
         return bool(select.select([self._master], [], [], seconds)[0])
 
-    def _locked(self):
-        """Return the lock of the link, for which nothing of anybody else is touched."""
+    def _acquire_lock(self):
+        """Return the lock of the link; leaves files of other users and programs alone."""
         folder = self.link.parent
         try:
-            if self.link == default_link():     # a place that a user names is there
+            if self.link == default_link():     # other folders must exist
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._expect_our_place(folder.stat())
+            self._check_folder(folder.stat())
             # a link in place of the lock would lead to another file
             lock = os.open(f'{self.link}.lock', os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
                            | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
@@ -139,17 +140,18 @@ class PtyPort:
             raise UsageError(f'{self.link}.lock cannot be made: {what}. '
                              'Give another --link.') from error
         try:
-            self._take(lock)
+            self._claim_lock(lock)
         except BaseException:
             os.close(lock)
             raise
         return lock
 
-    def _take(self, lock):
-        held = os.fstat(lock)
-        text = os.read(lock, 100).decode(errors='replace') if stat.S_ISREG(held.st_mode) else 'no'
+    def _claim_lock(self, lock):
+        status = os.fstat(lock)
+        text = (os.read(lock, 100).decode(errors='replace')
+                if stat.S_ISREG(status.st_mode) else 'no')
         owner = LOCK.fullmatch(text)
-        if held.st_uid != os.getuid() or held.st_nlink != 1 or text and not owner:
+        if status.st_uid != os.getuid() or status.st_nlink != 1 or text and not owner:
             raise UsageError(f'{self.link}.lock is there and is no lock of an emulator of yours. '
                              'Give another --link.')
         try:
@@ -158,21 +160,21 @@ class PtyPort:
             raise UsageError(f'{self.link} belongs to an emulator that runs, process '
                              f'{owner[1] if owner else "unknown"}. Stop it, or give another '
                              '--link.') from error
-        self._expect_no_other_file()
+        self._check_link()
         os.ftruncate(lock, 0)
         os.pwrite(lock, f'emulator {os.getpid()}\n'.encode(), 0)
 
-    def _expect_our_place(self, folder):
-        """Refuse a folder in which others can replace the link."""
+    def _check_folder(self, folder):
+        """Refuse a folder in which other users can replace the link."""
         if folder.st_uid not in (os.getuid(), 0):
             raise UsageError(f'{self.link.parent} belongs to another user. Give another --link.')
-        # the group that a user has alone is no other
+        # the user's own group may write
         is_open = folder.st_mode & (0o002 if folder.st_gid == os.getgid() else 0o022)
         if is_open and not folder.st_mode & stat.S_ISVTX:
             raise UsageError(f'others may replace what is in {self.link.parent}. Give another '
                              '--link.')
 
-    def _expect_no_other_file(self):
+    def _check_link(self):
         """Refuse to replace anything but the link of an emulator of this user."""
         if not os.path.lexists(self.link):
             return

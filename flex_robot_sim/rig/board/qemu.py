@@ -1,10 +1,10 @@
 """
-The firmware in QEMU: the processor is emulated, the world around it is played through a mailbox.
+Firmware in QEMU: an emulated processor, with its peripherals replaced by a mailbox in memory.
 
-In lockstep time stands still until `step`; what a step does depends on nothing else than what it
-was given. Requests and answers go through two pipes, which the firmware opens as files of the
-host: the processor waits in a read, and a step costs two changes of the process and no more. In
-real time (qemu_port.py) the mailbox is written and read over QEMU's qtest socket.
+In lockstep, time advances only in `step`, and its result depends on its arguments only. Requests
+and answers pass through two pipes, which the firmware opens as files of the host. The processor
+waits in a read, so a step costs two context switches. In real time (qemu_port.py) the host
+accesses the mailbox over QEMU's qtest socket.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 PROGRAM = 'qemu-system-arm'
 PACKAGES = {PROGRAM: 'qemu-system-arm'}
 MACHINE = 'netduinoplus2'           # an STM32F405
-PATIENCE = 20.0                     # for one step, or for a boot                       [s]
-BOOTS_NOT = 'does not boot'
+ANSWER_TIMEOUT = 20.0               # for one step, or for a boot                       [s]
+BOOT_FAILURE = 'does not boot'
 
 # firmware/hal/emulation/mailbox.h; test/rig/board/test_qemu.py compares the two
 START = 0x5354524D
@@ -54,8 +54,8 @@ TO_HOST_AT = OUT_AT + OUT.size
 FROM_HOST_AT = TO_HOST_AT + TO_HOST
 SIZE = FROM_HOST_AT + FROM_HOST
 
-# Kills QEMU as soon as the standard input ends, however the process that held it came to its end,
-# and ends itself with QEMU. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
+# Kills QEMU when the standard input closes, however the parent process has ended, and ends when
+# QEMU ends. Descriptor 3 is free: those for QEMU start at FIRST_DESCRIPTOR.
 SUPERVISOR = """
 exec 3<&0
 "$@" </dev/null 3<&- & child=$!
@@ -67,8 +67,8 @@ FIRST_DESCRIPTOR = 10
 
 
 @contextlib.contextmanager
-def _before_others():
-    """Give processes that are started here a real-time priority, if it is allowed."""
+def _realtime_priority():
+    """Start child processes with a real-time priority, if permitted."""
     policy, parameter = os.sched_getscheduler(0), os.sched_getparam(0)
     refused = use_realtime_priority(BEFORE_ORDINARY)
     try:
@@ -79,7 +79,7 @@ def _before_others():
 
 
 class World(NamedTuple):
-    """What the pins of the processor are given."""
+    """Inputs at the pins of the processor."""
 
     encoders: tuple[int, int] = (0, 0)      # since power-up                        [counts]
     adc: tuple[int, int] = (32760, 32760)   # sums of ADC_CONVERSIONS conversions   [counts]
@@ -88,26 +88,26 @@ class World(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What the firmware puts on its pins."""
+    """Outputs of the firmware at its pins."""
 
     duty: int                       # of the bridge                                 [1/DUTY_ONE]
     step_rate: int                  # of the pulses                                 [1e-3 steps/s]
     steps: int                      # pulses sent since boot
-    bridge: bool                    # the motor sees the duty; off: no current
+    bridge: bool                    # on: motor voltage by duty; off: no current
     stepper: bool                   # the driver holds the rotor
 
 
-def _around(at, data):
-    """Places and pieces of bytes that are laid into the ring from `at` on."""
+def _ring_pieces(at, data):
+    """Split bytes for the ring buffer at offset `at` into (offset, piece)."""
     first = FROM_HOST - at
     return ((at, data[:first]), (0, data[first:])) if len(data) > first else ((at, data),)
 
 
 class QemuMachine:
     """
-    QEMU with the firmware in it. Close it, or use it in a `with`.
+    A QEMU process that runs the firmware. Call `close`, or use it in a `with`.
 
-    However this process ends, QEMU ends with it.
+    QEMU ends with this process, however that ends.
     """
 
     def __init__(self, image: str | Path | None = None, lockstep: bool = True, boot_id: int = 1,
@@ -126,15 +126,15 @@ class QemuMachine:
         self.outputs: Any = None    # Outputs, after the first step
         self.boots = 0
         self._boot_id, self._world = boot_id, world or World()
-        self._received, self._asking = 0, threading.Lock()
-        with contextlib.nullcontext() if lockstep else _before_others():
+        self._received, self._qtest_lock = 0, threading.Lock()
+        with contextlib.nullcontext() if lockstep else _realtime_priority():
             self._start(str(image))
         try:
             head = HEAD.pack(LOCKSTEP if lockstep else REAL_TIME, *self._pipes)
             self._ask(self._writing(0, head + self._packed_world(clock) + bytes(OUT.size))
                       + self._writing(0, WORD.pack(START)))
             if lockstep:
-                self._answer(BOOTS_NOT)
+                self._answer(BOOT_FAILURE)
             else:
                 self._wait_for_boot()
         except BaseException:
@@ -143,58 +143,58 @@ class QemuMachine:
 
     def step(self, world: World, clock: int, data: bytes = b'') -> bytes:
         """
-        Go on to a board time [us] after sending bytes; return what the firmware has sent.
+        Send bytes and advance to a board time [us]; return the bytes that the firmware has sent.
 
-        At most one control step is done, whatever the distance.
+        The firmware runs at most one control step, however long the interval.
         """
-        return self._asked_for(world, clock, data)
+        return self._exchange(world, clock, data)
 
     def reboot(self, clock: int, boot_id: int, cause: ResetCause) -> None:
         """Reset the processor for a protocol.ResetCause; its clock then stands at `clock` [us]."""
         self._boot_id = boot_id
-        self._asked_for(self._world, clock, faults=REBOOT, cause=int(cause))
+        self._exchange(self._world, clock, faults=REBOOT, cause=int(cause))
 
     def hang(self, clock: int) -> None:
-        """Let the firmware hang until its watchdog resets the processor."""
-        self._asked_for(self._world, clock, faults=HANG)
+        """Hang the firmware until its watchdog resets the processor."""
+        self._exchange(self._world, clock, faults=HANG)
 
     def crash(self, clock: int) -> None:
-        """Let the firmware meet an instruction that does not exist."""
-        self._asked_for(self._world, clock, faults=CRASH)
+        """Make the firmware execute an undefined instruction."""
+        self._exchange(self._world, clock, faults=CRASH)
 
     def overflow(self, clock: int) -> None:
-        """Let the stack of the firmware grow out of the memory."""
-        self._asked_for(self._world, clock, faults=OVERFLOW)
+        """Make the stack of the firmware overflow the memory."""
+        self._exchange(self._world, clock, faults=OVERFLOW)
 
     def set_world(self, world: World) -> None:
-        """In real time: what the pins are given from now on."""
+        """Set the inputs at the pins; real time only."""
         self._world = world
         self._ask(self._writing(PINS_AT, self._packed_world(0)[PINS_AT - WORLD_AT:]))
 
     def read_outputs(self) -> Outputs:
-        """In real time: return the present Outputs; in lockstep they are in `outputs`."""
+        """Return the present Outputs; real time only (in lockstep, see `outputs`)."""
         self._take(self._ask(self._reading(OUT_AT, OUT.size))[0])
         return self.outputs
 
     def receive(self, data: bytes) -> None:
-        """In real time: give bytes to the serial port, at most FROM_HOST at once."""
+        """Send bytes to the serial port, at most FROM_HOST at once; real time only."""
         lines = ''
-        for byte_at, piece in _around(self._received % FROM_HOST, data):
+        for byte_at, piece in _ring_pieces(self._received % FROM_HOST, data):
             lines += self._writing(FROM_HOST_AT + byte_at, piece)
         self._received = (self._received + len(data)) % 2**32
         self._ask(lines + self._writing(RECEIVED_AT, WORD.pack(self._received)))
 
     def read_sent(self) -> bytes:
-        """In real time: wait for what the firmware sends; b'' when QEMU has ended."""
+        """Wait for bytes of the firmware; b'' when QEMU has ended. Real time only."""
         return self._answers.read(4096)
 
     def stop(self) -> None:
-        """End QEMU; whoever waits for it sees that."""
+        """End QEMU; a pending `read_sent` returns."""
         self._process.stdin.close()
         self._process.wait()
 
     def close(self) -> None:
-        """End QEMU and let go of everything."""
+        """End QEMU and release all resources."""
         self.stop()
         for end in (self._process.stderr, self._qtest, self._requests, self._answers):
             end.close()
@@ -207,24 +207,24 @@ class QemuMachine:
 
     def _start(self, image):
         self._qtest, qtest = socket.socketpair()
-        self._qtest.settimeout(PATIENCE)
+        self._qtest.settimeout(ANSWER_TIMEOUT)
         (to_read, requests), (answers, to_write) = os.pipe(), os.pipe()
         self._requests, self._answers = os.fdopen(requests, 'wb', 0), os.fdopen(answers, 'rb', 0)
         self._poll = select.poll()
         self._poll.register(self._answers, select.POLLIN)
-        theirs = [qtest.detach(), to_read, to_write]
-        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in theirs]
+        child_ends = [qtest.detach(), to_read, to_write]
+        numbers = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) for end in child_ends]
         self._pipes = [f'/dev/fd/{number}'.encode() for number in numbers[1:]]
         command = [PROGRAM, '-M', MACHINE, '-accel', 'tcg', '-kernel', image, '-display', 'none',
                    '-monitor', 'none', '-serial', 'none', '-no-user-config',
                    '-chardev', f'socket,id=qtest,fd={numbers[0]}', '-qtest', 'chardev:qtest',
                    '-qtest-log', 'none', '-semihosting-config', 'enable=on,target=native']
-        # in a session of its own: a Ctrl-C is for the host, which disarms before it ends
+        # own process session: Ctrl-C goes to the host only, which disarms before it ends
         self._process = subprocess.Popen(
             ['sh', '-c', SUPERVISOR, 'sh', *command], stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             pass_fds=numbers)
-        for end in (*theirs, *numbers):
+        for end in (*child_ends, *numbers):
             os.close(end)
 
     def _packed_world(self, clock, received=0, faults=0, cause=0):
@@ -232,7 +232,7 @@ class QemuMachine:
         return WORLD.pack(clock % WRAP, received, faults, cause, self._boot_id, *world.encoders,
                           *world.adc, round(world.current * 1000), world.inputs)
 
-    def _asked_for(self, world, clock, data=b'', faults=0, cause=0):
+    def _exchange(self, world, clock, data=b'', faults=0, cause=0):
         if len(data) > FROM_HOST:
             raise UsageError(f'data = {len(data)} bytes must be at most {FROM_HOST} in a step')
         self._world = world
@@ -241,12 +241,12 @@ class QemuMachine:
         return self._answer('does not finish its step')
 
     def _answer(self, problem):
-        """Wait for the answer, keep the outputs and return the bytes to the host."""
+        """Wait for the answer, update the outputs and return the bytes to the host."""
         data, size = b'', OUT.size
         with self._named_errors():
             while len(data) < size:
-                if not self._poll.poll(PATIENCE * 1000):
-                    raise RigError(f'the firmware in QEMU {problem} within {PATIENCE:g} s')
+                if not self._poll.poll(ANSWER_TIMEOUT * 1000):
+                    raise RigError(f'the firmware in QEMU {problem} within {ANSWER_TIMEOUT:g} s')
                 piece = self._answers.read(OUT.size + TO_HOST)
                 if not piece:
                     raise ConnectionError
@@ -256,29 +256,29 @@ class QemuMachine:
         return data[OUT.size:]
 
     def _take(self, out):
-        """Keep what the firmware says of itself; return how many bytes go to the host."""
+        """Update outputs and boot count; return the number of bytes to the host."""
         sent, self.boots, _, enabled, duty, step_rate, steps = OUT.unpack(out)
         self.outputs = Outputs(duty, step_rate, steps, bool(enabled & 1), bool(enabled & 2))
         return sent
 
     def _wait_for_boot(self):
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + ANSWER_TIMEOUT
         while not (self.read_outputs() and self.boots):
             if time.monotonic() > deadline:
-                raise RigError(f'the firmware in QEMU {BOOTS_NOT} within {PATIENCE:g} s')
+                raise RigError(f'the firmware in QEMU {BOOT_FAILURE} within {ANSWER_TIMEOUT:g} s')
 
     def _reading(self, at, size):
-        """Line that reads a block at an offset in the mailbox."""
+        """Return a qtest line that reads a block at an offset in the mailbox."""
         return f'read {self._mailbox + at:#x} {size:#x}\n'
 
     def _writing(self, at, data):
-        """Line that writes a block at an offset in the mailbox."""
+        """Return a qtest line that writes a block at an offset in the mailbox."""
         return f'write {self._mailbox + at:#x} {len(data):#x} 0x{data.hex()}\n'
 
     def _ask(self, lines):
         """Send lines of the qtest protocol, and return the bytes in each answer."""
         count, data = lines.count('\n'), b''
-        with self._asking, self._named_errors():
+        with self._qtest_lock, self._named_errors():
             self._qtest.sendall(lines.encode())
             while data.count(b'\n') < count:
                 piece = self._qtest.recv(4096)
@@ -294,11 +294,11 @@ class QemuMachine:
         try:
             yield
         except OSError as error:
-            said = ''
+            error_output = ''
             if not isinstance(error, TimeoutError):
-                # QEMU is gone: let the supervisor end too, so that its words are complete
+                # QEMU has ended: end the supervisor, too, so that its output is complete
                 with contextlib.suppress(OSError):
                     self._process.stdin.close()
-                said = self._process.stderr.read().decode(errors='replace').strip()
-            reason = said.splitlines()[0] if said else 'it does not answer'
+                error_output = self._process.stderr.read().decode(errors='replace').strip()
+            reason = error_output.splitlines()[0] if error_output else 'it does not answer'
             raise RigError(f'QEMU has failed: {reason}') from error

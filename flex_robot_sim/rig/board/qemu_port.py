@@ -1,4 +1,4 @@
-"""The firmware in QEMU as a serial port: in real time, behind a pseudo terminal like any other."""
+"""Firmware in QEMU as a serial port: in real time, behind a pseudo terminal."""
 
 import contextlib
 import threading
@@ -10,14 +10,14 @@ from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.rig.wire.line import BYTES_PER_SECOND
 
-PIECE = 256                         # bytes that go to the board at once
+MAX_PIECE_SIZE = 256                # per write to the board                            [B]
 
 
 class QemuPort:
     """
-    The firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
+    Firmware in QEMU, in real time and behind a pseudo terminal; `with` starts and ends it.
 
-    What nobody reads is thrown away, because a pipe that is not drained would freeze QEMU.
+    Unread bytes are discarded, because a full pipe would block QEMU.
     """
 
     def __init__(self, link: str | Path | None = None, image: str | Path | None = None,
@@ -28,7 +28,7 @@ class QemuPort:
         :param clock: of the board at power-up [us].
         """
         self.port = PtyPort(link)
-        self._ended = threading.Event()
+        self._has_ended = threading.Event()
         try:
             self.machine = QemuMachine(image, False, boot_id, clock, world)
         except BaseException:
@@ -45,8 +45,8 @@ class QemuPort:
         return str(self.port.link)
 
     def close(self) -> None:
-        """End QEMU and take the port away."""
-        self._ended.set()
+        """End QEMU and remove the port."""
+        self._has_ended.set()
         self.machine.stop()
         for thread in self._threads:
             thread.join()
@@ -64,12 +64,12 @@ class QemuPort:
             self.port.write(data)
 
     def _to_board(self):
-        """Give bytes to the board no faster than its line brings them."""
+        """Pass bytes to the board, at most at the rate of its line."""
         with contextlib.suppress(RigError):     # QEMU has ended
-            while not self._ended.is_set():
+            while not self._has_ended.is_set():
                 if self.port.wait(0.05):
                     data = self.port.read()
-                    for at in range(0, len(data), PIECE):
-                        piece = data[at:at + PIECE]
+                    for at in range(0, len(data), MAX_PIECE_SIZE):
+                        piece = data[at:at + MAX_PIECE_SIZE]
                         self.machine.receive(piece)
                         time.sleep(len(piece) / BYTES_PER_SECOND)

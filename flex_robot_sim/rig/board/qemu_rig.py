@@ -1,10 +1,10 @@
-"""The firmware in QEMU on the emulated bench, one control step at a time."""
+"""Firmware in QEMU on the simulated bench, one control step at a time."""
 
 from pathlib import Path
 
 from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.board.emulated_board import STEP_TIME
-from flex_robot_sim.rig.board.emulated_rig import RECEIVER, STEP_US
+from flex_robot_sim.rig.board.emulated_rig import RECEIVE_BUFFER_SIZE, STEP_US
 from flex_robot_sim.rig.board.qemu import QemuMachine, World
 from flex_robot_sim.rig.board.senses import LOWER, UPPER
 from flex_robot_sim.rig.wire.line import Line
@@ -13,7 +13,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS, DUTY_ONE
 
 
 class QemuRig:
-    """As EmulatedRig, with the real firmware in the place of the board in Python."""
+    """Same interface as EmulatedRig, with the real firmware instead of the board in Python."""
 
     def __init__(self, bench: Bench | None = None, image: str | Path | None = None,
                  boot_id: int = 1) -> None:
@@ -21,28 +21,28 @@ class QemuRig:
         self.bench = bench or Bench(conversions=CONVERSIONS)
         self.steps = 0                  # control steps since power-up
         self._clock, self._boot_id = 0, boot_id
-        self._line = Line(RECEIVER)
-        self._sent_before = 0           # pulses of earlier boots
+        self._line = Line(RECEIVE_BUFFER_SIZE)
+        self._earlier_steps = 0  # pulses of earlier boots
         self._machine = QemuMachine(image, boot_id=boot_id, world=self._world())
 
     def step(self, data: bytes = b'') -> bytes:
-        """One control step: take bytes from the host, return those that the host gets."""
+        """Run one control step: take bytes from the host, return bytes to the host."""
         self._line.put(data)
         self.steps += 1
         out = self._machine.step(self._world(), self._clock + self.steps * STEP_US,
                                  self._line.take(STEP_TIME))
         duty, rate, steps, bridge, stepper = self._machine.outputs
-        self.bench.advance(Drive(duty / DUTY_ONE, bridge, self._sent_before + steps, rate / 1000,
+        self.bench.advance(Drive(duty / DUTY_ONE, bridge, self._earlier_steps + steps, rate / 1000,
                                  stepper), STEP_TIME)
         return out
 
     def set_clock(self, clock: int) -> None:
-        """Let the clock of the board start at `clock` [us], which a reboot must follow."""
+        """Set the clock of the board to `clock` [us]; a reboot must follow."""
         self._clock = clock - self.steps * STEP_US
 
     def reboot(self, cause: ResetCause = ResetCause.PIN) -> None:
-        """Reset the board; the bench goes on."""
-        self._sent_before += self._machine.outputs.steps
+        """Reset the board; the bench keeps its state."""
+        self._earlier_steps += self._machine.outputs.steps
         self._boot_id = (self._boot_id + 1) % (1 << 32)
         self._line.clear()
         self._machine.reboot(self._clock + self.steps * STEP_US, self._boot_id, cause)

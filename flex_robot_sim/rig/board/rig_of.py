@@ -1,4 +1,4 @@
-"""The emulated rig of a robot description."""
+"""Emulated rig for a robot description."""
 
 from __future__ import annotations
 

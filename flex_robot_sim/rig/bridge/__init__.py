@@ -1,1 +1,1 @@
-"""The bench as an arm, its twin, and the log and the comparison of an experiment."""
+"""Arm interface of the bench, its digital twin, experiment logs and their comparison."""

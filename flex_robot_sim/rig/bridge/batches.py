@@ -1,4 +1,4 @@
-"""Work that must not hold up the reader of the port: a thread that takes what is left for it."""
+"""Background thread for work that must not delay the reader of the port."""
 
 import logging
 import threading
@@ -7,23 +7,23 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-CAPACITY = 4096             # items that wait; beyond, the oldest are lost
+MAX_QUEUED_ITEMS = 4096     # beyond it the oldest items are dropped
 
 log = logging.getLogger(__name__)
 
 
 class Batches:
-    """A thread that handles, every now and then, all items that were put since."""
+    """A thread that periodically handles all items queued since its last run."""
 
     def __init__(self, name: str, period: float, handle: Callable[[list[Any]], object]) -> None:
         """
         Start the thread.
 
-        :param period: from one look to the next [s].
+        :param period: between two runs [s].
         :param handle: called with a list of items, oldest first.
         """
         self._has_failed = False
-        self.lost = 0               # items for which there was no room
+        self.lost = 0               # items dropped from a full queue
         self.period = period
         self._handle = handle
         self._items: deque[Any] = deque()
@@ -32,14 +32,14 @@ class Batches:
         self._thread.start()
 
     def put(self, item: object) -> None:
-        """Leave an item; any thread may call this."""
-        if len(self._items) >= CAPACITY:
+        """Queue an item; thread-safe."""
+        if len(self._items) >= MAX_QUEUED_ITEMS:
             self._items.popleft()
             self.lost += 1
         self._items.append(item)
 
     def close(self) -> None:
-        """Handle what is left, and stop; may be called twice."""
+        """Handle the remaining items, and stop; may be called twice."""
         self._closing.set()
         if self._thread is not threading.current_thread():
             self._thread.join()
@@ -48,7 +48,7 @@ class Batches:
         due = time.monotonic() + self.period
         while not self._closing.wait(max(0.0, due - time.monotonic())):
             self._handle_all()
-            # a look that has become late is not made up for
+            # a late run is not made up for
             late = max(0.0, time.monotonic() - due)
             due += self.period * (1 + late // self.period)
         self._handle_all()
@@ -61,7 +61,7 @@ class Batches:
             return
         try:
             self._handle(items)
-        except Exception:           # a fault of the handler; the link goes on without it
+        except Exception:           # an error in the handler must not stop the link
             if not self._has_failed:
                 log.exception('%s failed; later failures are not shown', self._thread.name)
             self._has_failed = True

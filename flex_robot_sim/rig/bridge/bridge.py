@@ -1,13 +1,14 @@
 """
-The bench as an arm: efforts in, states out, over a link that may come and go.
+Arm interface of the bench: efforts in, states out, over a link that may be lost and restored.
 
-Everything hangs on the telemetry: each reading makes a state, and while the board is armed every
-few readings a set point. So without fresh readings there are neither states nor set points, and
-the watchdog of the board stops the motors. Arming is asked for by a person, through `enable`, and
-never again by itself: after a fault, a reboot, a lost cable or another host the board is disarmed
-and stays so. It is refused while commands ask for more than a little, because a controller that
-has waited with an old target would throw the arm at the moment of arming. A disarmed arm swings on
-for a while, so a place becomes the origin only when the joints have come to rest there.
+Telemetry drives the bridge: each reading produces a state and, while the board is armed, every few
+readings a set point. Without new readings there are neither states nor set points, and the
+watchdog of the board stops the motors.
+
+You arm the board with `enable`; the bridge never arms by itself. After a fault, a reboot, a lost
+cable or a takeover by another host the board is disarmed and stays disarmed. `enable` refuses to
+arm while the commanded efforts are large: a controller with an old target would throw the arm. A
+disarmed arm swings for a while, so `zero` waits until the joints are at rest.
 """
 
 from __future__ import annotations
@@ -53,19 +54,19 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
     from flex_robot_sim.rig.wire.protocol import HelloAck, Segment
 
-ORIGIN_PAUSE = 0.15         # without states after zero: velocities forget the jump by then     [s]
-AT_REST = 0.2               # in one place for so long, by the board's clock, a joint stands  [s]
-REST_WITHIN = 3.0           # an arm that is let go does so, by the same clock                  [s]
-PATIENCE = 10.0             # with that clock, on a computer that holds the emulator up         [s]
-ARMED_WITHIN = 0.1          # telemetry says so after the answer of the board                  [s]
-EVENTS_KEPT = 100
-NONE = 0.0, 0.0
+ORIGIN_PAUSE = 0.15         # without states after `zero`, until velocities have settled        [s]
+MIN_REST_TIME = 0.2         # at one position, for a joint to count as at rest; board clock     [s]
+REST_TIMEOUT = 3.0          # for a disarmed arm to come to rest; board clock                   [s]
+REST_TIMEOUT_WALL_CLOCK = 10.0  # the same by the host's clock, for a delayed emulator          [s]
+ARMED_TIMEOUT = 0.1         # for telemetry to report ARMED after the answer of the board       [s]
+MAX_EVENTS = 100
+ZERO_EFFORT = 0.0, 0.0
 HOMED = Input.SLIDE_HOMED, Input.TURN_HOMED
 
 
 @dataclass(frozen=True)
 class BridgeSettings(Settings):
-    """How the bench is used as an arm."""
+    """Settings of the bridge between arm commands and the bench."""
 
     serial_port: str = setting('emulator', 'device, symlink or socket://host:port of the board; '
                                            'emulator: an emulated bench of its own')
@@ -92,14 +93,14 @@ class RigState(NamedTuple):
 
     reading: Reading
     duration: float             # since the last reading, by the clock of the board [s]
-    is_first: bool              # after a gap, or just after the counts got another origin
+    is_first: bool              # after a gap, or just after a new origin of the counts
     position: tuple[float, float]     # of slide and turn [m, rad]
     velocity: tuple[float, float]     # [m/s, rad/s]
-    effort: tuple[float, float]     # that the motors make [N, N m]
+    effort: tuple[float, float]     # of the motors [N, N m]
 
 
 class RigBridge:
-    """One bench."""
+    """Arm interface of one bench: commanded efforts to set points, telemetry to states."""
 
     def __init__(self, arm: ArmModel, calibration: Calibration, port: str,
                  settings: BridgeSettings | None = None, link_settings: LinkSettings | None = None,
@@ -107,10 +108,10 @@ class RigBridge:
                  estimator_settings: EstimatorSettings | None = None,
                  on_state: Callable[[RigState], object] | None = None) -> None:
         """
-        Connect; RigError says in one line what is in the way.
+        Connect; the message of RigError is one line with cause and remedy.
 
         :param arm: ArmModel of the bench; calibration: its Calibration; port: name of the port.
-        :param on_state: called with each RigState, by the thread that reads: be quick.
+        :param on_state: called with each RigState in the reader thread; must return quickly.
         """
         sensor_names(arm, calibration)
         self.arm, self.calibration = arm, calibration
@@ -118,17 +119,17 @@ class RigBridge:
         self.drives = Drives(arm, calibration, drive_settings)
         self.commands = CommandInbox(arm.joint_names, effort_limits(arm),
                                      self.settings.command_timeout)
-        # (level, line), for whoever logs them
-        self.events: deque[tuple[str, str]] = deque(maxlen=EVENTS_KEPT)
+        # (level, line), for the log
+        self.events: deque[tuple[str, str]] = deque(maxlen=MAX_EVENTS)
         self._joints = JointTracker(calibration, estimator_settings or EstimatorSettings())
-        self.readings = 0                           # that have come
-        self.work = Samples()                       # that a reading makes, messages included [s]
+        self.readings = 0                           # received so far
+        self.work = Samples()                       # processing time per reading           [s]
         self._on_state = on_state
         self._ticks: int | None = None              # of the last reading                   [us]
-        self._due = self._last = 0.0                # set points, by the clock of the board [s]
+        self._next_set_point = self._last_set_point = 0.0   # board clock                   [s]
         self._board_time = 0.0                      # since the first reading               [s]
-        self._quiet_until = 0.0                     # states are of no use before           [s]
-        self._effort = NONE
+        self._quiet_until = 0.0                     # states before are marked as first     [s]
+        self._effort = ZERO_EFFORT
         self._is_linked = False
         parameters = parameter_values(self.settings.board_parameters)
         self.link = RigLink(port, link_settings or LinkSettings(), self._on_reading,
@@ -141,11 +142,11 @@ class RigBridge:
             self.link.close()
             raise
         self.events.extend(('warning', line)
-                           for line in foreign_scales(self.link.board, calibration.parts))
+                           for line in scale_mismatches(self.link.board, calibration.parts))
 
     @property
     def is_moving(self) -> bool:
-        """Whether the outputs of the board are on, as far as the newest telemetry says."""
+        """Whether the outputs of the board are on, by the newest telemetry."""
         return self.board_state in MOVING
 
     @property
@@ -155,29 +156,30 @@ class RigBridge:
         return reading.message.state if reading else None
 
     @property
-    def unhomed(self) -> tuple[str, ...]:
-        """Names of the joints without an origin, whose soft limits do not hold either."""
+    def unhomed_joints(self) -> tuple[str, ...]:
+        """Names of the joints without an origin; their soft limits are not active."""
         reading = self.link.reading
         inputs = reading.message.inputs if reading else Input(0)
         return tuple(name for name, bit in zip(self.arm.joint_names, HOMED) if not inputs & bit)
 
     def command(self, names: Sequence[str], efforts: Sequence[float]) -> None:
-        """Take efforts by joint name [N, N m]; CommandError if unusable."""
+        """Accept efforts by joint name [N, N m]; CommandError if invalid."""
         self.commands.offer(names, efforts, time.monotonic())
 
     def enable(self, is_on: bool) -> str:
-        """Arm or disarm; return a line that says what it is now. RigError if refused."""
+        """Arm or disarm; return a line with the new state. RigError if refused."""
         if not is_on:
             self.link.disarm()
             return 'disarmed: the motors are off'
-        self._refuse_jerk()
+        self._check_commanded_efforts()
         self._take_limits()
         self.commands.forget()
         self.link.arm()
         self._wait_until_armed()
-        unhomed = self.unhomed
-        if unhomed:
-            return (f'armed: commands move the motors. Not homed: {" and ".join(unhomed)}, so '
+        unhomed_joints = self.unhomed_joints
+        if unhomed_joints:
+            return ('armed: commands move the motors. Not homed: '
+                    f'{" and ".join(unhomed_joints)}, so '
                     'that positions count from where the board booted. Disarm and call zero')
         return 'armed: commands move the motors'
 
@@ -185,16 +187,16 @@ class RigBridge:
         self.drives.set_board_limits(*board_limits(self.link.read_parameter))
 
     def _wait_until_armed(self):
-        """Let the states say that commands move the arm, before somebody sends a target."""
-        end = time.monotonic() + ARMED_WITHIN
+        """Wait until telemetry reports ARMED, before a client sends a target."""
+        end = time.monotonic() + ARMED_TIMEOUT
         while self.board_state != State.ARMED and time.monotonic() < end:
             time.sleep(1e-3)
 
     def zero(self) -> str:
         """
-        Tell the board that the joints stand in the zero pose, which makes them homed.
+        Declare the present pose the zero pose, which makes the joints homed.
 
-        Waits until they stand; CommandError if they go on moving.
+        Waits until the joints are at rest; CommandError if they keep moving.
         """
         self._wait_until_at_rest()
         encoders = self.calibration.slide, self.calibration.turn
@@ -208,24 +210,25 @@ class RigBridge:
         return f'the joints stand at {slide:g} m and {turn:g} rad'
 
     def _wait_until_at_rest(self):
-        """Let a disarmed arm swing out: where it is now is not where it will be."""
-        until, end = self._board_time + REST_WITHIN, time.monotonic() + PATIENCE
+        """Wait until a disarmed arm has stopped swinging."""
+        until, end = self._board_time + REST_TIMEOUT, time.monotonic() + REST_TIMEOUT_WALL_CLOCK
         while (self.board_state == State.DISARMED
                and self.link.state in (LinkState.READY, LinkState.STALE)):
             moving = self._moving_joints()
             if not moving:
                 return
             if self._board_time > until or time.monotonic() > end:
-                raise CommandError(f'"{moving[0]}" does not come to rest, as far as telemetry '
-                                   'tells. Wait until it stands, then call zero')
+                raise CommandError(f'"{moving[0]}" does not come to rest, according to '
+                                   'telemetry. Wait until it stands, then call zero')
             time.sleep(5e-3)
 
     def _moving_joints(self):
-        return [name for name, stood in zip(self.arm.joint_names, self._joints.stood)
-                if stood < AT_REST]
+        return [name for name, rest_duration in zip(self.arm.joint_names,
+                                                    self._joints.rest_durations)
+                if rest_duration < MIN_REST_TIME]
 
     def clear(self) -> str:
-        """Forget the latched faults whose cause is gone; the board stays disarmed."""
+        """Clear the latched faults whose cause is gone; the board stays disarmed."""
         if self.link.state == LinkState.DISPLACED:
             self.link.reconnect()
             return 'the board is ours again, and disarmed'
@@ -235,12 +238,12 @@ class RigBridge:
     def plan_profile(self, times: ArrayLike,
                      efforts: ArrayLike) -> tuple[list[Segment], tuple[int, int]]:
         """
-        Segments of efforts, as `segments_of` has them, and how many are beyond slide and turn.
+        Segments of efforts as in `segments_of`, and how many exceed the limits of slide and turn.
 
-        They are cut to what the board takes.
+        The segments are clipped to the limits of the board.
         """
         self._take_limits()
-        drives = copy(self.drives)      # the reading thread counts, too
+        drives = copy(self.drives)      # the reader thread changes the counters, too
         drives.clipped, drives.limited = [0, 0], [False, False]
         segments = segments_of(drives, times, efforts)
         for joint, count in enumerate(drives.clipped):
@@ -248,22 +251,23 @@ class RigBridge:
         return segments, (drives.clipped[0], drives.clipped[1])
 
     def load_profile(self, segments: Iterable[Segment]) -> int:
-        """Give the board a profile; return its CRC."""
+        """Send a profile to the board; return its CRC."""
         return self.link.load_profile(segments)
 
     def start_profile(self, crc: int) -> str:
-        """Let the board play the profile; the bridge keeps its watchdog quiet meanwhile."""
+        """Start the profile on the board; the bridge feeds the watchdog meanwhile."""
         moving = self._moving_joints()
         self.link.start_profile(crc)
-        told = f', made for joints at rest, while {" and ".join(moving)} moved' if moving else ''
-        return f'the board plays the profile{told}'
+        warning = (f', made for joints at rest, while {" and ".join(moving)} moved'
+                   if moving else '')
+        return f'the board plays the profile{warning}'
 
     def close(self) -> None:
-        """Disarm and let go of the port; may be called twice."""
+        """Disarm and close the port; may be called twice."""
         self.link.close()
 
-    def _refuse_jerk(self):
-        """Raise CommandError if commands would throw the arm at the moment of arming."""
+    def _check_commanded_efforts(self):
+        """Raise CommandError if the commanded efforts would throw the arm when armed."""
         efforts = self.commands.efforts(time.monotonic())
         for name, effort, limit in zip(self.arm.joint_names, efforts, effort_limits(self.arm)):
             if abs(effort) > self.settings.enable_effort * limit:
@@ -271,7 +275,7 @@ class RigBridge:
                                    'Let the controller hold it where it is, then enable')
 
     def _on_reading(self, reading):
-        begun, message = time.monotonic(), reading.message
+        started, message = time.monotonic(), reading.message
         duration = 0.0 if self._ticks is None else elapsed(message.time, self._ticks) * 1e-6
         self._ticks = message.time
         self.readings += 1
@@ -282,33 +286,34 @@ class RigBridge:
             is_first = self._joints.has_restarted or self._board_time < self._quiet_until
             self._on_state(RigState(reading, duration, is_first, self._joints.position,
                                     self._joints.velocity, self._effort))
-        self.work.add(time.monotonic() - begun)
+        self.work.add(time.monotonic() - started)
 
     def _drive(self, message):
-        """Send a set point where one is due, and note the efforts that the motors make."""
+        """Send a set point if one is due, and update the efforts of the motors."""
         if not self._is_linked or message.state == State.ARMED and not self._is_due():
             return
         velocity = self._joints.velocity
         if message.state == State.ARMED:
-            wanted = self.drives.set_point(
+            command = self.drives.set_point(
                 self.commands.efforts(time.monotonic()), velocity, message.step_rate,
-                self._board_time - self._last)
-            self._last = self._board_time
-            self.link.drive(wanted.duty, wanted.step_rate)
-            self._effort = wanted.effort
+                self._board_time - self._last_set_point)
+            self._last_set_point = self._board_time
+            self.link.drive(command.duty, command.step_rate)
+            self._effort = command.effort
             return
-        self.drives.stand()
-        self._effort = NONE
-        self._last = self._board_time
+        self.drives.reset()
+        self._effort = ZERO_EFFORT
+        self._last_set_point = self._board_time
         if message.state in MOVING:
             self._effort = self.drives.force(message.duty, velocity[SLIDE]), 0.0
             if self._is_due():
                 self.link.alive()
 
     def _is_due(self):
-        if self._board_time < self._due:
+        if self._board_time < self._next_set_point:
             return False
-        self._due = max(self._due, self._board_time - 0.02) + 1.0 / self.settings.setpoint_rate
+        self._next_set_point = (max(self._next_set_point, self._board_time - 0.02)
+                                + 1.0 / self.settings.setpoint_rate)
         return True
 
     def _on_event(self, event):
@@ -329,7 +334,7 @@ class RigBridge:
 
 
 def calibration_of(settings: BridgeSettings, arm: ArmModel) -> Calibration:
-    """Calibration that BridgeSettings name: of a file, or from data sheets."""
+    """Return the Calibration of BridgeSettings: from its file, or from data sheets."""
     if settings.calibration_file:
         return read_calibration(settings.calibration_file)
     lengths = {f'{link}/{sensor.name}': sensor.end - sensor.start for link in arm.segments
@@ -338,7 +343,7 @@ def calibration_of(settings: BridgeSettings, arm: ArmModel) -> Calibration:
 
 
 def parameter_values(words: Iterable[str]) -> dict[Parameter, int]:
-    """{Parameter: value} of words NAME=VALUE; SettingError says what is wrong with one."""
+    """Return {Parameter: value} of words NAME=VALUE; SettingError for an invalid one."""
     values = {}
     for word in words:
         name, _, text = word.partition('=')
@@ -358,13 +363,15 @@ def parameter_values(words: Iterable[str]) -> dict[Parameter, int]:
     return values
 
 
-def foreign_scales(board: HelloAck, parts: BenchParts) -> list[str]:
+def scale_mismatches(board: HelloAck, parts: BenchParts) -> list[str]:
     """
-    Return a line for each scale of a board that is not that of the parts of a calibration.
+    Return a line for each scale in which the board and the parts of a calibration differ.
 
     :param board: HelloAck; parts: BenchParts.
     """
     scales = (('encoder counts', board.counts_per_turn, parts.encoder_counts),
               ('steps', board.steps_per_turn, parts.steps_per_turn))
-    return [f'the board has {theirs} {name} in a turn, and the calibration {ours}: one of them is '
-            'of another bench' for name, theirs, ours in scales if theirs != ours]
+    return [f'the board has {board_value} {name} in a turn, and the calibration '
+            f'{calibration_value}: one of them is of another bench'
+            for name, board_value, calibration_value in scales
+            if board_value != calibration_value]

@@ -1,8 +1,8 @@
 """
-What moved while a bench was calibrated, as the log of an experiment.
+Motion of the motors during a calibration, as the log of an experiment.
 
-The constants are known at the end only. Until then telemetry goes to a file of its own beside the
-log, with constants of data sheets, and a calibration that goes on another day goes on with it.
+The constants are known only at the end. Until then telemetry goes to a separate `.part` file next
+to the log, with constants from data sheets. A calibration that is resumed later appends to it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class CalibrationLog:
-    """Telemetry of what the motors move while nothing else is at the arm."""
+    """Telemetry of motor motion while nothing else touches the arm."""
 
     def __init__(self, path: str | Path, arm: ArmModel) -> None:
-        """Begin, or go on with what another session has left; UsageError says what is wrong."""
+        """Begin, or resume the log of an earlier session; UsageError if that is unusable."""
         self.path, self._arm = Path(path), arm
         self.part = self.path.with_name(f'{self.path.stem}.part{self.path.suffix}')
         self._origin: np.ndarray | None = None
-        self.readings: list[Reading] = self._left()
-        self._log = self._written(self.part, calibration_of(BridgeSettings(), arm))
+        self.readings: list[Reading] = self._read_part()
+        self._log = self._write_log(self.part, calibration_of(BridgeSettings(), arm))
 
-    def _left(self):
+    def _read_part(self):
         if not self.part.exists():
             return []
         try:
@@ -45,9 +45,9 @@ class CalibrationLog:
             raise UsageError(f'{str(error).rstrip(".")}. Delete it, or give another '
                              '--log.') from error
 
-    def _written(self, path, calibration, is_complete=False):
-        """Return a log with all readings so far, in the place of an older one."""
-        draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')     # its kind: its suffix
+    def _write_log(self, path, calibration, is_complete=False):
+        """Return a log with all readings so far, which replaces an older one."""
+        draft = path.with_name(f'.{secrets.token_hex(8)}{path.suffix}')     # same format
         try:
             log = ExperimentLog(draft, self._arm, calibration)
             log.put_all(self.readings)
@@ -63,11 +63,11 @@ class CalibrationLog:
                              ) from error
 
     def record(self, origin: np.ndarray | None) -> None:
-        """Take readings from now on, whose counts have an origin (2,); None: leave them out."""
+        """Record readings from now on, with counts relative to `origin` (2,); None: stop."""
         self._origin = origin
 
     def take(self, reading: Reading) -> None:
-        """Take a Reading; called by the thread that reads the port."""
+        """Add a Reading while recording; called in the reader thread of the port."""
         origin = self._origin
         if origin is None:
             return
@@ -79,11 +79,11 @@ class CalibrationLog:
         self._log.put(reading)
 
     def finish(self, calibration: Calibration) -> int:
-        """Write the log with the constants that were found; return how many readings it has."""
+        """Write the log with the calibrated constants; return its number of readings."""
         self.close()
         if len(self.readings) > 1:
             try:
-                self._written(self.path, calibration, is_complete=True)
+                self._write_log(self.path, calibration, is_complete=True)
             except UsageError as error:
                 raise UsageError(f'{str(error).rstrip(".")}. What was logged is in {self.part}.'
                                  ) from error
@@ -92,7 +92,7 @@ class CalibrationLog:
         return len(self.readings)
 
     def close(self) -> None:
-        """Stop logging; may be called twice. What has no readings is taken away."""
+        """Stop logging and delete an empty part file; may be called twice."""
         self._origin = None
         self._log.close()
         if not self.readings:

@@ -1,10 +1,10 @@
 """
-The log of an experiment: telemetry as it came, raw counts and all, as CSV under one line of JSON.
+Log of an experiment: raw telemetry as CSV, below one line of JSON.
 
-The first line is a comment with what is needed to read the rest years later: robot description,
-which of its terms live, gravity and calibration. Each row is one TELEMETRY after two times; units
-are those of docs/rig_protocol.md. 500 rows in a second are 3 MB in a minute. A file that ends with
-.mcap is a recording with the same content.
+The first line is a comment with all that is needed to interpret the log years later: robot
+description, active coupling terms, gravity and calibration. Each row is two times and one
+TELEMETRY; units are those of docs/rig_protocol.md. At 500 rows per second a log grows by 3 MB per
+minute. A file that ends with .mcap is a recording with the same content.
 """
 
 from __future__ import annotations
@@ -54,15 +54,14 @@ class ExperimentLog:
         """
         Begin the file; UsageError if it cannot be written, or is there already.
 
-        :param arm: ArmModel of the bench; whatever it was made of, its URDF is kept, xacro
-            expanded.
+        :param arm: ArmModel of the bench; the log stores its URDF, with xacro expanded.
         """
         self.path, self.rows = Path(path), 0
         about = {'format': FORMAT, 'robot': arm.description.text, 'coupling': arm.coupling,
                  'gravity': (-arm.arrays.base_acceleration[3:]).tolist(),
                  'calibration': asdict(calibration)}
         self._recording = None
-        self.failure = ''               # why nothing is written any more
+        self.failure = ''               # reason why logging has stopped
         if self.path.suffix == '.mcap':
             self._recording = ExperimentRecording(self.path, about)
             self._batches = Batches('experiment log', FLUSH_PERIOD, self._record)
@@ -71,7 +70,7 @@ class ExperimentLog:
             # open until `close`
             self._file = open(self.path, 'x', encoding='utf-8')     # noqa: SIM115
         except OSError as error:
-            raise self._unusable(error) from error
+            raise self._creation_error(error) from error
         try:
             self._file.write(f'# {json.dumps(about)}\n{",".join(COLUMNS)}\n')
             self._file.flush()
@@ -79,23 +78,23 @@ class ExperimentLog:
             with contextlib.suppress(OSError):
                 self._file.close()
             self.path.unlink(missing_ok=True)
-            raise self._unusable(error) from error
+            raise self._creation_error(error) from error
         self._batches = Batches('experiment log', FLUSH_PERIOD, self._write)
 
-    def _unusable(self, error):
+    def _creation_error(self, error):
         return UsageError(f'log file {self.path}: {error.strerror}. Name a new file in a folder '
                           'that exists.')
 
     def put(self, reading: Reading) -> None:
-        """Add a Reading; it is written soon, by another thread."""
+        """Add a Reading; another thread writes it."""
         self._batches.put(reading)
 
     def put_all(self, readings: Sequence[Reading]) -> None:
-        """Write Readings of another log, however many, while nobody puts any."""
+        """Write the Readings of another log; not concurrent with `put`."""
         self._write(readings) if self._recording is None else self._record(readings)
 
     def close(self) -> None:
-        """Write what is left; may be called twice."""
+        """Write the remaining readings; may be called twice."""
         self._batches.close()
         try:
             if self._recording is not None:
@@ -104,8 +103,8 @@ class ExperimentLog:
             self._file.close()
         except UsageError as error:
             self.failure = self.failure or f'log file {error}'
-        except OSError as error:        # what a full disk has left in the buffer
-            self._failed(error)
+        except OSError as error:        # buffered bytes on a full disk
+            self._record_failure(error)
 
     def _write(self, readings):
         if self.failure:
@@ -117,7 +116,7 @@ class ExperimentLog:
             self._file.flush()
             self.rows += len(readings)
         except OSError as error:
-            self._failed(error)
+            self._record_failure(error)
 
     def _record(self, readings):
         if self.failure:
@@ -128,12 +127,12 @@ class ExperimentLog:
         else:
             self.rows += len(readings)
 
-    def _failed(self, error):
+    def _record_failure(self, error):
         self.failure = self.failure or f'log file {self.path}: {error.strerror}'
 
 
 class Experiment(NamedTuple):
-    """A log that was read."""
+    """Contents of a log."""
 
     arm: ArmModel
     calibration: Calibration
@@ -143,9 +142,9 @@ class Experiment(NamedTuple):
 def read_experiment(path: str | Path, robot: str = '',
                     calibration: Calibration | None = None) -> Experiment:
     """
-    Return the Experiment in a file; UsageError says which line is wrong.
+    Return the Experiment in a file; UsageError names an invalid line.
 
-    :param robot: to be compared with instead of the one in the log; likewise calibration.
+    :param robot: replaces the robot in the log; calibration: replaces that in the log.
     """
     try:
         content = read_bytes(path)
@@ -157,7 +156,7 @@ def read_experiment(path: str | Path, robot: str = '',
         about, rows = read_recording(path)
         about, begin = _checked_about(path, about), 1
     else:
-        # not by str.splitlines, which knows a dozen ends of a line
+        # str.splitlines would also split at a dozen other characters
         first, header, *lines = [*text.split('\n'), '']
         about = _about(path, first)
         if tuple(header.strip().split(',')) != COLUMNS:
@@ -170,12 +169,12 @@ def read_experiment(path: str | Path, robot: str = '',
     if not robot and not about.get('robot'):
         raise UsageError(f'{path}:1: the log does not hold the robot. Name it.')
     try:
-        # a log may come from anybody: only the user names files; earlier ones know the robot only
+        # logs are untrusted: only the user names files; earlier logs hold the robot only
         arm = build_arm(read_description(robot) if robot else read_text(about['robot']),
                         about.get('coupling', 'shortening'), about.get('gravity', GRAVITY))
         return Experiment(arm, calibration or calibration_of_tree(
             about.get('calibration'), 'calibration'), readings)
-    except (TypeError, ValueError) as error:        # of what stands where text or a list belongs
+    except (TypeError, ValueError) as error:        # a value of the wrong type
         raise UsageError(f'{path}:1: the robot is not whole.') from error
     except FlexRobotSimError as error:
         raise UsageError(f'{path}:1: {error}') from error
@@ -205,7 +204,7 @@ def _reading(path, number, row):
             name: _KINDS[name](int(word)) if name in _KINDS else
             float(word) if is_number(name) else int(word)
             for name, word in values.items()})
-        encode(message, NO_SESSION, 0)          # what no board can send is no telemetry
+        encode(message, NO_SESSION, 0)          # rejects values that no board can send
         if not (math.isfinite(float(stamp)) and math.isfinite(float(arrived))):
             raise ValueError
         return Reading(message, float(stamp), float(arrived))
@@ -221,6 +220,6 @@ def _text(value):
 
 
 def durations(readings: Sequence[Reading]) -> np.ndarray:
-    """Time since the reading before (k,), by the clock of the board, 0 for the first [s]."""
+    """Time since the previous reading (k,), by the clock of the board; 0 for the first [s]."""
     ticks = np.array([reading.message.time for reading in readings], np.int64)
     return np.append(0.0, elapsed(ticks[1:], ticks[:-1]) * 1e-6)

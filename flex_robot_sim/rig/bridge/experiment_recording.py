@@ -1,8 +1,8 @@
 """
-The log of an experiment as a recording: telemetry as messages, the rest as metadata.
+Log of an experiment as a recording: telemetry as messages, everything else as metadata.
 
-The file is one of docs/recording.md, so that whatever reads recordings reads it: the topic
-`telemetry` has the two times and the fields of a TELEMETRY, `robot_description` the robot.
+The file format is that of docs/recording.md, so every reader of recordings can open it. The topic
+`telemetry` has the two times and the fields of a TELEMETRY; `robot_description` has the robot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COLUMNS = ('stamp', 'arrived', *FIELDS)     # both [s], on a clock that never ju
 
 
 def is_number(name: str) -> bool:
-    """Whether a field of telemetry is a number with digits behind the point."""
+    """Whether a field of telemetry is a floating-point number."""
     return Telemetry.__annotations__[name].__origin__ is float
 
 
@@ -35,10 +35,10 @@ DEFINITION = ''.join(f'{"int64" if name in FIELDS and not is_number(name) else "
 
 
 class ExperimentRecording:
-    """A recording of telemetry that is being written; what fails is said by `failure`."""
+    """Writer of a telemetry recording; `failure` holds the reason of a failed write."""
 
     def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
-        """Begin the file; UsageError if it cannot be written, or is there already."""
+        """Create the file; UsageError if it cannot be written, or exists already."""
         self._writer = RecordingWriter(path, {'coupling': about['coupling'], 'gravity': ' '.join(
             f'{value:.9g}' for value in about['gravity'])}, is_new=True)
         self._writer.note(ABOUT, {'about': json.dumps(about)})
@@ -48,11 +48,11 @@ class ExperimentRecording:
 
     @property
     def failure(self) -> str:
-        """Why nothing is written any more, or ''."""
+        """Reason why writing has stopped, or ''."""
         return self._writer.failure
 
     def write(self, readings: Iterable[Reading]) -> None:
-        """Add readings, and let them reach the file."""
+        """Add readings and flush the file."""
         for reading in readings:
             stamp, arrived = reading.stamp, reading.arrived
             message: tuple[Any, ...] = reading.message
@@ -73,9 +73,10 @@ class ExperimentRecording:
 
 def read_recording(path: str | Path) -> tuple[Any, list[list[str]]]:
     """
-    Return what an experiment says about itself, and its rows as the words of a log.
+    Return the metadata of an experiment, and its rows as the words of a CSV log.
 
-    What is not there is None, and an empty list; UsageError where this is no recording.
+    Missing metadata is None, and missing rows are an empty list. UsageError if the file is no
+    recording.
     """
     reader, kinds, rows = RecordingReader(path), {}, []
     for topic, _, data in reader:

@@ -1,4 +1,4 @@
-"""What a bridge says about itself: a level, a line and figures since the last look."""
+"""Diagnostics of a bridge: a level, a line, and figures since the last call."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from flex_robot_sim.rig.wire.vocabulary import MOVING, Fault, Input
 if TYPE_CHECKING:
     from flex_robot_sim.rig.bridge.bridge import RigBridge
 
-MILLI = 1e3
-ENOUGH = 0.9                # share of the telemetry that was asked for
+MS_PER_S = 1e3
+MIN_TELEMETRY_SHARE = 0.9   # of the requested telemetry rate
 
 
 class BridgeReport:
     """Figures of a RigBridge."""
 
     def __init__(self, bridge: RigBridge, now: float) -> None:
-        """Begin at `now` [s]."""
+        """Start the first interval at `now` [s]."""
         self._bridge = bridge
         self._last = now, 0, 0
         self._clipped = list(bridge.drives.clipped)
 
     def figures(self, now: float) -> tuple[str, str, dict[str, object]]:
-        """Return level, line and {figure: value} of the time since the last call."""
+        """Return level, line and {figure: value} for the interval since the last call."""
         bridge, status = self._bridge, self._bridge.link.status()
-        then, readings, setpoints = self._last
+        last_time, readings, setpoints = self._last
         self._last = now, bridge.readings, status.setpoints
-        span = max(now - then, 1e-9)
+        span = max(now - last_time, 1e-9)
         rate = (bridge.readings - readings) / span
         message = status.reading.message if status.reading else None
         values = {
@@ -42,9 +42,9 @@ class BridgeReport:
             else ' '.join(str(word.name).lower() for word in Input if word & message.inputs),
             'telemetry [Hz]': rate,
             'set points [Hz]': (status.setpoints - setpoints) / span,
-            'age of the newest reading [ms]': MILLI * status.reading.age
+            'age of the newest reading [ms]': MS_PER_S * status.reading.age
             if status.reading else 'none',
-            'dealing with a reading, longest [ms]': MILLI * bridge.work.take_peak(),
+            'dealing with a reading, longest [ms]': MS_PER_S * bridge.work.take_peak(),
             'frames lost': status.gaps,
             'readings whose stamp did not advance': status.backward_stamps,
             'CRC errors': status.frames.crc_errors,
@@ -54,10 +54,10 @@ class BridgeReport:
             'port opened again': status.port.reconnects,
             'bytes not taken by the port': status.port.stuck_writes + status.port.lost_writes,
             'boots of the board': status.boots,
-            'round trip [ms]': _or_none(status.round_trip, MILLI),
+            'round trip [ms]': _or_none(status.round_trip, MS_PER_S),
             'clock offset [s]': _or_none(status.clock_offset),
             'clock drift [ppm]': 1e6 * status.clock_drift,
-            'clock spread [ms]': _or_none(status.clock_spread, MILLI),
+            'clock spread [ms]': _or_none(status.clock_spread, MS_PER_S),
             'session': status.session,
             'commands accepted': bridge.commands.accepted,
             'commands refused': bridge.commands.refused,
@@ -77,21 +77,21 @@ class BridgeReport:
             return 'error', 'connected, but there is no telemetry yet: no states, no set points'
         if message.faults:
             return 'error', describe_faults(message.faults)
-        asked = self._bridge.link.settings.telemetry_rate
-        if rate < ENOUGH * asked:
-            return 'warning', f'telemetry comes at {rate:.0f} Hz instead of {asked} Hz'
-        unhomed = self._bridge.unhomed
+        requested_rate = self._bridge.link.settings.telemetry_rate
+        if rate < MIN_TELEMETRY_SHARE * requested_rate:
+            return 'warning', f'telemetry comes at {rate:.0f} Hz instead of {requested_rate} Hz'
+        unhomed_joints = self._bridge.unhomed_joints
         if message.state not in MOVING:
-            return 'ok', ('disarmed and not homed: call zero, then enable to arm' if unhomed
+            return 'ok', ('disarmed and not homed: call zero, then enable to arm' if unhomed_joints
                           else 'disarmed: call enable to arm')
         for name, before, after in zip(self._bridge.arm.joint_names, clipped, self._clipped):
             if after > before:
                 return 'warning', f'"{name}" cannot do what is commanded: see docs/rig_bridge.md'
         if self._bridge.commands.is_stale:
             return 'warning', 'commands have stopped: efforts are zero'
-        if unhomed:
+        if unhomed_joints:
             return 'warning', (f'{state_name(message.state).lower()}, not homed: '
-                               f'{" and ".join(unhomed)}. Disarm and call zero')
+                               f'{" and ".join(unhomed_joints)}. Disarm and call zero')
         return 'ok', state_name(message.state).lower()
 
 

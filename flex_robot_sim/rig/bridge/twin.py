@@ -1,13 +1,14 @@
 """
-The model beside the bench: the same inputs, and how far it is off.
+Digital twin: a model that runs in parallel with the bench on the same inputs, and its residual.
 
-The twin is the simulated bench without its sensors. It gets what the board has really put on the
-motors, duty and pulses, not what was commanded, so that only the model and its parameters are
-judged. When pulses came between two readings is told by their rate: spread evenly, they would
-shake the strip by more than the flex sensors resolve. Left alone, an open loop drifts; so the twin
-is drawn towards the estimate of the bench with a time constant, and the residual is what has come
-together over about that time. Without a time constant it runs freely from the moment at which the
-motors are switched on.
+The twin is the simulated bench without its sensors. Its inputs are the duty and pulses that the
+board has applied, not the commands, so the residual depends on the model and its parameters only.
+The step rate determines when pulses occur between two readings: evenly spaced pulses would shake
+the strip by more than the flex sensors resolve.
+
+An open loop drifts. The twin is therefore corrected towards the estimate of the bench with a time
+constant, and the residual accumulates over about that time. With time constant 0 the twin runs
+freely from the moment the motors are switched on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from flex_robot_sim.analysis.deflection import tip_deflection
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.state_transfer import refuse_other_structure, state_map
-from flex_robot_sim.rig.bench.bench import STEP, Bench, Drive, refuse_other
+from flex_robot_sim.rig.bench.bench import TIME_STEP, Bench, Drive, check_bench_arm
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import SimulationError
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TwinSettings(Settings):
-    """The model beside the bench."""
+    """Settings of the digital twin."""
 
-    twin: bool = setting(False, 'whether the model runs beside the bench')
+    twin: bool = setting(False, 'whether the model runs in parallel with the bench')
     twin_time_constant: float = setting(
         1.0, 'with which the twin is drawn towards the bench; 0: it runs freely from each arming '
         'on', 's', at_least=0.0)
@@ -48,7 +49,7 @@ class TwinSettings(Settings):
 
 
 class Residual(NamedTuple):
-    """Bench less twin, and the twin itself."""
+    """Difference bench minus twin, and the state of the twin."""
 
     position: np.ndarray        # (2,) [m, rad]
     velocity: np.ndarray        # (2,) [m/s, rad/s]
@@ -59,58 +60,60 @@ class Residual(NamedTuple):
 
 
 class Twin:
-    """A bench in software that follows one in hardware."""
+    """A simulated bench that follows the real one."""
 
     def __init__(self, arm: ArmModel, calibration: Calibration, link: str,
                  settings: TwinSettings | None = None, formulation: str = 'recursion') -> None:
         """
-        Prepare for an ArmModel, the Calibration of the bench and the name of its link.
+        Prepare for an ArmModel, the Calibration of the bench and the name of its flexible link.
 
         :param formulation: equations of motion of the twin.
         """
         self.settings = settings or TwinSettings()
-        self.restarts = 0               # times that the twin was put where the bench is
+        self.restarts = 0               # times that the twin was reset to the state of the bench
         self._arm, self._link = arm, link
         self._bench = Bench(arm, calibration.parts, formulation=formulation)
         self._curvature = flex_sensors(arm).matrix
-        self._elastic = arm.size - len(arm.joint_names)
+        self._elastic_count = arm.size - len(arm.joint_names)
         self._scale = calibration.parts.steps_per_turn / (2 * np.pi) / calibration.steps_per_radian
         self._duty_sign = float(np.sign(calibration.slide.scale))
-        self._drive, self._rest = Drive(), 0.0
+        self._drive, self._time_remainder = Drive(), 0.0
         self._pulses, self._rate = 0, 0.0       # of the last reading, and their rate [steps/s]
-        self._place = 0.5                       # on the ramp of the board: whole steps are pulses
+        self._step_phase = 0.5                  # on the ramp of the board; pulses at whole steps
         self._parts, self._formulation = calibration.parts, formulation
-        self._from_bench = np.eye(arm.size)     # coordinates that the bench is told in -> own
-        self._estimated_by = arm
-        self._next: Bench | None = None
+        self._to_twin = np.eye(arm.size)        # coordinates of the estimator -> twin
+        self._estimator_arm = arm
+        self._offered_bench: Bench | None = None
 
     def offer(self, arm: ArmModel) -> None:
         """
-        Take the numbers of another ArmModel before the next state; SettingError if it differs.
+        Switch to the parameters of another ArmModel before the next state; thread-safe.
 
-        Nothing jumps: joints and tip stay where they are and as fast. Any thread may call this.
+        SettingError if its structure differs. Position and velocity of joints and tip are
+        continuous.
         """
-        refuse_other(arm)
-        refuse_other_structure(self._estimated_by, arm)
-        self._next = Bench(arm, self._parts, formulation=self._formulation)
+        check_bench_arm(arm)
+        refuse_other_structure(self._estimator_arm, arm)
+        self._offered_bench = Bench(arm, self._parts, formulation=self._formulation)
 
-    def take(self, state: RigState, shape: BentLink, is_asked: bool = True) -> Residual | None:
+    def take(self, state: RigState, shape: BentLink,
+             needs_residual: bool = True) -> Residual | None:
         """
-        Go on to a RigState and the LinkState of the same reading; return the Residual.
+        Advance to a RigState and the BentLink of the same reading; return the Residual.
 
-        None where the bench is not known well enough, because a sensor is broken, and where
-        nobody asks, because to find it takes longer than to go on.
+        Returns None if a broken sensor leaves the shape unknown, or if `needs_residual` is false:
+        the residual takes longer to compute than the step.
         """
-        if self._next is not None:
-            self._change_over()
+        if self._offered_bench is not None:
+            self._switch_arm()
         message = state.reading.message
         is_on, was_on = message.state in MOVING, self._drive.bridge
         if state.is_first or is_on and not was_on or not shape.is_known:
             self._restart(state, shape)
         else:
             try:
-                self._go_on(message, state.duration)
-            except SimulationError:     # telemetry that no bench sends
+                self._advance(message, state.duration)
+            except SimulationError:     # telemetry that no real bench would send
                 self._restart(state, shape)
         self._drive = Drive(self._duty_sign * message.duty, is_on,
                             message.step_position * self._scale, message.step_rate * self._scale,
@@ -118,9 +121,9 @@ class Twin:
         self._pulses, self._rate = message.step_position, message.step_rate
         if not shape.is_known:
             return None
-        residual = self._residual(state, shape) if is_asked else None
+        residual = self._residual(state, shape) if needs_residual else None
         if self.settings.twin_time_constant or not is_on:
-            self._draw(state, shape)
+            self._correct(state, shape)
         return residual
 
     @property
@@ -138,46 +141,47 @@ class Twin:
         """Force of the DC motor [N] and torque of the stepper [N m] on the twin, (2,)."""
         return self._bench.simulation.applied_effort
 
-    def _change_over(self):
-        """Go on with the numbers that were offered."""
-        old, new, self._next = self._bench, self._next, None
+    def _switch_arm(self):
+        """Switch to the offered parameters."""
+        old, new, self._offered_bench = self._bench, self._offered_bench, None
         to_new = state_map(self._arm, new.arm)
-        new.go_on_from(old, to_new @ self.coordinates, to_new @ self.rates)
+        new.copy_state(old, to_new @ self.coordinates, to_new @ self.rates)
         self._bench, self._arm = new, new.arm
         self._curvature = flex_sensors(new.arm).matrix
-        self._from_bench = state_map(self._estimated_by, new.arm)
+        self._to_twin = state_map(self._estimator_arm, new.arm)
 
-    def _of_bench(self, joints, elastic):
-        """What is known of the bench, by coordinates of the twin."""
-        return self._from_bench @ np.concatenate([joints, elastic])
+    def _twin_coordinates(self, joints, elastic):
+        """Convert estimated joint and elastic coordinates to those of the twin."""
+        return self._to_twin @ np.concatenate([joints, elastic])
 
     def _restart(self, state, shape):
         self.restarts += 1
         message = state.reading.message
-        elastic = shape.elastic if shape.is_known else np.zeros(self._elastic)
-        rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic)
+        elastic = shape.elastic if shape.is_known else np.zeros(self._elastic_count)
+        rates = shape.elastic_rate if shape.is_known else np.zeros(self._elastic_count)
         self._bench.simulation.set_state(
-            coordinates=self._of_bench(state.position, elastic),
-            rates=self._of_bench(state.velocity, rates))
-        self._bench.take_hold(message.step_position * self._scale)
-        self._rest, self._place = 0.0, message.step_position + 0.5
+            coordinates=self._twin_coordinates(state.position, elastic),
+            rates=self._twin_coordinates(state.velocity, rates))
+        self._bench.align_stepper(message.step_position * self._scale)
+        self._time_remainder, self._step_phase = 0.0, message.step_position + 0.5
 
-    def _go_on(self, message, duration):
-        self._rest += duration
-        steps = round(self._rest / STEP)
-        self._rest -= steps * STEP
+    def _advance(self, message, duration):
+        self._time_remainder += duration
+        steps = round(self._time_remainder / TIME_STEP)
+        self._time_remainder -= steps * TIME_STEP
         first, last = sorted((self._pulses, message.step_position))
         for k in range(steps):
-            # the rate of a reading is that at the end of the control step which it starts
+            # the rate in a reading is the one at the end of the control step that it starts
             rate = self._rate + (message.step_rate - self._rate) * (k - 0.5) / steps
-            self._place += rate * STEP
-            sent = math.floor(min(max(self._place, first), last))
+            self._step_phase += rate * TIME_STEP
+            steps_sent = math.floor(min(max(self._step_phase, first), last))
             if k == steps - 1:
-                sent = message.step_position
-            # the duty is that of the last reading
+                steps_sent = message.step_position
+            # the duty is from the last reading
             self._bench.advance(self._drive._replace(
-                steps=sent * self._scale, step_rate=rate * self._scale), STEP)
-        self._place = min(max(self._place, message.step_position), message.step_position + 1)
+                steps=steps_sent * self._scale, step_rate=rate * self._scale), TIME_STEP)
+        self._step_phase = min(max(self._step_phase, message.step_position),
+                               message.step_position + 1)
 
     def _residual(self, state, shape):
         simulation = self._bench.simulation
@@ -187,19 +191,19 @@ class Twin:
                         shape.curvature - self._curvature @ q, shape.tip[1] - tip,
                         simulation.position, tip)
 
-    def _draw(self, state, shape):
-        """Draw the twin towards the bench."""
+    def _correct(self, state, shape):
+        """Correct the twin towards the bench."""
         constant = self.settings.twin_time_constant
         share = 1.0 if constant == 0.0 else 1.0 - np.exp(-state.duration / constant)
         simulation = self._bench.simulation
         q, qd = simulation.coordinates, simulation.rates
         velocity = np.array(state.velocity)
         if self._drive.stepper:
-            # the field holds the rotor, and how it shakes there is left out of the velocity
+            # the field holds the rotor; the estimated velocity omits its vibration
             velocity[TURN] = simulation.velocity[TURN]
         simulation.set_state(
-            coordinates=q + share * (self._of_bench(state.position, shape.elastic) - q),
-            rates=qd + share * (self._of_bench(velocity, shape.elastic_rate) - qd))
+            coordinates=q + share * (self._twin_coordinates(state.position, shape.elastic) - q),
+            rates=qd + share * (self._twin_coordinates(velocity, shape.elastic_rate) - qd))
         if not self._drive.stepper:
-            # the field takes hold where the bench is when it is switched on
-            self._bench.take_hold(self._drive.steps)
+            # when switched on, the field aligns at the position of the bench
+            self._bench.align_stepper(self._drive.steps)

@@ -1,1 +1,1 @@
-"""Scales and zeros of a bench: measured step by step, kept in a file."""
+"""Calibration of a bench: guided measurements, fits of the constants, and the file format."""

@@ -1,10 +1,10 @@
 """
-What a calibration does with the bench: read it at rest, turn the arm, let the slide run.
+Bench operations of a calibration: read at rest, turn the arm, run the slide.
 
-Counts are those since the zero pose was first read: after a reboot, whose counts start anew, the
-session gives `origin` so that readings before and after it fit together. Motors are on inside
-`armed` only, and go off whatever ends it. What moves stays in a window, and stops at a fault, a
-key, or an interrupted program.
+Counts are relative to the first reading of the zero pose. A reboot restarts them; the session then
+sets `origin`, so that readings before and after match. Motors are on only inside `armed`, and are
+switched off however it ends. Motion stays within a window, and stops at a fault, at a key press,
+or when the program is interrupted.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.bench.parts import BenchParts
     from flex_robot_sim.rig.host.link import RigLink
 
-AVERAGE = 1.0               # over which readings are averaged                          [s]
-BEAT = 0.02                 # of set points that keep the motors on                     [s]
-LOOK = 2e-3                 # between two looks at what moves                           [s]
-SILENCE = 3.0               # without telemetry, until there is no board                [s]
-SETTLE = 8.0                # after which an arm that still swings is taken as it is    [s]
-RATE = 200.0                # of the stepper                                            [steps/s]
-ARRIVAL = 15.0              # within which it gets where it is sent                     [s]
+AVERAGING_TIME = 1.0        # of readings                                               [s]
+SET_POINT_PERIOD = 0.02     # while the motors are on                                   [s]
+CHECK_PERIOD = 2e-3         # between two checks of a motion                            [s]
+TELEMETRY_TIMEOUT = 3.0     # without telemetry, after which the board counts as lost   [s]
+SETTLE_TIMEOUT = 8.0        # after which the arm is measured even if it swings         [s]
+STEP_RATE = 200.0           # of the stepper                                            [steps/s]
+ARRIVAL_TIMEOUT = 15.0      # of a stepper motion                                       [s]
 ENCODER_FAULTS = Fault.ENCODER_SLIDE | Fault.ENCODER_TURN
 
 
 class OriginLost(CalibrationError):
-    """The counts have another origin than before."""
+    """The origin of the counts has changed."""
 
 
 Values: TypeAlias = Any     # np.ndarray, or the mean of one
 
 
 class Sample(NamedTuple):
-    """Telemetry over a while, an array each; or its means."""
+    """Telemetry over an interval, as arrays, or its means."""
 
     time: Values            # since the first                                           [s]
     slide: Values           # counts since the zero pose
@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 
 
 class CalibrationBench:
-    """The bench behind a RigLink."""
+    """Measurements and motions on the bench of a RigLink."""
 
     def __init__(
             self, link: RigLink, parts: BenchParts,
@@ -69,73 +69,73 @@ class CalibrationBench:
         """
         Prepare.
 
-        :param watch: makes a context that gives a function: whether a key was pressed.
-        :param record: called with the origin (2,) of the counts when the motors go on and move
-            the arm alone, and with None when that ends.
+        :param watch: returns a context manager for a function: whether a key was pressed.
+        :param record: called with the origin (2,) of the counts when the motors start to move an
+            otherwise free arm, and with None when that ends.
         """
         self.link, self.origin = link, np.zeros(2)
         self.noise = parts.adc_noise / (1 << parts.adc_bits) / math.sqrt(CONVERSIONS)  # of a share
         self._full = CONVERSIONS * parts.adc_full
         self._watch = watch or (lambda: contextlib.nullcontext(lambda: False))
         self._record = record or (lambda origin: None)
-        self._is_pressed = lambda: False
+        self._is_key_pressed = lambda: False
         self._is_armed = False
         self._boot: int | None = None
         self._duty = self._rate = 0.0
         self._first_step: int | None = None
-        # (joint, (lowest, highest count)) of what moves
+        # (joint, (lowest, highest count)) of a motion
         self._window: tuple[int, tuple[float, float]] | None = None
 
     def new_origin(self) -> None:
-        """From now on the counts of this boot are taken as they come."""
-        with contextlib.suppress(RigError):     # who goes on without CLEAR is told when arming
+        """Accept the counts of the present boot from now on."""
+        with contextlib.suppress(RigError):     # a fault that persists prevents arming later
             self.link.clear()
         self._boot = self.link.board.boot_id
         self._first_step = None
 
     def samples(self, seconds: float) -> Sample:
-        """Readings over a time [s], by the clock of the board: a busy host changes nothing."""
+        """Return readings over `seconds` by the clock of the board."""
         rows: list[tuple[Any, ...]] = []
-        newest, end = None, time.monotonic() + SILENCE
+        newest, end = None, time.monotonic() + TELEMETRY_TIMEOUT
         while len(rows) < 10 or elapsed(rows[-1][0], rows[0][0]) < seconds * 1e6:
-            self._look()
+            self._check()
             if time.monotonic() > end:
                 raise RigError(f'no telemetry comes; link: {self.link.condition}. Look at the '
                                'cable and at the board.')
             reading = self.link.reading
             if reading is not None and reading is not newest:
-                newest, m, end = reading, reading.message, time.monotonic() + SILENCE
+                newest, m, end = reading, reading.message, time.monotonic() + TELEMETRY_TIMEOUT
                 rows.append((m.time, m.slide_counts, m.turn_counts, m.adc_root / self._full,
                              m.adc_tip / self._full, m.duty, m.current))
             time.sleep(1e-3)
-        ticks, slide, turn, *others = np.array(rows, float).T
+        ticks, slide, turn, *columns = np.array(rows, float).T
         return Sample(elapsed(ticks, ticks[0]) * 1e-6, slide - self.origin[0],
-                      turn - self.origin[1], *others)
+                      turn - self.origin[1], *columns)
 
     def average(self) -> Sample:
-        """Means over AVERAGE."""
-        samples: Iterable[Values] = self.samples(AVERAGE)
+        """Return means over AVERAGING_TIME."""
+        samples: Iterable[Values] = self.samples(AVERAGING_TIME)
         return Sample(*(float(values.mean()) for values in samples))
 
     def wait_until_still(self) -> None:
-        """Wait until the sensors show noise only, or for as long as an arm may swing."""
-        end = time.monotonic() + SETTLE
+        """Wait until the sensors show noise only, at most for SETTLE_TIMEOUT."""
+        end = time.monotonic() + SETTLE_TIMEOUT
         while time.monotonic() < end:
-            seen = self.samples(0.5)
-            if max(seen.root.std(), seen.tip.std()) < 2 * self.noise:
+            sample = self.samples(0.5)
+            if max(sample.root.std(), sample.tip.std()) < 2 * self.noise:
                 return
 
     @contextlib.contextmanager
     def armed(self, is_watched: bool = True, is_free: bool = False) -> Iterator[None]:
         """
-        Motors on; they stand but for `step_to` and `run`. A key ends it if watched.
+        Switch the motors on; only `step_to` and `run` move them. A key ends it if watched.
 
         :param is_free: whether no hand, weight or clamp is at the arm.
         """
-        link, over = self.link, threading.Event()
+        link, is_over = self.link, threading.Event()
 
         def hold():
-            while not over.wait(BEAT):
+            while not is_over.wait(SET_POINT_PERIOD):
                 link.drive(self._duty, self._rate)
 
         with self._watch() if is_watched else contextlib.nullcontext(lambda: False) as pressed:
@@ -146,21 +146,21 @@ class CalibrationBench:
             holder.start()
             try:
                 link.wait_until(lambda: not self.message().faults, 0.5)
-                self._is_armed, self._is_pressed = True, pressed
+                self._is_armed, self._is_key_pressed = True, pressed
                 self._record(self.origin.copy() if is_free else None)
                 yield
             finally:
                 self._record(None)
                 self._duty = self._rate = 0.0
-                self._is_armed, self._is_pressed = False, lambda: False
-                over.set()
+                self._is_armed, self._is_key_pressed = False, lambda: False
+                is_over.set()
                 holder.join()
-                with contextlib.suppress(RigError):     # the watchdog does it then
+                with contextlib.suppress(RigError):     # otherwise the watchdog disarms
                     link.disarm()
 
     @contextlib.contextmanager
     def within(self, joint: int, window: tuple[float, float]) -> Iterator[None]:
-        """Nothing turns or runs on once the counts of a joint have left the window."""
+        """Stop the motion when the counts of a joint leave the window."""
         self._window = joint, window
         try:
             yield
@@ -169,39 +169,39 @@ class CalibrationBench:
             self._duty = self._rate = 0.0
 
     def message(self) -> Telemetry:
-        """Return the newest telemetry; there has been some."""
+        """Return the newest telemetry, which must exist."""
         reading = self.link.reading
         assert reading is not None
         return reading.message
 
     def step_to(self, place: float) -> None:
-        """Turn the stepper to about `place` [microsteps] from where it first stood."""
+        """Turn the stepper to about `place` [microsteps], relative to its first position."""
         if self._first_step is None:
             self._first_step = self.message().step_position
-        end = time.monotonic() + ARRIVAL
+        end = time.monotonic() + ARRIVAL_TIMEOUT
         while True:
-            self._look()
-            left = place + self._first_step - self.message().step_position
+            self._check()
+            remaining = place + self._first_step - self.message().step_position
             if time.monotonic() > end:
-                raise RigError(f'the arm has not arrived within {ARRIVAL:g} s; link: '
+                raise RigError(f'the arm has not arrived within {ARRIVAL_TIMEOUT:g} s; link: '
                                f'{self.link.condition}. Look at the cable and at the motors.')
-            if abs(left) < 8:
+            if abs(remaining) < 8:
                 break
-            self._rate = math.copysign(min(RATE, max(40.0, 2 * abs(left))), left)
-            time.sleep(LOOK)
+            self._rate = math.copysign(min(STEP_RATE, max(40.0, 2 * abs(remaining))), remaining)
+            time.sleep(CHECK_PERIOD)
         self._rate = 0.0
         self.wait_until_still()
 
     def run(self, duty: float, settle: float, seconds: float) -> Sample:
-        """Drive the slide; return what was seen after `settle` for `seconds` [s]."""
+        """Drive the slide; return the readings over `seconds` after `settle` [s]."""
         self._duty = duty
         self.samples(settle)
-        seen = self.samples(seconds)
+        sample = self.samples(seconds)
         self._duty = 0.0
-        return seen
+        return sample
 
-    def _look(self):
-        """Raise if a reboot, a fault, a key or the end of the window is in the way."""
+    def _check(self):
+        """Raise after a reboot, at a fault, at a key press, or outside the window."""
         link, reading = self.link, self.link.reading
         if self._boot is not None and link.board.boot_id != self._boot:
             raise OriginLost('the board has restarted, and its counts with it')
@@ -214,7 +214,7 @@ class CalibrationBench:
             return
         if message.faults:
             raise CalibrationError(f'the board stopped. {describe_faults(message.faults)}')
-        if self._is_pressed():
+        if self._is_key_pressed():
             raise CalibrationError('a key was pressed: the motors are off')
         if self._window is not None:
             joint, (lower, upper) = self._window

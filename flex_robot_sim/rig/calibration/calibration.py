@@ -1,14 +1,14 @@
 """
-From raw counts to SI units, by constants that were measured on the very bench.
+Calibration: conversion of raw counts to SI units, by constants measured on the same bench.
 
-An encoder counts along a line, position = (count - zero) / scale, where a negative scale turns the
-sign. A flex sensor in its divider reads the share s of the converter's range; its resistance
-R = R_divider s / (1 - s) grows with the mean curvature k as
+An encoder is linear, position = (count - zero) / scale; a negative scale reverses the sign. A flex
+sensor in its divider reads the share s of the converter's range. Its resistance
+R = R_divider s / (1 - s) depends on the mean curvature k as
 
     R = R_flat (1 + gain k + curve k^2).                                                    (1)
 
-A divider resistance that is wrong by a factor makes R_flat wrong by the same and changes no
-curvature.
+If the divider resistance is wrong by a factor, R_flat is wrong by the same factor and the
+curvature is correct.
 """
 
 import math
@@ -23,7 +23,7 @@ from flex_robot_sim.rig.wire.vocabulary import CONVERSIONS
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.settings import Settings, setting
 
-SMALLEST, LARGEST = 1e-9, 1e12      # what a number of a bench may be, unless it is 0
+MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-9, 1e12   # bounds of a constant, unless it is 0
 
 
 AnyCount = TypeVar('AnyCount', float, np.ndarray)
@@ -31,7 +31,7 @@ AnyCount = TypeVar('AnyCount', float, np.ndarray)
 
 @dataclass(frozen=True)
 class EncoderCalibration(Settings):
-    """What the counts of an encoder mean."""
+    """Calibration of an encoder: counts to position."""
 
     scale: float = setting(1.0, 'counts per metre or radian, negative where they fall', '1/unit')
     zero: float = setting(0.0, 'count in the zero pose')
@@ -45,34 +45,34 @@ class EncoderCalibration(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
         if self.scale == 0.0:
             raise SettingError('scale must not be 0')
 
 
 @dataclass(frozen=True)
 class SensorCalibration(Settings):
-    """What the counts of a flex sensor mean; see (1)."""
+    """Calibration of a flex sensor: ADC share to curvature; see (1)."""
 
     flat_resistance: float = setting(10e3, 'without bending', 'ohm', above=0.0)
     gain: float = setting(0.3, 'growth of the resistance with the curvature', 'm')
-    curve: float = setting(0.0, 'likewise with its square', 'm2')
+    curve: float = setting(0.0, 'growth of the resistance with the square of the curvature', 'm2')
     divider_resistance: float = setting(10e3, 'from the sensor to the reference', 'ohm', above=0.0)
-    lowest: float = setting(-10.0, 'curvature that was measured', '1/m')
-    highest: float = setting(10.0, 'likewise', '1/m')
+    lowest: float = setting(-10.0, 'lowest measured curvature', '1/m')
+    highest: float = setting(10.0, 'highest measured curvature', '1/m')
     deviation: float = setting(1e-3, 'of one reading', '1/m', above=0.0)
     gain_deviation: float = setting(0.0, 'of the gain', 'm', at_least=0.0)
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
         if self.gain == 0.0:
-            raise SettingError('gain must not be 0: the sensor would not tell the side to which '
-                               'it bends')
+            raise SettingError('gain must not be 0: the sensor could not determine the direction '
+                               'of bending')
 
     def curvature(self, share: float) -> float:
         """
-        Mean curvature [1/m]; nan where no curvature gives this reading.
+        Mean curvature [1/m]; nan if no curvature gives this reading.
 
         :param share: of the converter's range, 0 to 1.
         """
@@ -80,13 +80,13 @@ class SensorCalibration(Settings):
             return math.nan
         rise = self.divider_resistance * share / (1.0 - share) / self.flat_resistance - 1.0
         root = self.gain**2 + 4.0 * self.curve * rise
-        # of the two curvatures with this resistance, the one on the side of zero
+        # of the two curvatures with this resistance, the branch through zero
         if root < 0.0:
             return math.nan
         return 2.0 * rise / (self.gain + math.copysign(math.sqrt(root), self.gain))
 
     def covers(self, curvature: float) -> bool:
-        """Whether the curvature [1/m] lies within what was measured, or a fifth beyond."""
+        """Whether the curvature [1/m] is in the measured range, or at most a fifth beyond."""
         margin = 0.2 * (self.highest - self.lowest)
         return self.lowest - margin <= curvature <= self.highest + margin
 
@@ -101,12 +101,12 @@ class ConstantDeviations(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
 
 
 @dataclass(frozen=True)
 class SlideFriction(Settings):
-    """Friction of the slide at steady speeds; without a deviation, nobody has measured it."""
+    """Friction of the slide at steady speeds; a deviation of 0 means not measured."""
 
     coulomb: float = setting(0.0, 'at whatever speed', 'N', at_least=0.0)
     viscous: float = setting(0.0, 'beyond that, over the speed', 'N s/m', at_least=0.0)
@@ -116,7 +116,7 @@ class SlideFriction(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        _refuse_wild(self)
+        _check_magnitudes(self)
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ class Calibration:
     def __post_init__(self):
         steps = self.steps_per_radian
         if isinstance(steps, bool) or not isinstance(steps, (int, float)) \
-                or not SMALLEST <= abs(steps) <= LARGEST:
+                or not MIN_MAGNITUDE <= abs(steps) <= MAX_MAGNITUDE:
             raise SettingError(f'steps_per_radian = {steps!r} must be a number, and not 0')
-        _refuse_wild(self.parts)
+        _check_magnitudes(self.parts)
 
     def positions(self, counts: Sequence[float] | np.ndarray) -> np.ndarray:
         """Positions of slide [m] and turn [rad], (2,)."""
@@ -158,22 +158,22 @@ class Calibration:
         return 1 / np.abs([self.slide.scale, self.turn.scale]) / math.sqrt(12)
 
 
-def _refuse_wild(settings):
-    """Refuse what no bench has: powers of it would be infinite, or nothing."""
+def _check_magnitudes(settings):
+    """Refuse unrealistic magnitudes, whose powers would overflow or vanish."""
     for item in fields(settings):
         value = getattr(settings, item.name)
-        if value and not SMALLEST <= abs(value) <= LARGEST:
+        if value and not MIN_MAGNITUDE <= abs(value) <= MAX_MAGNITUDE:
             raise SettingError(f'{item.name} = {value!r} must be 0 or of a size between '
-                               f'{SMALLEST:g} and {LARGEST:g}')
+                               f'{MIN_MAGNITUDE:g} and {MAX_MAGNITUDE:g}')
 
 
 def nominal(parts: BenchParts, sensors: Mapping[str, float]) -> Calibration:
     """
-    Calibration from data sheets: good for the emulator, and for a first look at a bench.
+    Calibration from data sheets, for the emulator and for first tests of a bench.
 
     :param sensors: {'<link>/<sensor>': its length [m]}, in order of channels.
     """
-    # a reading is the sum of so many conversions
+    # a reading is the sum of CONVERSIONS conversions
     noise = (math.hypot(parts.adc_noise, 1 / math.sqrt(12)) / (1 << parts.adc_bits)
              / math.sqrt(CONVERSIONS))
     found = {}

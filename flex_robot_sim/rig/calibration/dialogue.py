@@ -1,11 +1,11 @@
-"""What a person and a calibration say to each other: questions, numbers with units, words."""
+"""User dialogue of a calibration: questions, numbers with units, command words."""
 
 import math
 from collections.abc import Callable, Mapping
 
 WORDS = {
     'back': 'to the step before; nothing is lost',
-    'more': 'readings for this step, besides those that it has',
+    'more': 'readings for this step, in addition to those that it has',
     'again': 'throw the readings of this step away and take them anew',
     'drop': 'throw the last reading of this step away, or with a number that one',
     'skip': 'leave the DC motor as its data sheet says',
@@ -15,7 +15,7 @@ WORDS = {
 
 
 class Word(Exception):
-    """The person typed a word of WORDS instead of an answer; `number` may follow `drop`."""
+    """The user entered a word of WORDS instead of an answer; `number` may follow `drop`."""
 
     def __init__(self, word: str, number: int | None = None) -> None:
         super().__init__(word)
@@ -23,7 +23,7 @@ class Word(Exception):
 
 
 class Dialogue:
-    """Questions to a person, who may answer each of them by a word instead."""
+    """Questions to the user; each also accepts a word of WORDS."""
 
     def __init__(self, ask: Callable[[str], str], say: Callable[[str], object]) -> None:
         """Prepare; ask: function(question) -> answer, say: function(line)."""
@@ -37,9 +37,9 @@ class Dialogue:
     def number(self, question: str, units: Mapping[str, float],
                default: float | None = None) -> float | None:
         """
-        Return a number that is typed, in SI, or `default` for nothing.
+        Return the entered number, in SI, or `default` for an empty line.
 
-        :param units: {name: size in SI}; the first is meant where none is typed.
+        :param units: {name: size in SI}; the first is the default unit.
         """
         while True:
             answer = self.answer(question)
@@ -52,24 +52,24 @@ class Dialogue:
                      f'{" or ".join(units)}, or help.')
 
     def answer(self, question: str) -> str:
-        """Return the line that is typed; a word of WORDS is raised."""
+        """Return the entered line; raise Word for a word of WORDS."""
         while True:
             line = ' '.join(self._ask(question).split())
-            word, _, rest = line.lower().partition(' ')
-            if word not in WORDS or rest and not (word == 'drop' and rest.isdecimal()):
+            word, _, argument = line.lower().partition(' ')
+            if word not in WORDS or argument and not (word == 'drop' and argument.isdecimal()):
                 return line
             if word != 'help':
-                raise Word(word, int(rest) if rest else None)
+                raise Word(word, int(argument) if argument else None)
             for name, about in WORDS.items():
                 self.say(f'  {name:<8} {about}')
 
 
 def _number(text, units):
-    """Number in SI that `text` says, or None."""
+    """Parse a number with a unit, in SI, or return None."""
     size = next(iter(units.values()))
-    for name, of_unit in sorted(units.items(), key=lambda item: -len(item[0])):
+    for name, unit_size in sorted(units.items(), key=lambda item: -len(item[0])):
         if text.endswith(name):
-            text, size = text[:-len(name)], of_unit
+            text, size = text[:-len(name)], unit_size
             break
     try:
         value = float(text.replace(',', '.'))

@@ -1,4 +1,4 @@
-"""The calibration of a bench as a YAML file, together with the raw readings that it comes from."""
+"""YAML file of a bench calibration, with the raw readings that it was computed from."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -27,9 +27,9 @@ def read_calibration(path: str | Path) -> Calibration:
 
 def calibration_of_tree(tree: Mapping[str, Any], where: str | Path) -> Calibration:
     """
-    Return the Calibration of the mapping that a file or a log holds.
+    Return the Calibration of a mapping from a file or a log.
 
-    :param where: file, for the message about a wrong value.
+    :param where: file, for error messages.
     """
     if not isinstance(tree, dict):
         raise SettingError(f'{where}: a calibration must be names with values')
@@ -58,7 +58,7 @@ def calibration_of_tree(tree: Mapping[str, Any], where: str | Path) -> Calibrati
 
 
 def read_parts(path: str | Path) -> BenchParts:
-    """BenchParts of a YAML file with the heading `parts`, a calibration for example."""
+    """Return the BenchParts of a YAML file with the heading `parts`, such as a calibration."""
     tree = read_yaml(path)
     if 'parts' not in tree:
         raise SettingError(f'{path}: "parts" is missing')
@@ -68,25 +68,25 @@ def read_parts(path: str | Path) -> BenchParts:
 def write_calibration(path: str | Path, calibration: Calibration,
                       readings: Mapping[str, Any] | None = None) -> None:
     """
-    Write a Calibration to a file; of the parts, those values that are not the default.
+    Write a Calibration to a file; parts with default values are left out.
 
-    :param readings: raw readings that it comes from, plain lists and numbers by name.
+    :param readings: raw readings of the calibration, plain lists and numbers by name.
     """
-    usual = BenchParts()
+    defaults = BenchParts()
     tree = {
         'slide': asdict(calibration.slide), 'turn': asdict(calibration.turn),
         'steps_per_radian': calibration.steps_per_radian,
         'sensors': {name: asdict(sensor) for name, sensor in calibration.sensors.items()},
         'parts': {item.name: getattr(calibration.parts, item.name) for item in fields(BenchParts)
-                  if getattr(calibration.parts, item.name) != getattr(usual, item.name)},
+                  if getattr(calibration.parts, item.name) != getattr(defaults, item.name)},
         'constant_deviations': asdict(calibration.constant_deviations),
         'friction': asdict(calibration.friction),
         'readings': readings or {}}
     write_yaml(path, tree, [
         'Calibration of a bench, written by flexsim rig calibrate.',
         'Counts per metre and radian; ohm; V s/rad; N; curvatures in 1/m; deviations are standard',
-        'deviations. readings: raw counts, for whoever wants to do it again, in m, rad, V, A, N,',
-        'counts/s and shares of the range of the converter.'])
+        'deviations. readings: raw counts, to repeat the fits, in m, rad, V, A, N, counts/s and',
+        'shares of the range of the converter.'])
 
 
 def _parts_of(tree, path):

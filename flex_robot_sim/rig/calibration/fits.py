@@ -1,8 +1,8 @@
 """
-Constants of the bench from measurements, or the reason why these do not support them.
+Fits of the bench constants to measurements, with checks of their accuracy.
 
-A constant is accepted if its standard deviation, from the scatter of the data or from what the
-ruler is good for, whichever is larger, is small against it.
+A constant is accepted if its relative standard deviation is small. The deviation is that from the
+scatter of the data or that from the accuracy of the ruler, whichever is larger.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 Readings: TypeAlias = Sequence[float] | np.ndarray      # (k,)
 
-SCALE_TOLERANCE = 0.005     # standard deviation of a scale over the scale
-GAIN_TOLERANCE = 0.02       # likewise of a flex sensor's gain
+SCALE_TOLERANCE = 0.005     # relative standard deviation of a scale
+GAIN_TOLERANCE = 0.02       # relative standard deviation of a flex sensor's gain
 LINE_TOLERANCE = 0.05       # scatter about the curve of a flex sensor, over the range of the data
-MOTOR_TOLERANCE = 0.05      # likewise of resistance and back-EMF
-FRICTION_TOLERANCE = 0.25   # likewise of viscous friction, beyond which it is that of the robot
-NOISE_MARGIN = 20           # range of the readings over their noise
-CURRENT_STEP = 1e-3         # of the current in telemetry                           [A]
-SLOWEST = 1e-3              # speed at which the slide counts as running            [m/s]
-# what a person measures in, its size in SI, and that of the fit
+MOTOR_TOLERANCE = 0.05      # relative standard deviation of resistance and back-EMF
+FRICTION_TOLERANCE = 0.25   # of viscous friction; beyond it the robot's value is used
+NOISE_MARGIN = 20           # least ratio of the range of the readings to their noise
+CURRENT_STEP = 1e-3         # resolution of the current in telemetry                [A]
+MIN_RUNNING_SPEED = 1e-3    # speed at which the slide counts as running            [m/s]
+# unit of measurement, its size in SI, and unit of the fit
 UNITS = {'slide': ('mm', 1e-3, 'metre'), 'turn': ('degrees', math.pi / 180, 'radian')}
 
 
@@ -48,7 +48,7 @@ class Friction(NamedTuple):
     coulomb: float              # [N]
     viscous: float              # [N s/m]
     coulomb_deviation: float    # standard deviations, in the same units
-    viscous_deviation: float    # 0: taken as it was given
+    viscous_deviation: float    # 0: not fitted
 
 
 def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: float,
@@ -69,20 +69,20 @@ def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: fl
         raise CalibrationError(
             f'{name}: the encoder has not counted from {positions.min() / size:.4g} to '
             f'{positions.max() / size:.4g} {unit}. Check its wires, supply and coupling.')
-    (slope, offset), left = _line(positions, counts)
-    deviation = max(_scatter(left, 2), ruler * abs(slope)) / (positions.std()
-                                                              * math.sqrt(len(positions)))
+    (slope, offset), residuals = _line(positions, counts)
+    deviation = max(_residual_deviation(residuals, 2), ruler * abs(slope)) / (
+        positions.std() * math.sqrt(len(positions)))
     ratio = abs(slope) / expected
     if not 0.9 < ratio < 1.1:
         raise CalibrationError(
             f'{name}: {abs(slope):.6g} counts per {base} are {ratio:.3g} times the '
-            f'{expected:.6g} of the data sheets. {_advice(ratio)}')
-    reached = np.abs(left).max() / abs(slope)
-    if reached > 5 * ruler + 2 / expected:
+            f'{expected:.6g} of the data sheets. {_scale_advice(ratio)}')
+    largest_residual = np.abs(residuals).max() / abs(slope)
+    if largest_residual > 5 * ruler + 2 / expected:
         raise CalibrationError(
-            f'{name}: position {positions[np.abs(left).argmax()] / size:.4g} {unit} is '
-            f'{reached / size:.2g} {unit} off the line of the others. Measure it again; if it '
-            'stays, the encoder slips or miscounts.')
+            f'{name}: position {positions[np.abs(residuals).argmax()] / size:.4g} {unit} is '
+            f'{largest_residual / size:.2g} {unit} off the line of the others. Measure it again; '
+            'if it stays, the encoder slips or miscounts.')
     if deviation > SCALE_TOLERANCE * abs(slope):
         raise CalibrationError(
             f'{name}: the scale is only known to {deviation / abs(slope):.1%}, and '
@@ -94,7 +94,7 @@ def fit_encoder(name: str, counts: Readings, positions: Readings, zero_count: fl
 def fit_steps(steps: Readings, positions: Readings, expected: float,
               count: float = 0.0) -> tuple[float, float]:
     """
-    Return the microsteps of a radian, negative where the joint turns back, and their deviation.
+    Return the microsteps per radian, negative for reversed rotation, and their deviation.
 
     :param steps: sent, (k,); positions: by the calibrated encoder, (k,) [rad].
     :param count: angle of one count of that encoder [rad].
@@ -105,17 +105,17 @@ def fit_steps(steps: Readings, positions: Readings, expected: float,
     if np.ptp(positions) < 0.05:
         raise CalibrationError('stepper: the joint turned by less than 0.05 rad. Enable the '
                                'driver, check its wires, or send more steps.')
-    (slope, _), left = _line(positions, steps)
+    (slope, _), residuals = _line(positions, steps)
     ratio = abs(slope) / expected
     if not 0.98 < ratio < 1.02:
         raise CalibrationError(
             f'stepper: {abs(slope):.5g} microsteps per radian are {ratio:.3g} times the '
             f'{expected:.5g} expected. Check the microsteps set on the driver, or the steps were '
             'lost: take a slower rate.')
-    if np.abs(left).max() > 32:
-        raise CalibrationError(f'stepper: {np.abs(left).max():.0f} microsteps off the line: steps '
-                               'were lost. Take a slower rate or a stronger current.')
-    scatter = max(_scatter(left, 2), abs(slope) * count / math.sqrt(12))
+    if np.abs(residuals).max() > 32:
+        raise CalibrationError(f'stepper: {np.abs(residuals).max():.0f} microsteps off the line: '
+                               'steps were lost. Take a slower rate or a stronger current.')
+    scatter = max(_residual_deviation(residuals, 2), abs(slope) * count / math.sqrt(12))
     return float(slope), float(scatter / (positions.std() * math.sqrt(len(positions))))
 
 
@@ -124,7 +124,7 @@ def fit_sensor(name: str, shares: Readings, curvatures: Readings, divider_resist
     """
     Return the SensorCalibration of a flex sensor.
 
-    :param shares: of the converter's range, (k,); curvatures: that the loads make, (k,) [1/m].
+    :param shares: of the converter's range, (k,); curvatures: due to the loads, (k,) [1/m].
     :param noise: standard deviation of one share.
     """
     shares, curvatures = _columns(name, shares, curvatures, 0)
@@ -146,8 +146,9 @@ def fit_sensor(name: str, shares: Readings, curvatures: Readings, divider_resist
     powers = curvatures[:, None] ** np.arange(3)
     factors, *_ = np.linalg.lstsq(powers, resistance, rcond=None)
     flat, gain, curve = factors[0], factors[1] / factors[0], factors[2] / factors[0]
-    left = resistance - powers @ factors
-    scatter = max(_scatter(left, 3), noise * divider_resistance / (1 - shares.mean())**2)
+    residuals = resistance - powers @ factors
+    scatter = max(_residual_deviation(residuals, 3),
+                  noise * divider_resistance / (1 - shares.mean())**2)
     slopes = gain + 2 * curve * np.array([places[0], 0.0, places[-1]])
     if flat <= 0 or slopes.min() * slopes.max() <= 0:
         raise CalibrationError(f'{name}: the resistance does not rise or fall all along from '
@@ -158,27 +159,27 @@ def fit_sensor(name: str, shares: Readings, curvatures: Readings, divider_resist
         raise CalibrationError(f'{name}: readings are {scatter / np.ptp(resistance):.1%} of '
                                'their range off a smooth curve. The sensor creeps or slips, or a '
                                'load is not what it was said to be.')
-    spread = scatter * math.sqrt(np.linalg.inv(powers.T @ powers)[1, 1])
-    if spread > GAIN_TOLERANCE * abs(factors[1]):
+    deviations = scatter * math.sqrt(np.linalg.inv(powers.T @ powers)[1, 1])
+    if deviations > GAIN_TOLERANCE * abs(factors[1]):
         raise CalibrationError(f'{name}: the gain is only known to '
-                               f'{spread / abs(factors[1]):.1%}, and {GAIN_TOLERANCE:.0%} is '
+                               f'{deviations / abs(factors[1]):.1%}, and {GAIN_TOLERANCE:.0%} is '
                                'needed. Take larger loads, or more of them.')
     deviation = math.hypot(noise * divider_resistance / (1 - shares.mean())**2,
-                           _scatter(left, 3)) / abs(factors[1])
+                           _residual_deviation(residuals, 3)) / abs(factors[1])
     return SensorCalibration(float(flat), float(gain), float(curve), float(divider_resistance),
                              float(places[0]), float(places[-1]), float(deviation),
-                             float(spread / abs(flat)))
+                             float(deviations / abs(flat)))
 
 
 def refuse_wrong_signs(forces: Readings, angles: Readings, holds: Readings,
                        count: float) -> None:
     """
-    Raise CalibrationError if the arm, which is held softly, gave way against the forces.
+    Raise CalibrationError if the arm, held by the stepper's stiffness, moved against the forces.
 
-    Each sensor alone cannot tell: one that is glued to the other face has the other sign.
+    A sensor cannot detect a wrong sign: glued to the other face, it has the opposite sign.
 
-    :param forces: typed, towards the left, (k,) [N]; angles: of the turn, (k,) [rad].
-    :param holds: number of the hold in which each was taken, (k,): the next may be elsewhere.
+    :param forces: entered, towards the left, (k,) [N]; angles: of the turn, (k,) [rad].
+    :param holds: index of the hold of each reading, (k,); holds may be at different angles.
     :param count: angle of one count of its encoder [rad].
     """
     forces, angles = _columns('sensors', forces, angles, 0)
@@ -201,7 +202,7 @@ def fit_dc_motor(voltages: Readings, currents: Readings, speeds: Readings) -> Dc
     """
     voltages, currents = _columns('motor', voltages, currents, 3)
     speeds = np.asarray(speeds, float)
-    if not (np.abs(speeds) > SLOWEST).any():
+    if not (np.abs(speeds) > MIN_RUNNING_SPEED).any():
         raise CalibrationError('motor: the slide has not run. Check the motor supply, the wires '
                                'of the motor, and what blocks the slide.')
     if not (np.abs(currents) > 10 * CURRENT_STEP).any():
@@ -209,7 +210,7 @@ def fit_dc_motor(voltages: Readings, currents: Readings, speeds: Readings) -> Dc
                                'current monitor of the bridge, or skip the motor.')
     columns = np.column_stack([currents, speeds])
     factors, *_ = np.linalg.lstsq(columns, voltages, rcond=None)
-    left = voltages - columns @ factors
+    residuals = voltages - columns @ factors
     sizes = np.linalg.svd(columns / np.abs(columns).max(axis=0), compute_uv=False)
     if sizes[-1] < 0.05 * sizes[0]:
         raise CalibrationError('motor: current and speed rise together in all runs. Take some '
@@ -217,47 +218,51 @@ def fit_dc_motor(voltages: Readings, currents: Readings, speeds: Readings) -> Dc
     if (factors <= 0).any():
         raise CalibrationError('motor: resistance and back-EMF must come out > 0. Check the '
                                'signs of duty, current and encoder.')
-    scatter = max(_scatter(left, 2), factors[0] * CURRENT_STEP / math.sqrt(12))
-    spread = scatter * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))
+    scatter = max(_residual_deviation(residuals, 2), factors[0] * CURRENT_STEP / math.sqrt(12))
+    deviations = scatter * np.sqrt(np.diag(np.linalg.inv(columns.T @ columns)))
     for k, name in enumerate(('resistance', 'back-EMF')):
-        if spread[k] > MOTOR_TOLERANCE * factors[k]:
+        if deviations[k] > MOTOR_TOLERANCE * factors[k]:
             raise CalibrationError(
-                f'motor: the {name} is only known to {spread[k] / factors[k]:.0%}, and '
+                f'motor: the {name} is only known to {deviations[k] / factors[k]:.0%}, and '
                 f'{MOTOR_TOLERANCE:.0%} is needed. The screw runs unevenly, the clamp gave way, '
                 'or the current monitor is wrong. Measure again.')
-    return DcMotor(float(factors[0]), float(factors[1]), float(spread[0]), float(spread[1]))
+    return DcMotor(float(factors[0]), float(factors[1]), float(deviations[0]),
+                   float(deviations[1]))
 
 
 def fit_friction(forces: Readings, speeds: Readings, viscous: float, scatter: float) -> Friction:
     """
-    Return the Friction at steady speeds, where it is all that the motor has to overcome.
+    Return the Friction from steady speeds, at which it balances the motor force.
 
     :param forces: of the motor on the slide, (k,) [N]; speeds: (k,) [m/s].
-    :param viscous: taken where the speeds are too close to each other to tell it [N s/m].
+    :param viscous: used if the speeds are too similar to determine it [N s/m].
     :param scatter: least standard deviation of a force [N].
     """
     forces, speeds = _columns('motor', forces, speeds, 2)
     columns = np.column_stack([np.sign(speeds), speeds])
-    for given in (False, True):
-        used = columns[:, :1] if given else columns
-        wanted = forces - given * viscous * speeds
-        factors, *_ = np.linalg.lstsq(used, wanted, rcond=None)
-        left = max(_scatter(wanted - used @ factors, used.shape[1]), scatter)
-        # currents are told in steps, so that both ways of one speed are wrong alike
-        spread = left * np.sqrt(2.0 * np.diag(np.linalg.pinv(used.T @ used)))
-        if not given and factors[1] > 0 and spread[1] < FRICTION_TOLERANCE * factors[1]:
+    for is_viscous_fixed in (False, True):
+        regressors = columns[:, :1] if is_viscous_fixed else columns
+        targets = forces - is_viscous_fixed * viscous * speeds
+        factors, *_ = np.linalg.lstsq(regressors, targets, rcond=None)
+        deviation = max(_residual_deviation(targets - regressors @ factors, regressors.shape[1]),
+                        scatter)
+        # currents are quantised, so both directions of a speed have the same error
+        deviations = deviation * np.sqrt(2.0 * np.diag(np.linalg.pinv(regressors.T @ regressors)))
+        if (not is_viscous_fixed and factors[1] > 0
+                and deviations[1] < FRICTION_TOLERANCE * factors[1]):
             break
     if not factors[0] > 0:
         raise CalibrationError('motor: the slide runs without friction. Check the signs of duty, '
                                'current and encoder.')
-    own = (viscous, 0.0) if given else (float(factors[1]), float(spread[1]))
-    return Friction(float(factors[0]), own[0], float(spread[0]), own[1])
+    viscous_result = ((viscous, 0.0) if is_viscous_fixed
+                      else (float(factors[1]), float(deviations[1])))
+    return Friction(float(factors[0]), viscous_result[0], float(deviations[0]), viscous_result[1])
 
 
 def cantilever_curvature(beam: ElasticBeam, sensor: FlexSensor, force: float | None = None,
                          displacement: float | None = None) -> float:
     """
-    Mean curvature [1/m] of a sensor while something pulls across the very end of the link.
+    Mean curvature [1/m] of a sensor under a transverse load at the end of the link.
 
     :param beam: ElasticBeam; sensor: FlexSensor; force: [N], or displacement: of the end [m],
         towards the +y axis of the beam for a sensor in the plane xy, +z in xz.
@@ -286,13 +291,13 @@ def _line(x, y):
     return factors, y - columns @ factors
 
 
-def _scatter(left, unknowns):
-    """Standard deviation of what a fit leaves; 0 where it passes through all points."""
-    free = len(left) - unknowns
-    return math.sqrt((left @ left) / free) if free > 0 else 0.0
+def _residual_deviation(residuals, unknowns):
+    """Standard deviation of the residuals of a fit; 0 without degrees of freedom."""
+    free = len(residuals) - unknowns
+    return math.sqrt((residuals @ residuals) / free) if free > 0 else 0.0
 
 
-def _advice(ratio):
+def _scale_advice(ratio):
     for factor, reason in ((4.0, 'it counts four edges of a pulse, and one was expected'),
                            (0.25, 'it counts one edge of a pulse, and four were expected'),
                            (2.0, 'check the lead of the screw, or the edges that are counted'),

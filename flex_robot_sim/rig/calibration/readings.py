@@ -1,4 +1,4 @@
-"""The raw readings of a calibration that is not done yet, as a YAML file."""
+"""YAML file with the raw readings of an unfinished calibration."""
 
 import math
 from pathlib import Path
@@ -12,17 +12,17 @@ from flex_robot_sim.util.settings import read_yaml, write_yaml
 
 def write_readings(path: str | Path, board: str, readings: dict[str, Any]) -> None:
     """
-    Write the readings of a calibration that goes on; what was there stays whole until then.
+    Write the readings of an unfinished calibration; replaces an older file atomically.
 
-    :param board: its unique number, text.
+    :param board: unique number of the board, text.
     """
     tree = {'board': board, 'readings': readings}
     write_yaml(path, {**tree, 'crc32': checksum(tree)}, [
-        'A calibration that is not done yet: flexsim rig calibrate goes on with it.'])
+        'An unfinished calibration: flexsim rig calibrate resumes it.'])
 
 
 def read_readings(path: str | Path, board: str) -> dict[str, Any]:
-    """Return the readings of a calibration that was left, if it is of this board."""
+    """Return the readings of an unfinished calibration; SettingError if of another board."""
     tree = read_yaml(path)
     remedy = 'Delete it, or give another --output'
     if tree.pop('crc32', None) not in (None, checksum(tree)):       # earlier versions gave none

@@ -10,21 +10,21 @@ from flex_robot_sim.rig.calibration.by_hand import EncoderStep, SensorStep
 from flex_robot_sim.rig.calibration.by_motor import MotorStep, StepperStep
 
 if TYPE_CHECKING:
-    from flex_robot_sim.rig.calibration.step import Desk, Step
+    from flex_robot_sim.rig.calibration.step import CalibrationContext, Step
 
-RULER = 3e-4                # deviation of a position read from a ruler                 [m]
-PROTRACTOR = 4e-3           # of an angle read from a protractor                        [rad]
+RULER_DEVIATION = 3e-4          # of a position read from a ruler                       [m]
+PROTRACTOR_DEVIATION = 4e-3     # of an angle read from a protractor                    [rad]
 
 COLUMNS = {name: kind.columns for name, kind in (
     ('slide', EncoderStep), ('turn', EncoderStep), ('stepper', StepperStep),
     ('motor', MotorStep), ('sensors', SensorStep))}
 
 
-def steps_of(desk: Desk) -> tuple[Step, ...]:
-    """All steps, in order: each may use what those before have found."""
-    parts = desk.parts
-    return (EncoderStep(desk, 'slide', SLIDE, {'mm': 1e-3, 'cm': 1e-2}, RULER,
+def steps_of(context: CalibrationContext) -> tuple[Step, ...]:
+    """Return all steps in order: each may use the results of those before."""
+    parts = context.parts
+    return (EncoderStep(context, 'slide', SLIDE, {'mm': 1e-3, 'cm': 1e-2}, RULER_DEVIATION,
                         parts.counts_per_metre),
-            EncoderStep(desk, 'turn', TURN, {'degrees': math.pi / 180, 'rad': 1.0}, PROTRACTOR,
-                        parts.counts_per_radian),
-            StepperStep(desk), MotorStep(desk), SensorStep(desk))
+            EncoderStep(context, 'turn', TURN, {'degrees': math.pi / 180, 'rad': 1.0},
+                        PROTRACTOR_DEVIATION, parts.counts_per_radian),
+            StepperStep(context), MotorStep(context), SensorStep(context))

@@ -1,10 +1,10 @@
 """
-Lead a person through the calibration of a bench, one step after the other.
+Guided calibration of a bench, step by step.
 
-The session asks and says through two functions, so that a terminal and a test are the same to it.
-A step whose readings do not support its constants says why and is taken again; a fault, a key or a
-pulled plug ends the motion and no more. Readings are handed to `keep` as they come, and a session
-that is given readings goes on from there.
+The session uses two functions for input and output, so it works with a terminal or a test. If the
+readings of a step do not support its constants, the session prints the reason and repeats the
+step. A fault, a key press or a lost link ends the motion, but not the session. The session passes
+readings to `keep` as they are taken, and resumes from earlier readings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flex_robot_sim.rig.bench.bench import refuse_other
+from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.calibration.bench import CalibrationBench, OriginLost
 from flex_robot_sim.rig.calibration.calibration import (
@@ -25,7 +25,7 @@ from flex_robot_sim.rig.calibration.calibration import (
 )
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
 from flex_robot_sim.rig.calibration.sequence import steps_of
-from flex_robot_sim.rig.calibration.step import Desk
+from flex_robot_sim.rig.calibration.step import CalibrationContext
 from flex_robot_sim.rig.errors import RigError
 from flex_robot_sim.util.exceptions import CalibrationError
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Quit(Exception):
-    """The person wants to go on later."""
+    """The user quits, to resume later."""
 
 
 class CalibrationSession:
@@ -53,126 +53,128 @@ class CalibrationSession:
 
         :param link: RigLink; arm: ArmModel of the bench.
         :param ask: function(question) -> answer; say: function(line).
-        :param readings: of an earlier session, which this one fills; keep: function(readings),
-            called when there are new ones.
-        :param watch: see CalibrationBench; likewise record.
+        :param readings: of an earlier session, updated in place; keep: function(readings), called
+            after each change.
+        :param watch: see CalibrationBench; record: see CalibrationBench.
         """
-        refuse_other(arm)
+        check_bench_arm(arm)
         parts = parts or BenchParts()
         self.readings = {} if readings is None else readings
         self._bench = CalibrationBench(link, parts, watch, record)
         self._keep = keep or (lambda readings: None)
-        self._talk = Dialogue(ask, say)
+        self._dialogue = Dialogue(ask, say)
         self.readings.setdefault('zero', [])
-        self._desk = Desk(self._talk, self._bench, arm, parts, self.readings, {},
-                          lambda: self._keep(self.readings))
-        self._steps = steps_of(self._desk)
+        self._context = CalibrationContext(
+            self._dialogue, self._bench, arm, parts, self.readings, {},
+            lambda: self._keep(self.readings))
+        self._steps = steps_of(self._context)
 
     def run(self) -> Calibration:
-        """Ask everything, and return the Calibration."""
-        self._talk.say('A question also takes a word: back, more, again, drop, skip, quit; help '
-                       'says what each does.')
+        """Run all steps, and return the Calibration."""
+        self._dialogue.say('A question also takes a word: back, more, again, drop, skip, quit; '
+                           'help says what each does.')
         self._zero_pose(keeps_frame=bool(self.readings['zero']))
         place = 0
         while place < len(self._steps):
-            if self._take(place):
+            if self._run_step(place):
                 place += 1
             elif place > 0:
                 place -= 1
             else:
                 self._zero_pose(keeps_frame=False)
-        found = self._desk.found
-        steps, steps_deviation = found['stepper']
-        parts, *motor, friction = found.get('motor', (self._desk.parts, 0.0, 0.0, SlideFriction()))
-        return Calibration(found['slide'], found['turn'], steps, found['sensors'], parts,
+        results = self._context.results
+        steps, steps_deviation = results['stepper']
+        parts, *motor, friction = results.get(
+            'motor', (self._context.parts, 0.0, 0.0, SlideFriction()))
+        return Calibration(results['slide'], results['turn'], steps, results['sensors'], parts,
                            ConstantDeviations(steps_deviation, *motor), friction)
 
     def _zero_pose(self, keeps_frame):
         """
-        Have the bench put into the zero pose, and read it.
+        Ask the user to put the bench into the zero pose, and read it.
 
-        :param keeps_frame: counts shall go on as before; their origin has changed.
+        :param keeps_frame: keep the frame of earlier counts, after a change of their origin.
         """
         self._title('zero pose', 'Put the slide where its position shall be zero, and the arm '
                     'straight along the slide. The motors are off; turn the screw by hand.')
         while True:
             try:
-                self._talk.enter('Enter when it stands there: ')
+                self._dialogue.enter('Enter when it stands there: ')
                 self._bench.new_origin()
-                seen = self._bench.average()
+                sample = self._bench.average()
             except (CalibrationError, RigError) as error:
-                self._refused(error)
+                self._report_rejection(error)
             except Word as word:
                 self._leave_at(word)
-                self._talk.say('  The zero pose is the first step.')
+                self._dialogue.say('  The zero pose is the first step.')
             else:
                 break
-        counts = [seen.slide, seen.turn]
+        counts = [sample.slide, sample.turn]
         if keeps_frame:
             self._bench.origin += [a - b for a, b in zip(counts, self.readings['zero'])]
         else:
             self.readings['zero'] = counts
-            self._desk.keep()
+            self._context.keep()
 
-    def _take(self, place):
-        """Lead through a step; return whether to go on, or else back."""
+    def _run_step(self, place):
+        """Run a step; return True to continue, False to go back."""
         step = self._steps[place]
         self._title(f'{step.name} ({place + 1} of {len(self._steps)})', step.about)
         step.show()
-        asks = not (step.is_complete and self._is_supported(step))
+        needs_measurement = not (step.is_complete and self._is_supported(step))
         while True:
             try:
-                if asks:
+                if needs_measurement:
                     step.measure()
                     if self._is_supported(step):
                         return True
                 else:
-                    self._talk.enter('Enter to keep these, more, drop, or again: ')
+                    self._dialogue.enter('Enter to keep these, more, drop, or again: ')
                     return True
             except OriginLost as error:
-                self._refused(error)
+                self._report_rejection(error)
                 self._zero_pose(keeps_frame=True)
             except (CalibrationError, RigError) as error:
-                self._refused(error)
+                self._report_rejection(error)
             except Word as word:
                 self._leave_at(word)
                 if word.word == 'back':
                     return False
                 if word.word == 'skip' and step.name == 'motor':
                     step.rows.clear()
-                    self._desk.found.pop('motor', None)
-                    self._desk.keep()
+                    self._context.results.pop('motor', None)
+                    self._context.keep()
                     return True
-                asks = True
+                needs_measurement = True
                 if word.word in ('drop', 'again'):
                     step.drop(word)
                 elif word.word == 'skip':
-                    self._talk.say('  Only the motor can be skipped.')
+                    self._dialogue.say('  Only the motor can be skipped.')
 
     def _is_supported(self, step):
-        """Say the constants of a step, or why its readings do not support any."""
+        """Print the constants of a step, or why its readings do not support them."""
         try:
-            self._desk.found[step.name], line = step.fit()
+            self._context.results[step.name], line = step.fit()
         except CalibrationError as error:
-            self._refused(error)
-            if step.typed:
+            self._report_rejection(error)
+            if step.is_typed:
                 step.show()
-                self._talk.say('  Go on with this step: more readings, or drop the number of a '
-                               'wrong one, or again.')
+                self._dialogue.say('  Go on with this step: more readings, or drop the number of '
+                                   'a wrong one, or again.')
             else:
                 step.rows.clear()
-                self._desk.keep()
+                self._context.keep()
             return False
-        self._talk.say(f'  {line}')
+        self._dialogue.say(f'  {line}')
         return True
 
     def _leave_at(self, word):
         if word.word == 'quit':
             raise Quit
 
-    def _refused(self, error):
-        self._talk.say(f'  NOT TAKEN: {str(error).rstrip(".")}.')
+    def _report_rejection(self, error):
+        self._dialogue.say(f'  NOT TAKEN: {str(error).rstrip(".")}.')
 
     def _title(self, name, about):
-        self._talk.say('')
-        self._talk.say(f'{name[0].upper()}{name[1:]}. {about}')
+        self._dialogue.say('')
+        self._dialogue.say(f'{name[0].upper()}{name[1:]}. {about}')

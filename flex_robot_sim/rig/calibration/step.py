@@ -1,8 +1,8 @@
 """
-A step of a calibration: what it asks for, does and measures, and the constants that follow.
+Base class of the calibration steps: instructions, measurement, and fit of the constants.
 
-A step has rows of raw readings, which grow as it measures and are kept whatever happens; its
-constants follow from its rows, from the zero pose and from the steps before.
+A step collects rows of raw readings, which survive errors. Its constants follow from its rows, the
+zero pose and the results of the steps before.
 """
 
 from __future__ import annotations
@@ -19,82 +19,82 @@ if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
 
-class Desk(NamedTuple):
-    """What all steps work with."""
+class CalibrationContext(NamedTuple):
+    """Shared objects of all steps."""
 
     dialogue: Dialogue
     bench: CalibrationBench
     arm: ArmModel
-    parts: BenchParts           # by their data sheets
+    parts: BenchParts           # from data sheets
     readings: dict[str, Any]    # {'zero': (2,) counts, name of a step: its rows}
-    found: dict[str, Any]       # {name of a step: its constants}
-    keep: Callable[[], object]  # function(): readings have changed
+    results: dict[str, Any]       # {name of a step: its constants}
+    keep: Callable[[], object]  # called after readings have changed
 
 
 class Step:
-    """One step; a subclass says how it measures and what follows."""
+    """One step; subclasses define measurement and fit."""
 
-    name, typed = '', True      # typed: a row is a number that a person has typed
+    name, is_typed = '', True       # is_typed: the user enters a number for each row
     columns: tuple[str, ...] = ()   # of a row
-    line: Callable[..., str]        # method of a subclass: a row for people
-    fit: Callable[..., tuple[Any, str]]     # likewise: constants, and a line about them
+    line: Callable[..., str]        # method of a subclass: text of a row
+    fit: Callable[..., tuple[Any, str]]     # method of a subclass: constants, and a line
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, context: CalibrationContext) -> None:
         """Prepare."""
-        self.desk = desk
-        self.rows: list[dict[str, Any]] = desk.readings.setdefault(self.name, [])
+        self.context = context
+        self.rows: list[dict[str, Any]] = context.readings.setdefault(self.name, [])
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing need be measured any more."""
+        """Whether the step has enough readings."""
         return bool(self.rows)
 
     def add(self, **row: Any) -> None:
-        """Keep a reading, and show it."""
+        """Store a reading, and print it."""
         self.rows.append(row)
-        self.desk.keep()
-        self.desk.dialogue.say(self.shown(len(self.rows)))
+        self.context.keep()
+        self.context.dialogue.say(self.format_row(len(self.rows)))
 
-    def shown(self, number: int) -> str:
+    def format_row(self, number: int) -> str:
         """Row `number`, from 1, as a line."""
         return f'  {number}: {self.line(**self.rows[number - 1])}'
 
     def show(self) -> None:
-        """Show all readings."""
+        """Print all readings."""
         for number in range(len(self.rows)):
-            self.desk.dialogue.say(self.shown(number + 1))
+            self.context.dialogue.say(self.format_row(number + 1))
 
     def number(self, question: str, units: Mapping[str, float]) -> float | None:
-        """Return a number that is typed, in SI, or None; readings may be dropped meanwhile."""
+        """Return an entered number, in SI, or None; the user may drop readings meanwhile."""
         while True:
             try:
-                return self.desk.dialogue.number(question, units)
+                return self.context.dialogue.number(question, units)
             except Word as word:
                 if word.word not in ('drop', 'again'):
                     raise
                 self.drop(word)
 
     def drop(self, word: Word) -> None:
-        """Throw the readings away that `drop` or `again` means."""
+        """Remove one reading (`drop`) or all of them (`again`)."""
         number = word.number or len(self.rows)
-        if word.word == 'again' or not self.typed:
+        if word.word == 'again' or not self.is_typed:
             self.rows.clear()
         elif 1 <= number <= len(self.rows):
             self.rows.pop(number - 1)
         else:
-            self.desk.dialogue.say('  There is no such reading.')
-        self.desk.keep()
+            self.context.dialogue.say('  There is no such reading.')
+        self.context.keep()
         if not self.rows:
-            self.desk.dialogue.say('  No reading is left.')
+            self.context.dialogue.say('  No reading is left.')
         self.show()
 
     def column(self, name: str) -> list[Any]:
-        """A column of all rows."""
+        """Return a column of all rows."""
         return [row[name] for row in self.rows]
 
 
-def known(value: float, deviation: float) -> str:
-    """A value and its standard deviation, to two digits of the latter."""
+def with_deviation(value: float, deviation: float) -> str:
+    """Format a value and its standard deviation, to two digits of the latter."""
     if not deviation > 0:
         return f'{value:.6g}'
     decimals = max(0, 1 - math.floor(math.log10(deviation)))

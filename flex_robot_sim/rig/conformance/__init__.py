@@ -1,6 +1,6 @@
 """
-One suite of checks for whatever answers the wire: emulator, firmware in QEMU, a real board.
+Conformance suite for every implementation of the protocol: emulator, firmware in QEMU, real board.
 
-They are the sentences of `docs/rig_protocol.md`. What they assert are answers, counters and board
-time; never how long something took on the host.
+Each check is a statement of `docs/rig_protocol.md`. Checks assert on answers, counters and board
+time, never on durations measured by the host.
 """

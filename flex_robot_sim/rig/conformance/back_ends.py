@@ -1,4 +1,4 @@
-"""What the suite can speak to, in lockstep or through a port."""
+"""Back ends of the conformance suite: boards in lockstep, or behind a port."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 
 class Lockstep:
-    """A board whose time goes on only when it is told to; its bench can be broken at will."""
+    """A board in lockstep, with a bench in which faults can be injected."""
 
     moves = True                # the motors may be switched on
     can_reboot = in_lockstep = True
-    answer_time = 50            # in which a board that keeps to the page answers          [ms]
+    answer_time = 50            # time-out for the answer of a conforming board            [ms]
 
     def __init__(self, name: str, rig: Any) -> None:
-        """Speak to `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
+        """Use `rig`: step(data) -> bytes, bench, reboot(), set_clock(us), close()."""
         self.name, self.rig = name, rig
-        self.steps, self.seconds = 0, 0.0       # made, and what they took
+        self.steps, self.seconds = 0, 0.0       # control steps, and their computing time
 
     @property
     def bench(self) -> Bench:
-        """The Bench, to break it."""
+        """The Bench, for fault injection."""
         return self.rig.bench
 
     def exchange(self, data: bytes, milliseconds: int) -> bytes:
-        """Send bytes and return what comes in so many control steps."""
+        """Send bytes and return those received within `milliseconds` control steps."""
         out, started = b'', time.perf_counter()
         for _ in range(milliseconds):
             out += self.rig.step(data)
@@ -44,23 +44,23 @@ class Lockstep:
         return out
 
     def reset(self, start: Sequence[float] = (0.15, 0.0)) -> None:
-        """Put a new bench in the place of the old one, and reboot."""
-        self.bench.renew(start)
-        self.exchange(b'', 1)           # the pins are those of the new bench before the boot
+        """Restore the bench, and reboot the board."""
+        self.bench.restore(start)
+        self.exchange(b'', 1)           # updates the pins before the boot
         self.reboot()
 
     def reboot(self) -> None:
-        """Reset the board, and wait until it listens."""
+        """Reset the board, and wait until it is ready."""
         self.rig.reboot()
         self.exchange(b'', 40)
 
     def reboot_before_wrap(self, seconds: float) -> None:
-        """Reset the board, its clock wraps after this time [s]."""
+        """Reset the board, with a clock that wraps after `seconds` [s]."""
         self.rig.set_clock(near_wrap(seconds))
         self.reboot()
 
     def close(self) -> None:
-        """Let go of what the rig holds."""
+        """Release the resources of the rig."""
         self.rig.close()
 
 
@@ -71,43 +71,43 @@ def emulator() -> Lockstep:
 
 def qemu() -> Lockstep:
     """Return the firmware in QEMU as a back end."""
-    from flex_robot_sim.rig.board.qemu_rig import QemuRig  # only where it is asked for
+    from flex_robot_sim.rig.board.qemu_rig import QemuRig  # only if needed
 
     return Lockstep('qemu', QemuRig())
 
 
 class PortBackEnd:
-    """A board behind a serial port; nothing of it can be broken from here."""
+    """A board behind a serial port, without fault injection."""
 
     bench = None
     can_reboot = in_lockstep = False
-    answer_time = 500           # the computer may hold host, port and adapter up          [ms]
+    answer_time = 500           # includes delays of host, port and adapter                [ms]
 
     def __init__(self, name: str, moves: bool = False) -> None:
         """
-        Open a port; RigError says what is in the way.
+        Open a port; the message of RigError is one line with cause and remedy.
 
         :param moves: whether the motors may be switched on.
         """
         self.name, self.moves = name, moves
-        self.held_up = 0.0          # longest time that this computer has lost since `reset`   [s]
-        self._came, self._lock = bytearray(), threading.Lock()
+        self.held_up = 0.0          # longest delay of this computer since `reset`             [s]
+        self._received, self._lock = bytearray(), threading.Lock()
         self._port = Port(name, self._take).start()
 
     def exchange(self, data: bytes, milliseconds: int) -> bytes:
-        """Send bytes, and return what comes within about so many milliseconds."""
+        """Send bytes, and return those received within about `milliseconds`."""
         if data and not self._port.write(data):
             raise RigError(f'{self.name}: the port does not take bytes any more.')
         due = time.monotonic() + milliseconds * 1e-3
         time.sleep(milliseconds * 1e-3)
         self.held_up = max(self.held_up, time.monotonic() - due)
         with self._lock:
-            came = bytes(self._came)
-            self._came.clear()
-        return came
+            received = bytes(self._received)
+            self._received.clear()
+        return received
 
     def reset(self) -> None:
-        """Throw away what waits."""
+        """Discard received bytes."""
         self.exchange(b'', 20)
         self.held_up = 0.0
 
@@ -117,7 +117,7 @@ class PortBackEnd:
 
     def _take(self, data):
         with self._lock:
-            self._came += data
+            self._received += data
 
 
-AnyBackEnd: TypeAlias = Any     # a Lockstep, a PortBackEnd, or what has their attributes
+AnyBackEnd: TypeAlias = Any     # a Lockstep, a PortBackEnd, or an object with their attributes

@@ -1,4 +1,4 @@
-"""What the board notices about its bench: switches, encoders, sensors, motors."""
+"""Checks of the board's monitoring of the bench: switches, encoders, sensors, motors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,27 +31,27 @@ from flex_robot_sim.rig.wire.vocabulary import (
 
 
 def latched(host: Host) -> bool:
-    """Whether the newest telemetry says FAULT."""
+    """Whether the newest telemetry reports FAULT."""
     return host.now.state == State.FAULT
 
 
 def expect_fault(host: Host, fault: Fault) -> None:
-    """The board is in FAULT with this and nothing else, and its motors are off."""
+    """Expect FAULT with this fault only, and the motors off."""
     now = host.fresh()
     expect_equal((now.state, now.faults), (State.FAULT, fault), 'state and faults')
     expect_equal((now.duty, now.step_rate), (0.0, 0.0), 'outputs')
 
 
 @contextmanager
-def changed(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
-    """Give a parameter another value, and its own back at the end, with the motors off."""
-    own = host.accepted(Param(Access.READ, parameter, 0)).value
+def temporary_parameter(host: Host, parameter: Parameter, value: int) -> Iterator[None]:
+    """Change a parameter, and restore it at the end, with the motors off."""
+    original = host.accepted(Param(Access.READ, parameter, 0)).value
     host.accepted(Param(Access.WRITE, parameter, value))
     try:
         yield
     finally:
         host.command(Disarm())
-        host.accepted(Param(Access.WRITE, parameter, own))
+        host.accepted(Param(Access.WRITE, parameter, original))
 
 
 @check(bench='an arm that is put near its switches')
@@ -72,17 +72,17 @@ def homing_finds_the_switch_and_gives_the_origin(host: Host) -> None:
         expect(done, f'{joint.name} is not homed after 8 s')
         expect_equal((host.now.state, host.now.faults), (State.ARMED, Fault(0)), joint.name)
         expect(host.now.inputs & home, f'{joint.name} is not called homed')
-        seen = host.telemetry[begin:]
-        states = [message.state for message in seen]
+        homing_telemetry = host.telemetry[begin:]
+        states = [message.state for message in homing_telemetry]
         last = len(states) - 1 - states[::-1].index(State.HOMING)
-        # telemetry of the very step in which the switch was found open
-        expect_equal(getattr(seen[last + 1], counts), PARAMETERS[origin].default,
+        # telemetry of the step in which the switch opened
+        expect_equal(getattr(homing_telemetry[last + 1], counts), PARAMETERS[origin].default,
                      f'{joint.name} where its switch opens')
         host.keep_alive(200)
         expect(host.has_event(EventKind.HOMED, joint), f'no event: {joint.name} homed')
-        # the board looks once in a step: by what the joint goes in one, and a count, it is late
+        # the board samples once per step: error up to the motion in a step, plus a count
         first = states.index(State.HOMING)
-        places = [getattr(message, counts) for message in seen[first:last + 1]]
+        places = [getattr(message, counts) for message in homing_telemetry[first:last + 1]]
         late = 1 + max(abs(after - before) for before, after in zip(places, places[1:]))
         off = getattr(host.now, counts) - bench.simulation.position[joint] * scale
         expect(abs(off) <= late, f'{joint.name} is said to be {off:.3g} counts from where it is, '
@@ -123,7 +123,7 @@ def homing_that_finds_nothing_ends_in_a_fault(host: Host) -> None:
 
 @check(moves=True)
 def joint_without_a_lower_switch_is_not_homed(host: Host) -> None:
-    with changed(host, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)):
+    with temporary_parameter(host, Parameter.SWITCHES_FITTED, int(Input.SLIDE_LOWER)):
         host.accepted(Arm())
         ack = host.command(Home(Joint.TURN))
         expect_equal((ack.result, ack.value), (Result.OUT_OF_RANGE, 0), 'HOME')
@@ -153,7 +153,7 @@ def limit_in_motion_latches_and_lets_go_only_away_from_it(host: Host) -> None:
         expect(host.now.state == State.ARMED and (host.now.duty or host.now.step_rate),
                f'no motion away from {bit.name}')
         host.accepted(Disarm())
-        host.back_end.bench.mend()
+        host.back_end.bench.clear_faults()
 
 
 @check(bench='switches that close')
@@ -235,7 +235,7 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
         expect_fault(host, fault)
         expect(not host.now.inputs & bit, f'{joint.name} is still homed')
         host.wait(400)
-        expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+        expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event reports it')
         host.accepted(Clear())
         expect_equal(host.fresh().state, State.DISARMED, 'state after CLEAR')
 
@@ -244,7 +244,7 @@ def encoder_jump_latches_and_costs_the_homing(host: Host) -> None:
 def count_wraps_without_a_fault(host: Host) -> None:
     host.stream()
     host.accepted(Zero(Joint.SLIDE, 2**31 - 3000))
-    # a jump takes the homing away, and with it the soft limits, which lie nearer
+    # a jump clears the homing, and so the soft limits, which would stop the motion earlier
     host.back_end.bench.faults.encoder_jump[SLIDE] += 1000
     host.wait(5)
     host.accepted(Clear())
@@ -344,23 +344,23 @@ def reversing_an_encoder_costs_the_homing(host: Host) -> None:
     host.stream()
     for joint, parameter, bit in ((Joint.SLIDE, Parameter.SLIDE_REVERSED, Input.SLIDE_HOMED),
                                   (Joint.TURN, Parameter.TURN_REVERSED, Input.TURN_HOMED)):
-        own = host.accepted(Param(Access.READ, parameter, 0)).value
+        original = host.accepted(Param(Access.READ, parameter, 0)).value
         host.accepted(Zero(joint, 0))
-        host.accepted(Param(Access.WRITE, parameter, own))
+        host.accepted(Param(Access.WRITE, parameter, original))
         expect(host.fresh().inputs & bit, 'the same value cost the homing')
-        with changed(host, parameter, 1 - own):
+        with temporary_parameter(host, parameter, 1 - original):
             expect(not host.fresh().inputs & bit, f'{joint.name} is still homed')
             host.wait(400)
-            expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event tells it')
+            expect(host.has_event(EventKind.HOMING_LOST, joint), 'no event reports it')
 
 
 @check(moves=True)
 def reversed_encoder_is_turned_round(host: Host) -> None:
     host.stream()
-    as_it_is = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
-    with changed(host, Parameter.SLIDE_REVERSED, 1 - as_it_is):
+    original = host.accepted(Param(Access.READ, Parameter.SLIDE_REVERSED, 0)).value
+    with temporary_parameter(host, Parameter.SLIDE_REVERSED, 1 - original):
         host.wait(20)
-        expect_equal(host.now.state, State.DISARMED, 'state after it was told')
+        expect_equal(host.now.state, State.DISARMED, 'state after the reversal')
         before = host.now.slide_counts
         host.accepted(Arm())
         host.drive(600, duty=0.5)

@@ -1,4 +1,4 @@
-"""The list of checks, and what each of them needs."""
+"""Registry of the conformance checks, and the requirements of each."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
@@ -7,12 +7,12 @@ AnyCheck = TypeVar('AnyCheck', bound=Callable[..., object])
 
 
 class Check(NamedTuple):
-    """One sentence about the board."""
+    """One check; its name states a fact about the board."""
 
     name: str
     run: Callable[[Any], object]    # function(host)
     moves: bool             # switches the motors on
-    bench: str              # what it needs of a bench that does it when told to, or ''
+    bench: str              # required ability of a controllable bench, or ''
     reboot: bool            # resets the board
 
 
@@ -21,7 +21,7 @@ CHECKS: list[Check] = []
 
 def check(moves: bool = False, bench: str = '',
           reboot: bool = False) -> Callable[[AnyCheck], AnyCheck]:
-    """Register a function as a check; its name is the sentence."""
+    """Register a function as a check; its name states the fact."""
     def register(function: AnyCheck) -> AnyCheck:
         CHECKS.append(Check(function.__name__, function, moves or bool(bench), bench, reboot))
         return function

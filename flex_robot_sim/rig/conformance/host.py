@@ -1,4 +1,4 @@
-"""A host that says what it is told, right or wrong, and keeps all that comes back."""
+"""Test host: sends valid and invalid frames, and records all frames of the board."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
 
 VALIDITY = VALIDITY_MAX
-PIECE = 5                   # of time, between two of which the host reacts             [ms]
+REACTION_PERIOD = 5         # in which the host reads frames and acknowledges events    [ms]
 
 
-Metrics: TypeAlias = dict[str, float]     # what checks have measured, by name
+Metrics: TypeAlias = dict[str, float]     # measurements of the checks, by name
 
 
-class Failed(Exception):
-    """The board does something else than the page says."""
+class CheckFailure(Exception):
+    """The board deviates from the protocol page."""
 
 
 def expect(truth: object, text: str) -> None:
-    """Raise Failed with `text` unless it is true."""
+    """Raise CheckFailure with `text` unless `truth` holds."""
     if not truth:
-        raise Failed(text)
+        raise CheckFailure(text)
 
 
-def expect_equal(seen: object, wanted: object, what: str) -> None:
-    """Raise Failed unless both are equal."""
-    if seen != wanted:
-        raise Failed(f'{what}: {_named(seen)} instead of {_named(wanted)}')
+def expect_equal(actual: object, expected: object, what: str) -> None:
+    """Raise CheckFailure unless both are equal."""
+    if actual != expected:
+        raise CheckFailure(f'{what}: {_named(actual)} instead of {_named(expected)}')
 
 
 class Host:
     """One session with a board, step by step."""
 
     def __init__(self, back_end: AnyBackEnd, seed: int | None = 0) -> None:
-        """Speak through `back_end`: exchange(data, milliseconds) -> bytes; seed None: any."""
+        """Use `back_end`: exchange(data, milliseconds) -> bytes; seed None: random."""
         self.back_end = back_end
         self.reader = FrameReader(from_board=True)
         self.random = random.Random(seed)
         self.session = 0
         self.identity: Any = None       # HelloAck, after `hello`
-        self.sent = bytearray()         # all bytes, since they were cleared
-        self._right: set[bytes] = set()     # frames that are right, without their zeros
+        self.sent = bytearray()         # all bytes since `clear`
+        self._valid_frames: set[bytes] = set()      # without their zeros
         self.telemetry: list[Telemetry] = []
         self.events: list[Event] = []
         self.healths: list[Health] = []
@@ -84,10 +84,10 @@ class Host:
         return self.telemetry[-1]
 
     def wait(self, milliseconds: int, data: bytes = b'') -> None:
-        """Let time go on, after sending bytes; keep what comes, and acknowledge events."""
+        """Send bytes and let time pass; record frames, and acknowledge events."""
         while milliseconds > 0:
-            self._exchange(data, min(milliseconds, PIECE))
-            milliseconds -= PIECE
+            self._exchange(data, min(milliseconds, REACTION_PERIOD))
+            milliseconds -= REACTION_PERIOD
             data = b''
 
     def _exchange(self, data, milliseconds):
@@ -114,18 +114,18 @@ class Host:
             self._pending += self.encode(EventAck(event.number), 0)
 
     def encode(self, message: Message, sequence: int, session: int | None = None) -> bytes:
-        """Bytes of a frame, in the present session by default."""
+        """Return the bytes of a frame, in the present session by default."""
         data = encode(message, self.session if session is None else session, sequence)
-        self._right.add(data.strip(b'\0'))
+        self._valid_frames.add(data.strip(b'\0'))
         return data
 
-    def right_frames_sent(self) -> int:
-        """Frames that `sent` holds undamaged: what lies between two zeros is one, or is not."""
-        return sum(chunk in self._right for chunk in bytes(self.sent).split(b'\0'))
+    def valid_frames_sent(self) -> int:
+        """Return the number of undamaged frames between zeros in `sent`."""
+        return sum(chunk in self._valid_frames for chunk in bytes(self.sent).split(b'\0'))
 
     def hello(self, nonce: int | None = None, major: int = MAJOR, minor: int = MINOR,
               schema_crc: int = SCHEMA_CRC) -> HelloAck:
-        """Say HELLO and return the HelloAck."""
+        """Send HELLO and return the HelloAck."""
         nonce = self.random.randrange(1 << 32) if nonce is None else nonce
         frame = self._answered(Hello(major, minor, schema_crc, nonce), 0, 0,
                                lambda m: isinstance(m, HelloAck) and m.nonce == nonce)
@@ -134,7 +134,7 @@ class Host:
 
     def command(self, message: Message, sequence: int | None = None,
                 session: int | None = None) -> Ack:
-        """Send a command once and return its Ack; a new sequence number unless it is given."""
+        """Send a command once and return its Ack; sequence None: a new number."""
         if sequence is None:
             self._command = sequence = (self._command + 1) % 65536
         return self._answered(
@@ -147,17 +147,17 @@ class Host:
         expect_equal(ack.result, Result.ACCEPTED, type(message).__name__)
         return ack
 
-    def _answered(self, message, sequence, session, fits):
+    def _answered(self, message, sequence, session, is_answer):
         self.acks.clear()
         data = self.encode(message, sequence, session)
-        patience = self.back_end.answer_time
-        for _ in range(patience):
+        timeout = self.back_end.answer_time
+        for _ in range(timeout):
             self.wait(1, data)
             data = b''
             for frame in self.acks:
-                if fits(frame.message):
+                if is_answer(frame.message):
                     return frame
-        raise Failed(f'no answer to {type(message).__name__} within {patience} ms')
+        raise CheckFailure(f'no answer to {type(message).__name__} within {timeout} ms')
 
     @property
     def last_command(self) -> int:
@@ -171,21 +171,21 @@ class Host:
 
     def setpoint(self, duty: float = 0.0, step_rate: float = 0.0, validity: int = VALIDITY,
                  mode: Mode = Mode.DRIVE) -> bytes:
-        """Bytes of the next set point."""
+        """Return the bytes of the next set point."""
         self._setpoint = (self._setpoint + 1) % 65536
         return self.encode(Setpoint(mode, duty, step_rate, validity), self._setpoint)
 
     def alive(self) -> bytes:
-        """Bytes of a set point that only keeps the watchdog quiet."""
+        """Return the bytes of a set point that only feeds the watchdog."""
         return self.setpoint(mode=Mode.ALIVE)
 
     def drive(self, milliseconds: int, duty: float = 0.0, step_rate: float = 0.0,
               until: Callable[[Host], object] | None = None) -> bool:
-        """Send set points for a while, or until `until(host)`; return whether that came."""
+        """Send set points for `milliseconds`, or until `until(host)`; return whether it held."""
         return self._repeat(milliseconds, lambda: self.setpoint(duty, step_rate), until)
 
     def keep_alive(self, milliseconds: int, until: Callable[[Host], object] | None = None) -> bool:
-        """Likewise with set points that ask for nothing."""
+        """Send ALIVE set points for `milliseconds`, or until `until(host)`; see `drive`."""
         return self._repeat(milliseconds, self.alive, until)
 
     def _repeat(self, milliseconds, setpoint, until):
@@ -196,33 +196,34 @@ class Host:
         return False
 
     def stream(self, rate: int = 1000) -> Telemetry:
-        """Ask for telemetry and wait for the first."""
+        """Request telemetry and wait for the first."""
         self.accepted(Stream(rate))
         self.telemetry.clear()
         self.wait(4)
-        for _ in range(self.back_end.answer_time):     # through a port it may take longer
+        for _ in range(self.back_end.answer_time):     # takes longer through a port
             if self.telemetry:
                 break
             self.wait(1)
         return self.now
 
     def fresh(self) -> Telemetry:
-        """Telemetry of a step that starts after this call."""
+        """Return telemetry of a step that starts after this call."""
         self.wait(2)
         if not self.back_end.in_lockstep:
             self._catch_up()
         return self.now
 
     def _catch_up(self):
-        """Wait for telemetry of a step after now, by the clock of the board: a port may lag."""
+        """Wait for telemetry newer than now by the clock of the board: a port may lag."""
         token = self.random.randrange(1 << 32)
         data = self.encode(Time(token), 0)
         for _ in range(self.back_end.answer_time):
             self.wait(1, data)
             data = b''
-            asked = next((reply.received for reply in self.replies if reply.token == token), None)
-            if (asked is not None and self.telemetry
-                    and elapsed(self.telemetry[-1].time, asked) < WRAP // 2):
+            received = next((reply.received for reply in self.replies
+                             if reply.token == token), None)
+            if (received is not None and self.telemetry
+                    and elapsed(self.telemetry[-1].time, received) < WRAP // 2):
                 return
 
     def health(self) -> Health:
@@ -232,10 +233,10 @@ class Host:
             self.wait(1)
             if self.healths:
                 return self.healths[-1]
-        raise Failed('no HEALTH within 300 ms')
+        raise CheckFailure('no HEALTH within 300 ms')
 
     def has_event(self, kind: EventKind, detail: int | None = None) -> bool:
-        """Whether an event has come."""
+        """Whether an event was received."""
         return any(event.kind == kind and detail in (None, event.detail)
                    for event in self.events)
 

@@ -1,4 +1,4 @@
-"""Run the checks and say what came of them."""
+"""Runner of the conformance checks, with their outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flex_robot_sim.rig.conformance import (
     wire_checks,
 )
 from flex_robot_sim.rig.conformance.checks import CHECKS, Check
-from flex_robot_sim.rig.conformance.host import Failed, Host, Metrics
+from flex_robot_sim.rig.conformance.host import CheckFailure, Host, Metrics
 from flex_robot_sim.rig.wire.protocol import Clear, Disarm, Stream
 from flex_robot_sim.rig.wire.vocabulary import State
 from flex_robot_sim.util.exceptions import FlexRobotSimError
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 # importing them registers the checks
 assert bench_checks and safety_checks and step_checks and stop_checks and wire_checks
 
-REST = 300                  # in which nothing moves any more                                [ms]
-PATIENCE = 10_000           # after which a check has to take the bench as it is             [ms]
-ATTEMPTS = 3                # at a check, where this computer has spoilt those before
-HOLD_UP = 0.02              # that may spoil one: set points are 10 ms apart, silence is 100  [s]
-FAINT = 100                 # of the sums of the converter: the link rings by 0.2 % of a range
+REST_INTERVAL = 300         # without motion, for the bench to count as at rest              [ms]
+REST_TIMEOUT = 10_000       # after which a check starts even if the bench moves             [ms]
+ATTEMPTS = 3                # of a check, if delays of this computer spoil it
+MAX_HOST_DELAY = 0.02       # longer delays may spoil a check with 10 ms between set points   [s]
+MAX_REST_ADC_SPREAD = 100   # ADC sums; vibration of the link by 0.2 % of the range
 
 
 class Outcome(NamedTuple):
-    """What came of a check."""
+    """Outcome of a check."""
 
     name: str
     result: str             # 'passed', 'failed' or 'skipped'
     detail: str = ''
-    spoilt: tuple = ()      # failures of attempts that do not count, and why
+    spoilt: tuple = ()      # failures of attempts that do not count, with the reason
 
 
 def reason_to_skip(check: Check, back_end: AnyBackEnd) -> str:
-    """Why a check cannot be made here, or ''."""
+    """Return why a check cannot run on this back end, or ''."""
     if check.bench and back_end.bench is None:
-        return f'needs {check.bench}, when told to'
+        return f'needs {check.bench}, on command'
     if check.reboot and not back_end.can_reboot:
-        return 'needs a board that is reset when told to'
+        return 'needs a board that is reset on command'
     if check.moves and not back_end.moves:
         return 'moves the motors: give --move'
     return ''
@@ -53,10 +53,10 @@ def reason_to_skip(check: Check, back_end: AnyBackEnd) -> str:
 
 def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None) -> Outcome:
     """
-    Make one check, and return its Outcome.
+    Run one check, and return its Outcome.
 
-    What fails while this computer is held up says nothing about the board: it is made again, up to
-    ATTEMPTS, and its failure is kept. What fails otherwise has failed.
+    A failure while this computer is delayed proves nothing about the board. The check is repeated,
+    up to ATTEMPTS times, and `spoilt` records the failure. Any other failure counts.
     """
     reason = reason_to_skip(check, back_end)
     if reason:
@@ -64,17 +64,18 @@ def run_check(check: Check, back_end: AnyBackEnd, metrics: Metrics | None = None
     spoilt: list[str] = []
     while len(spoilt) < ATTEMPTS:
         outcome = _attempt(check, back_end, metrics)._replace(spoilt=tuple(spoilt))
-        lost = 0.0 if back_end.in_lockstep else back_end.held_up
-        if outcome.result == 'passed' or lost < HOLD_UP:
+        host_delay = 0.0 if back_end.in_lockstep else back_end.held_up
+        if outcome.result == 'passed' or host_delay < MAX_HOST_DELAY:
             return outcome
-        spoilt.append(f'{outcome.detail} (this computer was held up for {1e3 * lost:.0f} ms)')
+        spoilt.append(f'{outcome.detail} (this computer was held up for '
+                      f'{1e3 * host_delay:.0f} ms)')
     return outcome._replace(spoilt=tuple(spoilt))
 
 
 def _attempt(check, back_end, metrics):
-    """Make a check once, with a fresh session."""
+    """Run a check once, in a new session."""
     back_end.reset()
-    # a board that was not reset knows the nonces of the checks before
+    # a board without reset still has the nonces of earlier checks
     host = Host(back_end, seed=None if back_end.bench is None else 0)
     host.metrics = {} if metrics is None else metrics
     try:
@@ -85,9 +86,9 @@ def _attempt(check, back_end, metrics):
             if check.moves:
                 wait_for_rest(host)
         check.run(host)
-    except Failed as error:
+    except CheckFailure as error:
         return Outcome(check.name, 'failed', str(error))
-    except FlexRobotSimError as error:      # the port has gone, for instance
+    except FlexRobotSimError as error:      # for example a lost port
         return Outcome(check.name, 'failed', f'{type(error).__name__}: {error}')
     finally:
         leave_quiet(host)
@@ -95,11 +96,11 @@ def _attempt(check, back_end, metrics):
 
 
 def wait_for_rest(host: Host) -> None:
-    """Let an arm swing out that a check has left in motion: a stepper would lose steps on it."""
+    """Wait until the arm is at rest after a check: on a swinging arm the stepper loses steps."""
     host.stream(100)
-    for _ in range(0, PATIENCE, REST):
+    for _ in range(0, REST_TIMEOUT, REST_INTERVAL):
         host.telemetry.clear()
-        host.wait(REST)
+        host.wait(REST_INTERVAL)
         if spread(host, 'slide_counts') <= 1 and spread(host, 'turn_counts') <= 1:
             break
     host.accepted(Stream(0))
@@ -107,34 +108,34 @@ def wait_for_rest(host: Host) -> None:
 
 
 def hold_until_still(host: Host) -> None:
-    """Let the link ring out while the stepper holds it: it would fling an arm that is let go."""
-    for _ in range(0, PATIENCE, REST):
+    """Hold the arm until the link has stopped vibrating: it would throw a released arm."""
+    for _ in range(0, REST_TIMEOUT, REST_INTERVAL):
         host.telemetry.clear()
-        host.drive(REST)
-        if spread(host, 'slide_counts') <= 1 and spread(host, 'adc_root') <= FAINT:
+        host.drive(REST_INTERVAL)
+        if spread(host, 'slide_counts') <= 1 and spread(host, 'adc_root') <= MAX_REST_ADC_SPREAD:
             break
 
 
 def spread(host: Host, field: str) -> float:
-    """Largest less smallest value of a field of the telemetry that has come."""
+    """Return the range of a field in the received telemetry."""
     values = [getattr(telemetry, field) for telemetry in host.telemetry] or [0]
     return max(values) - min(values)
 
 
 def leave_quiet(host: Host) -> None:
-    """Switch the motors off, whatever the check has left."""
+    """Switch the motors off after a check."""
     try:
         if not host.back_end.in_lockstep and host.telemetry and host.now.state == State.ARMED:
             hold_until_still(host)
         host.command(Disarm())
-    except (Failed, FlexRobotSimError):
+    except (CheckFailure, FlexRobotSimError):
         return
 
 
 def run_all(
         back_end: AnyBackEnd, only: str = '',
         on_outcome: Callable[[Outcome], object] | None = None) -> tuple[list[Outcome], Metrics]:
-    """Make all checks whose name holds `only`; return (outcomes, metrics)."""
+    """Run all checks whose name contains `only`; return (outcomes, metrics)."""
     outcomes: list[Outcome] = []
     metrics: Metrics = {}
     for check in CHECKS:

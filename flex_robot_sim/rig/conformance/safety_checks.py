@@ -1,4 +1,4 @@
-"""States, watchdog, set points, profiles and limits: what keeps the bench whole."""
+"""Checks of the safety functions: states, watchdog, set points, profiles and limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message, MessageClass
 
 WATCHDOG = CONSTANTS['WATCHDOG_MS'][0]
-LONG = (Segment(5_000_000, 0.0, 0.0),)
+LONG_PROFILE = (Segment(5_000_000, 0.0, 0.0),)
 
 
 def load_profile(host: Host, rows: Sequence[Segment]) -> int:
@@ -54,7 +54,7 @@ def load_profile(host: Host, rows: Sequence[Segment]) -> int:
 
 
 def give_origins(host: Host) -> None:
-    """Make both joints homed where they stand, in the middle of their travel."""
+    """Declare both joints homed at their present position, in the middle of their travel."""
     host.accepted(Zero(Joint.SLIDE, 45_000))
     host.accepted(Zero(Joint.TURN, 0))
 
@@ -67,8 +67,8 @@ def play(host: Host, rows: Sequence[Segment]) -> None:
     host.accepted(ProfileStart(crc))
 
 
-def reach(host: Host, state: State) -> None:
-    """Bring the board into a state from anywhere."""
+def bring_to_state(host: Host, state: State) -> None:
+    """Bring the board into a state from any other."""
     host.command(Disarm())
     host.command(Clear())
     if state == State.ARMED:
@@ -77,18 +77,18 @@ def reach(host: Host, state: State) -> None:
         host.accepted(Arm())
         host.accepted(Home(Joint.SLIDE))
     elif state == State.PROFILE:
-        play(host, LONG)
+        play(host, LONG_PROFILE)
     elif state == State.FAULT:
         host.command(Estop())
     expect_equal(host.fresh().state, state, 'state that was asked for')
 
 
 def example(host: Host, kind: MessageClass, variant: str) -> Message:
-    """Return a message of a kind whose fields are in range."""
+    """Return a message of a kind with fields in range."""
     examples = {
         Home: Home(Joint.SLIDE), Zero: Zero(Joint.SLIDE, 45_000), Stream: Stream(1000),
-        ProfileLoad: ProfileLoad(0, 1, profile_crc(LONG), LONG),
-        ProfileStart: ProfileStart(profile_crc(LONG)),
+        ProfileLoad: ProfileLoad(0, 1, profile_crc(LONG_PROFILE), LONG_PROFILE),
+        ProfileStart: ProfileStart(profile_crc(LONG_PROFILE)),
         Param: Param(Access.WRITE if variant == WRITE else Access.READ, Parameter.HOME_RATE, 320)}
     return examples[kind] if kind in examples else kind()
 
@@ -106,28 +106,29 @@ def answer_of(host: Host, kind: MessageClass, variant: str) -> Result:
 
 
 def check_answers(host: Host, state: State, table: Any) -> None:
-    """Every command in one state against the table of the page."""
+    """Compare the answer to every command in one state with the table of the page."""
     host.stream()
     give_origins(host)
-    load_profile(host, LONG)
+    load_profile(host, LONG_PROFILE)
     for (kind, variant), row in table.items():
-        reach(host, state)
+        bring_to_state(host, state)
         answer = row[state]
         if (kind, state) == (ProfileStart, State.ARMED):
             # reaching another state may have dropped the profile
-            reach(host, State.DISARMED)
+            bring_to_state(host, State.DISARMED)
             give_origins(host)
-            load_profile(host, LONG)
+            load_profile(host, LONG_PROFILE)
             host.accepted(Arm())
         expect_equal(answer_of(host, kind, variant), answer.result,
                      f'{kind.__name__} {variant} in {state.name}')
-        seen = host.fresh().state
+        actual_state = host.fresh().state
         moved_on = State.FAULT if state in (State.ARMED, State.HOMING, State.PROFILE) else None
-        wanted = state if answer.state is None or answer.result != Result.ACCEPTED \
+        expected_state = state if answer.state is None or answer.result != Result.ACCEPTED \
             else answer.state
-        # HEALTH takes up to 100 ms, in which the watchdog may bite
-        if not (kind is Setpoint and seen == moved_on):
-            expect_equal(seen, wanted, f'state after {kind.__name__} {variant} in {state.name}')
+        # HEALTH takes up to 100 ms, in which the watchdog may latch
+        if not (kind is Setpoint and actual_state == moved_on):
+            expect_equal(actual_state, expected_state,
+                         f'state after {kind.__name__} {variant} in {state.name}')
 
 
 @check()
@@ -193,7 +194,7 @@ def profile_that_does_not_fit_together_is_refused(host: Host) -> None:
 @check(moves=True)
 def profile_needs_to_be_there_and_both_joints_homed(host: Host) -> None:
     host.stream()
-    crc = load_profile(host, LONG)
+    crc = load_profile(host, LONG_PROFILE)
     host.accepted(Arm())
     if not host.back_end.can_reboot:
         return
@@ -211,13 +212,13 @@ def motors_stop_within_100_ms_of_silence_and_stay_off(host: Host) -> None:
         host.drive(50 + silence, duty=0.05)
         sequence = host.last_setpoint
         host.wait(3 * WATCHDOG)
-        taken = next((t for t in host.telemetry if t.setpoint_sequence == sequence), None)
-        expect(taken is not None, 'no TELEMETRY shows the last set point')
+        acknowledged = next((t for t in host.telemetry if t.setpoint_sequence == sequence), None)
+        expect(acknowledged is not None, 'no TELEMETRY shows the last set point')
         off = next((t for t in host.telemetry if t.state == State.FAULT), None)
         expect(off is not None, f'still {host.now.state.name} after {3 * WATCHDOG} ms of silence')
-        assert taken and off
+        assert acknowledged and off
         expect_equal(off.faults, Fault.WATCHDOG, 'faults')
-        longest = max(longest, elapsed(off.time, taken.time))
+        longest = max(longest, elapsed(off.time, acknowledged.time))
         expect(all(t.duty == 0 and t.step_rate == 0 for t in host.telemetry
                    if t.state == State.FAULT), 'outputs are not off')
         host.drive(100, duty=0.05)
@@ -327,7 +328,7 @@ def profile_switches_in_the_step_in_which_it_is_due(host: Host) -> None:
     expect(elapsed(played[-1].time, start) + 1000 >= total, 'the profile was cut')
     expect_equal((host.now.state, host.now.duty), (State.ARMED, 0.0), 'after the profile')
     host.keep_alive(50)
-    expect(host.has_event(EventKind.PROFILE_DONE, len(rows)), 'no event tells the end')
+    expect(host.has_event(EventKind.PROFILE_DONE, len(rows)), 'no event reports the end')
 
 
 @check(moves=True)

@@ -1,4 +1,4 @@
-"""The pulses of the stepper: their rate, how many have been sent when, and how many are lost."""
+"""Checks of the stepper pulses: rate, count at each time, and lost steps."""
 
 from flex_robot_sim.rig.bench.parts import TURN
 from flex_robot_sim.rig.conformance.bench_checks import expect_fault, latched
@@ -26,15 +26,16 @@ def step_rate_follows_its_ramp(host: Host) -> None:
     steepest = max(abs(b - a) for a, b in zip(rates, rates[1:]))
     expect(steepest <= 2.0 + 0.002, f'rate changed by {steepest} steps/s in 1 ms')
     expect(max(rates) == 60.0 and min(rates) == -60.0, 'the rate was not reached')
-    # steps are the integral of the rate: trapezoids, and a step is whole
-    way = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
+    # steps are the integral of the rate: trapezoidal rule, and whole steps
+    integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip(rates, rates[1:]))
     moved = host.now.step_position - first.step_position
-    expect(abs(way - moved) < 1.2, f'{moved} steps, and the rate makes {way:.2f}')
+    expect(abs(integrated_steps - moved) < 1.2,
+           f'{moved} steps, and the rate makes {integrated_steps:.2f}')
     host.accepted(Disarm())
     host.accepted(Param(Access.WRITE, Parameter.STEP_ACCELERATION, acceleration))
 
 
-# at this rate the swinging arm takes the stepper along, and is flung when the board lets go
+# at this rate the swinging arm drags the stepper along, and flies off when the board disarms
 @check(bench='an arm that may fly')
 def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     host.stream()
@@ -44,12 +45,12 @@ def step_position_is_that_of_the_start_of_the_step(host: Host) -> None:
     host.drive(80, step_rate=2500.0)
     rates = [t.step_rate for t in host.telemetry]
     places = [t.step_position - host.telemetry[0].step_position for t in host.telemetry]
-    # between the start of the first step and that of the last one: trapezoids where the ramp is
-    # smooth, half a step more where the rate jumps, a whole one more if the last step counts too
-    way = sum((a + b) / 2 * 1e-3 for a, b in zip([0.0, *rates], rates[:-1]))
+    # from the start of the first to the start of the last step: trapezoidal rule on the ramp, half
+    # a step more where the rate jumps, and one step more if the last step were included
+    integrated_steps = sum((a + b) / 2 * 1e-3 for a, b in zip([0.0, *rates], rates[:-1]))
     expect(max(rates) == 2500.0, 'the rate was not reached')
-    expect(-1.2 < places[-1] - way < 1.4,
-           f'{places[-1]} pulses, and the rate makes {way:.2f} before the step')
+    expect(-1.2 < places[-1] - integrated_steps < 1.4,
+           f'{places[-1]} pulses, and the rate makes {integrated_steps:.2f} before the step')
     host.drive(90)
 
 

@@ -1,11 +1,11 @@
-"""What ends motion whatever else goes on: stops, silence, strangers, a clock that wraps."""
+"""Checks that motion ends in all conditions: stops, silence, other hosts, clock wrap."""
 
 from typing import Any
 
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.conformance.checks import check
 from flex_robot_sim.rig.conformance.host import Host, expect, expect_equal
-from flex_robot_sim.rig.conformance.safety_checks import WATCHDOG, play, reach
+from flex_robot_sim.rig.conformance.safety_checks import WATCHDOG, bring_to_state, play
 from flex_robot_sim.rig.wire.frames import encode
 from flex_robot_sim.rig.wire.protocol import (
     MAJOR,
@@ -22,17 +22,17 @@ from flex_robot_sim.rig.wire.protocol import (
 from flex_robot_sim.rig.wire.ticks import WRAP, elapsed
 from flex_robot_sim.rig.wire.vocabulary import Fault, Input, Joint, Result, State
 
-LINE = 92                   # bytes that the line carries in a millisecond
+LINE_BYTES_PER_MS = 92      # throughput of the line
 
 
 def expect_off(host: Host, state: State, faults: Fault, what: str) -> None:
-    """The board is in this state with these faults, and its outputs are off."""
+    """Expect the board in this state with these faults, and its outputs off."""
     now = host.fresh()
     expect_equal((now.state, now.faults, now.duty, now.step_rate), (state, faults, 0.0, 0.0), what)
 
 
 def expect_watchdog(host: Host, since: int, what: str) -> None:
-    """The watchdog has latched, at most WATCHDOG ms of board time after `since` [us]."""
+    """Expect a latched watchdog, at most WATCHDOG ms of board time after `since` [us]."""
     off: Any = next((t for t in host.telemetry if t.state == State.FAULT), None)
     expect(off is not None, f'{what}: still {host.now.state.name}')
     expect_equal((off.faults, off.duty, off.step_rate), (Fault.WATCHDOG, 0.0, 0.0), what)
@@ -41,7 +41,7 @@ def expect_watchdog(host: Host, since: int, what: str) -> None:
 
 
 def stamp_of(host: Host, sequence: int) -> int:
-    """Board time [us] of the step that took the set point with this number."""
+    """Return the board time [us] of the step that accepted the set point with this number."""
     return next(t.time for t in host.telemetry if t.setpoint_sequence == sequence)
 
 
@@ -130,10 +130,10 @@ def replay_of_a_session_touches_nothing_in_the_one_that_runs(host: Host) -> None
 @check(moves=True)
 def flood_feeds_no_watchdog_and_the_board_lives_on(host: Host) -> None:
     host.stream()
-    stranger = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
-    for noise, what in ((lambda: host.random.randbytes(LINE), 'random bytes'),
-                        (lambda: stranger * 4, 'set points of another session'),
-                        (lambda: b'\x55' * LINE, 'a frame without end')):
+    foreign_set_points = encode(Setpoint(Mode.DRIVE, 0.05, 50.0, 100), host.session % 255 + 1, 1)
+    for noise, what in ((lambda: host.random.randbytes(LINE_BYTES_PER_MS), 'random bytes'),
+                        (lambda: foreign_set_points * 4, 'set points of another session'),
+                        (lambda: b'\x55' * LINE_BYTES_PER_MS, 'a frame without end')):
         host.accepted(Arm())
         host.drive(30, duty=0.05)
         since = stamp_of(host, host.last_setpoint)
@@ -196,18 +196,18 @@ def clock_wraps_in_motion_and_every_time_is_kept(host: Host) -> None:
 def homing_ends_with_estop_silence_and_every_other_switch(host: Host) -> None:
     host.stream()
     faults = host.back_end.bench.faults
-    reach(host, State.HOMING)
+    bring_to_state(host, State.HOMING)
     host.keep_alive(30)
     host.command(Estop())
     expect_off(host, State.FAULT, Fault.ESTOP_COMMAND, 'ESTOP')
-    reach(host, State.HOMING)
+    bring_to_state(host, State.HOMING)
     host.wait(1, host.alive())
     host.fresh()
     since = stamp_of(host, host.last_setpoint)
     host.telemetry.clear()
     host.wait(2 * WATCHDOG)
     expect_watchdog(host, since, 'silence')
-    reach(host, State.HOMING)
+    bring_to_state(host, State.HOMING)
     faults.stop_button = True
     host.wait(3)
     expect_off(host, State.FAULT, Fault.ESTOP_INPUT, 'stop button')
@@ -216,7 +216,7 @@ def homing_ends_with_estop_silence_and_every_other_switch(host: Host) -> None:
     for end, joint, fault in (('closed_upper', SLIDE, Fault.LIMIT_SLIDE),
                               ('closed_upper', TURN, Fault.LIMIT_TURN),
                               ('closed_lower', TURN, Fault.LIMIT_TURN)):
-        reach(host, State.HOMING)
+        bring_to_state(host, State.HOMING)
         host.keep_alive(20)
         getattr(faults, end).add(joint)
         host.keep_alive(5)

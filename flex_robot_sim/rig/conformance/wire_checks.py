@@ -1,9 +1,9 @@
-"""Sessions, sequence numbers, acknowledgements, noise, clock and telemetry."""
+"""Checks of the protocol: sessions, sequence numbers, acknowledgements, noise, clock."""
 
 import zlib
 
 from flex_robot_sim.rig.conformance.checks import check
-from flex_robot_sim.rig.conformance.host import Failed, Host, expect, expect_equal
+from flex_robot_sim.rig.conformance.host import CheckFailure, Host, expect, expect_equal
 from flex_robot_sim.rig.conformance.safety_checks import answer_of
 from flex_robot_sim.rig.wire.behaviour import READ_ONLY_REFUSES
 from flex_robot_sim.rig.wire.cobs import stuff
@@ -40,17 +40,17 @@ from flex_robot_sim.rig.wire.vocabulary import (
     State,
 )
 
-REPEAT = CONSTANTS['EVENT_REPEAT_MS'][0]
+EVENT_REPEAT_MS = CONSTANTS['EVENT_REPEAT_MS'][0]
 NOISE_SECONDS = 10
 
 
 @check()
 def says_who_it_is(host: Host) -> None:
-    who = host.identity
-    expect_equal((who.major, who.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
-    expect_equal(who.control_rate, CONTROL_RATE, 'control rate')
+    identity = host.identity
+    expect_equal((identity.major, identity.schema_crc), (MAJOR, SCHEMA_CRC), 'version and schema')
+    expect_equal(identity.control_rate, CONTROL_RATE, 'control rate')
     expect(host.session != 0, 'session 0 is none')
-    expect(who.counts_per_turn > 0 and who.steps_per_turn > 0, 'scales must be above 0')
+    expect(identity.counts_per_turn > 0 and identity.steps_per_turn > 0, 'scales must be above 0')
 
 
 @check()
@@ -75,7 +75,7 @@ def repeated_command_is_answered_alike_and_carried_out_once(host: Host) -> None:
     chunks = [ProfileLoad(first, 16, profile_crc(rows), rows[:8]) for first in (0, 8)]
     host.accepted(chunks[0])
     expect_equal(host.accepted(chunks[1]).value, 16, 'segments held')
-    # the second chunk does not fit behind itself: carried out again it would be refused
+    # executed twice, the second chunk would be refused: it does not continue the profile
     ack = host.command(chunks[1], sequence=host.last_command)
     expect_equal((ack.result, ack.value), (Result.ACCEPTED, 16), 'repetition')
 
@@ -131,7 +131,7 @@ def telemetry_comes_at_the_rate_that_was_asked_for(host: Host) -> None:
         steps = [elapsed(b.time, a.time) for a, b in zip(host.telemetry, host.telemetry[1:])]
         expect(len(steps) > 50, f'{len(steps)} frames at {rate} Hz')
         mean = sum(steps) / len(steps)
-        # the clock of the board decides, and one late step in a thousand is forgiven
+        # by the clock of the board; single late steps are tolerated
         expect(abs(mean * rate * 1e-6 - 1) < 0.01, f'{mean:.1f} us between frames at {rate} Hz')
         late = sum(abs(step - 1e6 / rate) > 500 for step in steps)
         expect(late <= len(steps) // 100 + 1, f'{late} of {len(steps)} frames off by 0.5 ms')
@@ -178,16 +178,16 @@ def event_comes_again_until_it_is_acknowledged(host: Host) -> None:
     host.acknowledges_events = False
     host.frames.clear()
     host.hello()
-    host.wait(3 * REPEAT + 50)
+    host.wait(3 * EVENT_REPEAT_MS + 50)
     copies = [f.message for f in host.frames if getattr(f.message, 'kind', None) is not None]
-    expect(len(copies) >= 3, f'{len(copies)} copies in {3 * REPEAT + 50} ms')
+    expect(len(copies) >= 3, f'{len(copies)} copies in {3 * EVENT_REPEAT_MS + 50} ms')
     expect(len({event.number for event in copies}) == 1, 'the next event did not wait')
     host.wait(1, host.encode(EventAck((copies[0].number + 5) % 65536), 0))
     host.acknowledges_events = True
-    host.wait(3 * REPEAT)
-    expect(host.has_event(EventKind.SESSION, host.session), 'no event tells the session')
+    host.wait(3 * EVENT_REPEAT_MS)
+    expect(host.has_event(EventKind.SESSION, host.session), 'no event reports the session')
     host.frames.clear()
-    host.wait(3 * REPEAT)
+    host.wait(3 * EVENT_REPEAT_MS)
     expect(not any(getattr(f.message, 'kind', None) is not None for f in host.frames),
            'an acknowledged event came again')
 
@@ -200,7 +200,7 @@ def half_frame_costs_one_frame_and_noise_between_frames_none(host: Host) -> None
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after half a frame')
     host.wait(5, b'\x55\xaa\x11')
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after noise')
-    host.wait(5, whole[1:-1])           # its zeros are lost, but not those of the next one
+    host.wait(5, whole[1:-1])           # without its zeros; the next frame has its own
     expect_equal(host.command(Stream(0)).result, Result.ACCEPTED, 'STREAM after a bare frame')
     after = host.health()
     wrong = after.crc_errors - before.crc_errors
@@ -223,14 +223,14 @@ def frame_of_another_layout_or_of_a_board_is_counted_and_not_taken(host: Host) -
     after = host.health()
     expect_equal((after.length_errors - before.length_errors,
                   after.unknown_ids - before.unknown_ids,
-                  after.frames - before.frames - host.right_frames_sent()), (1, 2, 0),
+                  after.frames - before.frames - host.valid_frames_sent()), (1, 2, 0),
                  'wrong lengths, unknown ids, frames taken')
     host.stream()
     expect_equal(host.now.state, State.DISARMED, 'state')
 
 
 def whole_frame(number: int, session: int, fields: bytes = b'') -> bytes:
-    """Frame with a right CRC and any id and length."""
+    """Return a frame with a valid CRC and any id and length."""
     body = bytes([number, session, 0, 0]) + fields
     return b'\0' + stuff(body + zlib.crc32(body).to_bytes(4, 'little')) + b'\0'
 
@@ -243,7 +243,7 @@ def endless_frame_is_dropped(host: Host) -> None:
 
 @check()
 def no_damaged_frame_is_taken(host: Host) -> None:
-    """A minute's worth of bad wire: what arrives is right or it is nothing."""
+    """Noise on the wire: the board accepts undamaged frames only."""
     host.wait(200)
     before = host.health()
     host.sent.clear()
@@ -262,7 +262,7 @@ def no_damaged_frame_is_taken(host: Host) -> None:
             host.wait(1, host.alive())
     host.wait(20, b'\0')
     after = host.health()
-    wrong = after.frames - before.frames - host.right_frames_sent()
+    wrong = after.frames - before.frames - host.valid_frames_sent()
     wrong += after.unknown_ids - before.unknown_ids + after.length_errors - before.length_errors
     host.metrics['wrong_frames_accepted'] = wrong
     expect_equal(wrong, 0, 'damaged frames taken')
@@ -279,7 +279,7 @@ def random_bytes_are_no_frame(host: Host) -> None:
         host.wait(5, host.random.randbytes(400))
     host.wait(50, b'\0')
     after = host.health()
-    taken = after.frames - before.frames - host.right_frames_sent()
+    taken = after.frames - before.frames - host.valid_frames_sent()
     expect_equal(taken, 0, 'frames in 80,000 random bytes')
     expect(after.crc_errors > before.crc_errors, 'nothing was counted')
 
@@ -341,7 +341,7 @@ def reboot_has_another_boot_id_and_forgets_everything(host: Host) -> None:
     value = host.accepted(Param(Access.READ, Parameter.HOME_RATE, 0)).value
     expect_equal(value, PARAMETERS[Parameter.HOME_RATE].default, 'HOME_RATE')
     host.wait(300)
-    expect(host.has_event(EventKind.BOOT), 'no event tells the boot')
+    expect(host.has_event(EventKind.BOOT), 'no event reports the boot')
 
 
 @check()
@@ -366,7 +366,7 @@ def flood_of_hellos_is_answered_and_leaves_the_board_alive(host: Host) -> None:
     host.wait(30, data)
     try:
         host.hello()
-    except Failed:
+    except CheckFailure:
         host.wait(200)
         host.hello()
     host.accepted(Stream(0))

@@ -1,1 +1,1 @@
-"""From counts and flex sensors to the state of the arm."""
+"""State estimation: from encoder counts and flex sensors to the state of the arm."""

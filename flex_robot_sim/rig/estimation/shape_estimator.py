@@ -1,13 +1,13 @@
 """
-From flex sensors to the shape of a link: least squares on curvatures.
+Shape of a link from flex sensors: least squares on curvatures.
 
-Least squares takes one instant and the flex sensors only: the shape with the smallest sum of
+The estimate uses the flex sensors at one instant only. It minimises the sum of
 ((C e - curvature) / deviation)^2, where C is the map of `flex_sensors` and e are the elastic
-coordinates. Where sensors are fewer than coordinates, the shape is a sum of as many known ones as
-there are sensors, in this order: that of a force at the tip, that of the slowest vibration while
-all else stands still, that of a moment at the tip, and then s^2, s^3, ... in the curvature. The
-shape with the least energy would be the other choice; it flattens what is between the sensors, and
-its tip is by a tenth too low.
+coordinates. With fewer sensors than coordinates, the shape is a combination of as many basis
+shapes as there are sensors, in this order: static shape of a force at the tip; slowest vibration
+mode of the link alone; static shape of a moment at the tip; then curvatures s^2, s^3, ... The
+minimum-energy shape would be an alternative, but it is too flat between the sensors: its tip is
+a tenth too low.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Shape(NamedTuple):
-    """An elastic link as it is estimated."""
+    """Estimated shape of an elastic link."""
 
     elastic: np.ndarray     # (m,)  elastic coordinates
     tip: np.ndarray         # (3,)  translation of the tip in its undeformed frame      [m]
@@ -52,29 +52,29 @@ class ShapeEstimator:
         self._basis = np.hstack(bases)
         self._C = C @ self._basis
         if not self._C.size or np.linalg.matrix_rank(self._C) < self._C.shape[1]:
-            raise SettingError(f'the flex sensors of "{link}" do not tell its bending: there are '
-                               'none, or two at one place')
+            raise SettingError(f'the flex sensors of "{link}" do not determine its bending: there '
+                               'are none, or two at one place')
         self._tip = tip_map(arm, link)[:, columns]
-        # what bends or stretches without a sensor is not known
-        self._blind = (self._tip != 0).any(axis=1)
-        self._blind[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
+        # directions without a sensor are not observed
+        self._is_unobserved = (self._tip != 0).any(axis=1)
+        self._is_unobserved[1:] &= [planes.count(plane) == 0 for plane in ('xy', 'xz')]
 
     def estimate(self, curvatures: np.ndarray) -> Shape:
         """
-        Shape for curvatures (k,) [1/m]; a sensor without a reading is nan.
+        Return the Shape for curvatures (k,) [1/m]; a sensor without a reading is nan.
 
-        What the sensors that are left cannot tell is nan in the answer.
+        Values that the remaining sensors do not determine are nan.
         """
         curvatures = np.asarray(curvatures, float)
-        seen = np.isfinite(curvatures)
-        weighted = self._C[seen] / self.deviation[seen, None]
-        if not seen.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
+        is_valid = np.isfinite(curvatures)
+        weighted = self._C[is_valid] / self.deviation[is_valid, None]
+        if not is_valid.any() or np.linalg.matrix_rank(weighted) < weighted.shape[1]:
             return Shape(np.full(len(self._basis), np.nan), np.full(3, np.nan), np.full(3, np.nan))
         inverse = self._basis @ np.linalg.pinv(weighted)
-        elastic = inverse @ (curvatures[seen] / self.deviation[seen])
-        tip, spread = self._tip @ elastic, _norms(self._tip @ inverse)
-        tip[self._blind] = spread[self._blind] = np.nan
-        return Shape(elastic, tip, spread)
+        elastic = inverse @ (curvatures[is_valid] / self.deviation[is_valid])
+        tip, deviation = self._tip @ elastic, _norms(self._tip @ inverse)
+        tip[self._is_unobserved] = deviation[self._is_unobserved] = np.nan
+        return Shape(elastic, tip, deviation)
 
 
 def tip_map(arm: ArmModel, link: str) -> np.ndarray:
@@ -82,16 +82,16 @@ def tip_map(arm: ArmModel, link: str) -> np.ndarray:
     rows, slope = np.zeros((3, arm.size)), np.zeros((3, arm.size))
     for body in arm.segments[link]:
         beam, first = arm.beams[body], arm.arrays.first[body]
-        own = slice(first, first + beam.size)
-        # what has turned before carries this segment along
+        beam_columns = slice(first, first + beam.size)
+        # the rotation of the segments before moves this segment
         rows += beam.length * np.vstack([np.zeros(arm.size), slope[2], -slope[1]])
-        rows[:, own] += beam.shape(beam.length)
-        slope[:, own] += beam.turn(beam.length)
+        rows[:, beam_columns] += beam.shape(beam.length)
+        slope[:, beam_columns] += beam.turn(beam.length)
     return rows
 
 
 def _bending(arm, link, columns, plane, sensors):
-    """Elastic coordinates (m, terms) of the shapes that some sensors in a plane can tell apart."""
+    """Basis shapes (m, terms), in elastic coordinates, that the sensors in a plane determine."""
     row, sign = (3, 1.0) if plane == 'xy' else (2, -1.0)       # of Beam.strain
     strain = np.zeros((0, len(columns)))
     places, weights, root = [], [], 0.0
@@ -107,23 +107,24 @@ def _bending(arm, link, columns, plane, sensors):
     if bends.sum() <= sensors:
         return np.eye(len(columns))[:, bends]
     s, weights = np.array(places) / root, np.array(weights)[:, None]
-    known = np.column_stack([1.0 - s, strain @ _swing(arm, link, columns, bends), *(
+    known_curvatures = np.column_stack([1.0 - s, strain @ _slowest_mode(
+        arm, link, columns, bends), *(
         s**power for power in (0, *range(2, sensors)))])[:, :sensors]
-    return np.linalg.lstsq(strain * weights, known * weights, rcond=None)[0]
+    return np.linalg.lstsq(strain * weights, known_curvatures * weights, rcond=None)[0]
 
 
-def _swing(arm, link, columns, bends):
-    """Elastic coordinates (m,) of the slowest vibration in which only some of them move."""
-    among = np.ix_(bends, bends)
+def _slowest_mode(arm, link, columns, bends):
+    """Slowest vibration mode (m,), in elastic coordinates, of the coordinates `bends` alone."""
+    block = np.ix_(bends, bends)
     stiffness = block_diagonal(*(arm.beams[body].stiffness for body in arm.segments[link]))
     inertia = mass_matrix(arm.arrays, np.zeros(arm.size))[np.ix_(columns, columns)]
-    swing = np.zeros(len(columns))
-    swing[bends] = eigh(stiffness[among], inertia[among])[1][:, 0]
-    return swing
+    mode = np.zeros(len(columns))
+    mode[bends] = eigh(stiffness[block], inertia[block])[1][:, 0]
+    return mode
 
 
 def sensors_of(arm: ArmModel, link: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of the sensors of a link, its coordinates, and the map between them (k, m)."""
+    """Return names of the sensors of a link, its coordinates, and the map between them (k, m)."""
     if link not in arm.segments:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.segments)}')
     names, matrix = flex_sensors(arm)
@@ -134,7 +135,7 @@ def sensors_of(arm: ArmModel, link: str) -> tuple[list[str], np.ndarray, np.ndar
 
 
 def checked_deviations(values: ArrayLike, count: int) -> np.ndarray:
-    """Standard deviations (count,) from one or as many; SettingError unless they are > 0."""
+    """Return standard deviations (count,) from one or `count` values; SettingError unless > 0."""
     values = np.broadcast_to(np.asarray(values, float), (count,)).copy()
     if not (np.isfinite(values).all() and (values > 0).all()):
         raise SettingError('standard deviations must be finite and > 0')

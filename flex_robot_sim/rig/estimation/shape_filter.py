@@ -1,16 +1,16 @@
 """
-The Kalman filter that fuses encoders and flex sensors with the arm's own linear model.
+Kalman filter that fuses encoders and flex sensors with a linear model of the arm.
 
-Its model is the arm about its rest x0, u0 in a pose, where a drive may hold its place like a
-spring, as a stepper does,
+The model is linearised about the equilibrium x0, u0 of a pose. A drive may hold its position like
+a spring, as a stepper does:
 
     x' = A (x - x0) + B (u - u0 + w),  x = (joints, elastic coordinates, and their rates)
 
-with efforts u and white noise w for what nobody knows about them: friction above all. Coulomb
-friction has no linear model, so that it belongs to w.
+with efforts u and white noise w for their unknown part, mostly friction. Coulomb friction has no
+linear model and is therefore part of w.
 
-A model with one mode more than there are sensors follows a ringing arm within 2 %; where it has
-only the two static shapes of a beam it is 4 % off (benchmarks/tip_estimate.py).
+A model with one mode more than there are sensors follows a vibrating arm within 2 %; with only the
+two static shapes of a beam the error is 4 % (benchmarks/tip_estimate.py).
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FilterSettings(Settings):
-    """What the Kalman filter takes for granted."""
+    """Noise assumptions of the Kalman filter."""
 
     slide_noise: float = setting(
-        3.0, 'spectral density of the force on a prismatic joint that nobody knows', 'N s^0.5',
+        3.0, 'spectral density of the unknown force on a prismatic joint', 'N s^0.5',
         above=0.0)
     turn_noise: float = setting(
-        1e-3, 'spectral density of such a moment on a revolute joint', 'N m s^0.5', above=0.0)
+        1e-3, 'spectral density of the unknown moment on a revolute joint', 'N m s^0.5', above=0.0)
     start_deviation: float = setting(
         0.1, 'of positions [m, rad], elastic coordinates and their rates at the start', above=0.0)
     pose_change: float = setting(
@@ -57,13 +57,13 @@ class ShapeFilter:
                  deviation: ArrayLike, stiffness: ArrayLike = 0.0, damping: ArrayLike = 0.0,
                  settings: FilterSettings | None = None) -> None:
         """
-        Prepare the filter; it starts with the first encoders that it is given.
+        Prepare the filter; the first encoder readings start it.
 
         :param arm: ArmModel; link: name of the flexible link.
         :param encoder_deviation: of the joints, (joints,) [m, rad].
         :param deviation: of the flex sensors of the link, (k,) [1/m].
-        :param stiffness: with which drives hold the place that is commanded, one or (joints,)
-            [N/m, N m/rad]; damping: likewise [N s/m, N m s/rad]. Zero: the effort is known.
+        :param stiffness: of drives about their commanded position, one or (joints,)
+            [N/m, N m/rad]; damping: one or (joints,) [N s/m, N m s/rad]. Zero: effort is known.
         """
         if arm.motor_names:
             raise SettingError('the filter knows no flexible joints; this arm has: '
@@ -90,7 +90,7 @@ class ShapeFilter:
         self._pose = None
         self.state: Any = None      # all coordinates, then their rates, (2 n,); None: not yet
         self.covariance: Any = None     # (2 n, 2 n)
-        self.surprise = 0.0         # of the last readings; on average as many as were used
+        self.normalized_innovation = 0.0    # squared; its mean is the number of readings used
 
     @property
     def position(self) -> np.ndarray:
@@ -105,7 +105,7 @@ class ShapeFilter:
 
     @property
     def shape(self) -> Shape:
-        """The link as it is estimated now."""
+        """Present estimate of the link."""
         n = self._arm.size
         elastic = self.state[:n][self.columns].copy()
         variance = np.einsum('ij,jk,ik->i', self._tip, self.covariance[:n, :n], self._tip)
@@ -114,11 +114,11 @@ class ShapeFilter:
     def predict(self, duration: float, effort: ArrayLike | None = None,
                 target: ArrayLike | None = None, target_rate: ArrayLike | None = None) -> None:
         """
-        Let time go on.
+        Predict the state after a time step.
 
         :param duration: [s]; effort: of the motors meanwhile, (joints,) [N, N m].
-        :param target: places that drives with a stiffness are sent to at its end, (joints,)
-            [m, rad]; target_rate: likewise [m/s, rad/s].
+        :param target: positions commanded to drives with a stiffness at its end, (joints,)
+            [m, rad]; target_rate: their rates [m/s, rad/s].
         """
         if self.state is None:
             return
@@ -138,23 +138,23 @@ class ShapeFilter:
 
     def correct(self, encoders: ArrayLike, curvatures: ArrayLike) -> None:
         """
-        Take readings in; nan where there is none.
+        Correct the state with readings; nan for a missing one.
 
         :param encoders: positions, (joints,) [m, rad]; curvatures: (k,) [1/m].
         """
         reading = np.concatenate([encoders, curvatures])
         if self.state is None:
             self._start(reading)
-        seen = np.isfinite(reading)
-        H, lacking = self._H[seen], reading[seen] - self._H[seen] @ self.state
+        is_valid = np.isfinite(reading)
+        H, innovation = self._H[is_valid], reading[is_valid] - self._H[is_valid] @ self.state
         PH = self.covariance @ H.T
-        S = H @ PH + np.diag(self._R[seen])
+        S = H @ PH + np.diag(self._R[is_valid])
         gain = np.linalg.solve(S, PH.T).T
-        self.surprise = float(lacking @ np.linalg.solve(S, lacking))
-        self.state = self.state + gain @ lacking
-        # the form of Joseph stays symmetric and positive whatever is rounded
-        left = np.eye(len(self.state)) - gain @ H
-        self.covariance = left @ self.covariance @ left.T + (gain * self._R[seen]) @ gain.T
+        self.normalized_innovation = float(innovation @ np.linalg.solve(S, innovation))
+        self.state = self.state + gain @ innovation
+        # the Joseph form stays symmetric and positive despite rounding
+        I_KH = np.eye(len(self.state)) - gain @ H
+        self.covariance = I_KH @ self.covariance @ I_KH.T + (gain * self._R[is_valid]) @ gain.T
 
     def _start(self, reading):
         joints = len(self._gains)
@@ -170,40 +170,41 @@ class ShapeFilter:
         if self._pose is None or np.abs(position - self._pose).max() > self.settings.pose_change:
             self._pose = position.copy()
             linear = linearise(self._arm, self._pose)
-            rest = np.concatenate([linear.coordinates, linear.rates])
+            equilibrium = np.concatenate([linear.coordinates, linear.rates])
             self._A, self._B = linear.A - linear.B @ self._gains, linear.B
-            self._drift = -linear.A @ rest - linear.B @ linear.effort
+            self._drift = -linear.A @ equilibrium - linear.B @ linear.effort
             self._steps.clear()
 
     def _step(self, duration):
-        """A, B, drift and Q over a duration [s], remembered by microsecond."""
+        """A, B, drift and Q over a duration [s], cached by microsecond."""
         key = round(duration * 1e6)
         if key not in self._steps:
             if len(self._steps) > 100:
                 self._steps.clear()
-            from scipy.linalg import expm  # late: a fifth of a start
+            from scipy.linalg import expm  # late import: saves a fifth of the start-up time
 
             n, joints, h = len(self._A), len(self._gains), key * 1e-6
             inputs = np.column_stack([self._B, self._drift])
-            moved = expm(np.block([[self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]])
-                         * h)
-            self._steps[key] = (moved[:n, :n], moved[:n, n:-1], moved[:n, -1],
-                                grown_covariance(self._A, self._B * self._noise @ self._B.T, h))
+            transition = expm(np.block([
+                [self._A, inputs], [np.zeros((joints + 1, n + joints + 1))]]) * h)
+            self._steps[key] = (transition[:n, :n], transition[:n, n:-1], transition[:n, -1],
+                                integrated_covariance(
+                                    self._A, self._B * self._noise @ self._B.T, h))
         return self._steps[key]
 
 
-def grown_covariance(A: np.ndarray, density: np.ndarray, duration: float) -> np.ndarray:
+def integrated_covariance(A: np.ndarray, density: np.ndarray, duration: float) -> np.ndarray:
     """
-    Covariance (n, n) of x' = A x + w after a time, from zero.
+    Covariance (n, n) of x' = A x + w after `duration`, from zero.
 
     :param density: spectral density of the white noise w, (n, n); duration: [s].
     """
-    from scipy.linalg import expm  # late: a fifth of a start
+    from scipy.linalg import expm  # late import: saves a fifth of the start-up time
 
     doublings = max(0, int(np.ceil(np.log2(100 * np.abs(A).sum(axis=1).max() * duration + 1e-9))))
     h = duration / 2**doublings
     step, half = expm(A * h), expm(A * h / 2)
-    # Simpson over a time so short that nothing moves by more than a hundredth, then twice as long
+    # Simpson's rule over a step with |A| h <= 0.01, then repeated doubling of the step
     Q = h / 6 * (density + 4 * half @ density @ half.T + step @ density @ step.T)
     for _ in range(doublings):
         Q = Q + step @ Q @ step.T

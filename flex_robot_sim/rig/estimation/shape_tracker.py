@@ -1,8 +1,8 @@
 """
-The bent link of the bench from its flex sensors, reading after reading.
+Shape of the bench's flexible link, estimated from its flex sensors for each reading.
 
-By least squares on each reading, or by the Kalman filter that also knows the encoders and the
-motion of the stepper. Where a sensor is broken, what it would have told is nan.
+The estimator is least squares on each reading, or a Kalman filter that also uses the encoders and
+the motion of the stepper. Values that a broken sensor leaves undetermined are nan.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
-from flex_robot_sim.rig.bench.bench import refuse_other
+from flex_robot_sim.rig.bench.bench import check_bench_arm
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import SLIDE, TURN
 from flex_robot_sim.rig.estimation.joint_tracker import Tracker
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.protocol import Telemetry
 
 ESTIMATORS = ('least_squares', 'kalman')
-# beyond these shares of its range the converter stands at a rail
-LOWEST_SHARE, HIGHEST_SHARE = 0.01, 0.99
+# outside these shares of the ADC range a sensor counts as open or shorted
+MIN_ADC_SHARE, MAX_ADC_SHARE = 0.01, 0.99
 
 
 @dataclass(frozen=True)
 class EstimatorSettings(Settings):
-    """How the state of the bench comes out of its readings."""
+    """Settings of the state estimation from readings."""
 
     estimator: str = setting('least_squares', 'of the bent link', choices=ESTIMATORS)
     velocity_bandwidth: float = setting(20.0, 'of the joint velocities', 'Hz', above=0.0)
@@ -47,9 +47,9 @@ class EstimatorSettings(Settings):
 
 
 class BentLink(NamedTuple):
-    """A bent link at one moment; nan where it is not known."""
+    """State of the bent link; nan where it is unknown."""
 
-    curvature: np.ndarray       # (k,) as the sensors read                          [1/m]
+    curvature: np.ndarray       # (k,) measured by the sensors                      [1/m]
     curvature_rate: np.ndarray  # (k,)                                              [1/(m s)]
     elastic: np.ndarray         # (m,) elastic coordinates
     elastic_rate: np.ndarray    # (m,)
@@ -63,7 +63,7 @@ class BentLink(NamedTuple):
 
 
 class ShapeTracker:
-    """The flexible link of the bench."""
+    """Estimates the state of the flexible link from each RigState."""
 
     def __init__(self, arm: ArmModel, calibration: Any,
                  settings: EstimatorSettings | None = None,
@@ -73,56 +73,56 @@ class ShapeTracker:
         self.sensors = sensor_names(arm, calibration)
         self.link = self.sensors[0].split('/')[0]
         self._calibration = calibration
-        self._shape = ShapeEstimator(arm, self.link, calibration.deviations)
+        self._estimator = ShapeEstimator(arm, self.link, calibration.deviations)
         self._maps: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._calibrations = list(calibration.sensors.values())
         self._trackers = [Tracker(self.settings.rate_bandwidth) for _ in self.sensors]
-        self._reading = [math.nan] * len(self.sensors)
-        self._full = float(CONVERSIONS * calibration.parts.adc_full)
+        self._curvature = [math.nan] * len(self.sensors)
+        self._adc_full = float(CONVERSIONS * calibration.parts.adc_full)
         self._filter: ShapeFilter | None = None
-        self._offset = 0.0
+        self._field_offset = 0.0
         if self.settings.estimator == 'kalman':
             parts = calibration.parts
             self._filter = ShapeFilter(
                 arm, self.link, calibration.encoder_deviations, calibration.deviations,
                 [0.0, stepper_stiffness(parts)], [0.0, parts.stepper_damping],
                 filter_settings or FilterSettings())
-        self.surprise = 0.0         # of the filter, per reading that it used: 1 on average
+        self.normalized_innovation = 0.0    # of the filter, squared, per reading used: mean 1
 
     def take(self, state: Any) -> None:
-        """Take a RigState in."""
+        """Update with a RigState."""
         if state.is_first:
             self._restart()
-        self._reading = self.curvatures(state.reading.message)
-        for tracker, curvature in zip(self._trackers, self._reading):
+        self._curvature = self.curvatures(state.reading.message)
+        for tracker, curvature in zip(self._trackers, self._curvature):
             tracker.take(curvature, state.duration)
         if self._filter is not None:
             self._follow(state)
 
     @property
     def link_state(self) -> BentLink:
-        """The link as it is estimated now."""
-        curvature = np.array(self._reading)
+        """Present estimate of the link."""
+        curvature = np.array(self._curvature)
         curvature_rate = np.array([tracker.rate for tracker in self._trackers])
         if self._filter is not None:
             shape, n = self._filter.shape, len(self._filter.state) // 2
             rates = self._filter.state[n:][self._filter.columns].copy()
             return BentLink(curvature, curvature_rate, shape.elastic, rates, shape.tip,
                              shape.tip_deviation)
-        seen = np.isfinite(curvature)
-        to_elastic, to_tip, deviation = self._map(seen)
-        curvature_seen = np.where(seen, curvature, 0.0)
+        is_valid = np.isfinite(curvature)
+        to_elastic, to_tip, deviation = self._map(is_valid)
+        curvature_seen = np.where(is_valid, curvature, 0.0)
         return BentLink(curvature, curvature_rate, to_elastic @ curvature_seen,
                          to_elastic @ curvature_rate, to_tip @ curvature_seen, deviation)
 
     def curvatures(self, message: Telemetry) -> list[float]:
-        """Curvature of each sensor [1/m] in Telemetry; nan where it is off or shorted."""
-        found = []
+        """Curvature of each sensor [1/m] in Telemetry; nan if a sensor is open or shorted."""
+        curvatures = []
         for count, sensor in zip((message.adc_root, message.adc_tip), self._calibrations):
-            share = count / self._full
-            known = LOWEST_SHARE <= share <= HIGHEST_SHARE
-            found.append(sensor.curvature(share) if known else math.nan)
-        return found
+            share = count / self._adc_full
+            is_on_scale = MIN_ADC_SHARE <= share <= MAX_ADC_SHARE
+            curvatures.append(sensor.curvature(share) if is_on_scale else math.nan)
+        return curvatures
 
     def _restart(self):
         for tracker in self._trackers:
@@ -130,13 +130,13 @@ class ShapeTracker:
         if self._filter is not None:
             self._filter.state = self._filter.covariance = None
 
-    def _map(self, seen):
-        """Elastic coordinates and tip by curvature, deviation of the tip, for some sensors."""
-        # the estimate is linear in the readings, so it is asked for once per set of sensors
-        key = seen.tobytes()
+    def _map(self, is_valid):
+        """Maps from curvature to elastic coordinates and tip; deviation of the tip."""
+        # the estimate is linear in the readings: one map per set of valid sensors
+        key = is_valid.tobytes()
         if key not in self._maps:
-            shapes = [self._shape.estimate(np.where(seen, unit, np.nan))
-                      for unit in np.eye(len(seen))]
+            shapes = [self._estimator.estimate(np.where(is_valid, unit, np.nan))
+                      for unit in np.eye(len(is_valid))]
             self._maps[key] = (np.array([shape.elastic for shape in shapes]).T,
                                np.array([shape.tip for shape in shapes]).T,
                                shapes[0].tip_deviation)
@@ -149,17 +149,18 @@ class ShapeTracker:
         if is_on:
             rate[TURN] = message.step_rate / self._calibration.steps_per_radian
         else:
-            self._offset = position[TURN] - turn    # where the field will take hold
-        target = [0.0, turn + self._offset]
+            self._field_offset = position[TURN] - turn      # the field will align here
+        target = [0.0, turn + self._field_offset]
         self._filter.predict(state.duration, [state.effort[SLIDE], 0.0], target, rate)
-        self._filter.correct(position, self._reading)
-        used = len(position) + np.isfinite(self._reading).sum()
-        self.surprise += 0.01 * (self._filter.surprise / used - self.surprise)
+        self._filter.correct(position, self._curvature)
+        used = len(position) + np.isfinite(self._curvature).sum()
+        self.normalized_innovation += 0.01 * (self._filter.normalized_innovation / used
+                                              - self.normalized_innovation)
 
 
 def sensor_names(arm: ArmModel, calibration: Any) -> tuple[str, ...]:
-    """Names of the flex sensors of the bench; SettingError unless the calibration has them."""
-    refuse_other(arm)
+    """Return the flex sensors' names; SettingError unless they are those of the calibration."""
+    check_bench_arm(arm)
     names = flex_sensors(arm).names
     if len({name.split('/')[0] for name in names}) != 1:
         raise SettingError('the flex sensors of the bench must be on one link; these are '

@@ -1,1 +1,1 @@
-"""The near end of the wire: port, session, clock, commands, and the link that holds them."""
+"""Host side of the protocol: port, session, clock, commands, and the link that combines them."""

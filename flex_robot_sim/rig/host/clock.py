@@ -1,9 +1,9 @@
 """
-Board time on the clock of the host.
+Clock synchronisation: board time on the clock of the host.
 
 The board counts microseconds in 32 bits. Each exchange of TIME and TIME_REPLY bounds the offset of
-the two clocks by its round trip; the tenth with the shortest ones is kept, and a straight line
-through them takes the drift of the crystal along.
+the two clocks by its round trip. The fit uses the tenth of the exchanges with the shortest round
+trips; a straight line through them includes the drift of the crystal.
 """
 
 from collections import deque
@@ -11,36 +11,36 @@ from typing import NamedTuple
 
 from flex_robot_sim.rig.wire.ticks import WRAP, signed_elapsed
 
-WINDOW = 100                # exchanges that are remembered
-LINE_SPAN = 2.0             # of the best exchanges, below which their drift is not looked at [s]
-LINE_COUNT = 4              # best exchanges that a line needs
-DRIFT_MOST = 5e-4           # ten times what a crystal does; beyond it the line is noise [-]
-JUMP = 1e-3                 # beyond the bounds of an exchange, which no drift explains   [s]
-JUMPS = 3                   # exchanges in a row that say so, until the past is forgotten
+MAX_EXCHANGES = 100         # window of the fit
+MIN_DRIFT_SPAN = 2.0        # time span of the best exchanges for a drift estimate            [s]
+MIN_DRIFT_EXCHANGES = 4     # number of best exchanges for a drift estimate
+MAX_DRIFT = 5e-4            # ten times that of a crystal; beyond it the line is noise        [-]
+JUMP_TOLERANCE = 1e-3       # beyond the bounds of an exchange; no drift explains it          [s]
+MAX_JUMPS = 3               # consecutive contradicting exchanges that restart the fit
 
 
 HALF_WRAP = WRAP / 2e6      # longest gap over which the order of two stamps is known      [s]
 
 
 class Exchange(NamedTuple):
-    """One TIME and its answer."""
+    """One TIME and its TIME_REPLY."""
 
-    board: float            # unwrapped, in the middle of the stay on the board             [s]
-    host: float             # in the middle of the way there and back                       [s]
-    round_trip: float       # without the stay on the board                                 [s]
+    board: float            # unwrapped, midway between receipt and reply                   [s]
+    host: float             # midway between sending and arrival                            [s]
+    round_trip: float       # without the processing time on the board                      [s]
 
 
 class ClockMap:
-    """Where on the host's clock a tick of the board lies."""
+    """Map from ticks of the board to the host's clock."""
 
     def __init__(self) -> None:
-        self._ticks: int | None = None  # last ones seen, unwrapped [us]
-        self._exchanges: deque[Exchange] = deque(maxlen=WINDOW)
+        self._ticks: int | None = None  # newest, unwrapped [us]
+        self._exchanges: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._best: tuple[float, float] | None = None    # (board, host), middle of the line [s]
         self._jumps = 0             # exchanges in a row that contradict the line
-        self.drift = 0.0            # seconds of the host for one of the board, less one    [-]
+        self.drift = 0.0            # host seconds per board second, minus one              [-]
         self.spread: float | None = None        # of the best exchanges about the line      [s]
-        self.round_trip: float | None = None    # shortest that is remembered               [s]
+        self.round_trip: float | None = None    # shortest in the window                    [s]
 
     @property
     def is_known(self) -> bool:
@@ -49,45 +49,47 @@ class ClockMap:
 
     @property
     def offset(self) -> float:
-        """Host time less unwrapped board time, at the middle of the best exchanges [s]."""
+        """Host time minus unwrapped board time, at the middle of the best exchanges [s]."""
         assert self._best is not None
         return self._best[1] - self._best[0]
 
     def forget(self) -> None:
-        """Begin anew: the board has booted, or another one is on the port."""
+        """Reset: the board has booted, or another one is on the port."""
         ClockMap.__init__(self)
 
     def unwrap(self, ticks: int) -> int:
         """
-        Ticks [us] since the first that were seen, without wrap.
+        Ticks [us] since the first call, without wrap.
 
-        They may run back by half a wrap: frames need not come in the order of their stamps.
+        Stamps may run back by half a wrap: frames need not arrive in the order of their stamps.
         """
         if self._ticks is None:
             self._ticks = ticks
             return ticks
-        seen = self._ticks + signed_elapsed(ticks, self._ticks)
-        self._ticks = max(self._ticks, seen)
-        return seen
+        unwrapped = self._ticks + signed_elapsed(ticks, self._ticks)
+        self._ticks = max(self._ticks, unwrapped)
+        return unwrapped
 
     def add(self, sent: float, received: int, replied: int, arrived: float) -> None:
         """
-        Take an exchange into account.
+        Add an exchange to the fit.
 
-        :param sent: when the host sent TIME; arrived: when it had the answer          [s]
-        :param received: ticks of the board when TIME came; replied: when it answered [us]
+        :param sent: host time at which TIME was sent; arrived: of the arrival of its reply [s].
+        :param received: ticks of the board at receipt of TIME; replied: at its reply [us].
         """
-        came, left = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
-        round_trip = (arrived - sent) - (left - came)
-        if arrived < sent or left < came or round_trip < 0.0:
-            return                      # no clock does that: an answer to another question
-        # a question cannot come before it was sent, nor be answered after the answer was there
-        possible = self._best is None or (
-            sent - JUMP < self._host(came) and self._host(left) < arrived + JUMP)
-        self._jumps = 0 if possible else self._jumps + 1
-        self._exchanges.append(Exchange((came + left) / 2, (sent + arrived) / 2, round_trip))
-        if self._jumps == JUMPS:        # an emulated board that was held up has another offset
-            self._exchanges = deque(list(self._exchanges)[-JUMPS:], WINDOW)
+        received_at, replied_at = self.unwrap(received) * 1e-6, self.unwrap(replied) * 1e-6
+        round_trip = (arrived - sent) - (replied_at - received_at)
+        if arrived < sent or replied_at < received_at or round_trip < 0.0:
+            return                      # impossible times: a reply to another TIME
+        # TIME cannot be received before it was sent, nor its reply be sent after it arrived
+        is_possible = self._best is None or (
+            sent - JUMP_TOLERANCE < self._host(received_at)
+            and self._host(replied_at) < arrived + JUMP_TOLERANCE)
+        self._jumps = 0 if is_possible else self._jumps + 1
+        self._exchanges.append(Exchange((received_at + replied_at) / 2, (sent + arrived) / 2,
+                                        round_trip))
+        if self._jumps == MAX_JUMPS:    # an emulated board that was paused has a new offset
+            self._exchanges = deque(list(self._exchanges)[-MAX_JUMPS:], MAX_EXCHANGES)
             self._jumps = 0
         self._fit()
 
@@ -107,29 +109,30 @@ class ClockMap:
         count = len(best)
         board = sum(exchange.board for exchange in best) / count
         host = sum(exchange.host for exchange in best) / count
-        lags = [(e.board - board, e.host - host) for e in best]
+        centred = [(e.board - board, e.host - host) for e in best]
         self.drift = 0.0
-        if count >= LINE_COUNT and max(x for x, _ in lags) - min(x for x, _ in lags) > LINE_SPAN:
-            drift = sum(x * (y - x) for x, y in lags) / sum(x * x for x, _ in lags)
-            self.drift = min(max(drift, -DRIFT_MOST), DRIFT_MOST)
+        if (count >= MIN_DRIFT_EXCHANGES
+                and max(x for x, _ in centred) - min(x for x, _ in centred) > MIN_DRIFT_SPAN):
+            drift = sum(x * (y - x) for x, y in centred) / sum(x * x for x, _ in centred)
+            self.drift = min(max(drift, -MAX_DRIFT), MAX_DRIFT)
         self._best = board, host
-        offs = [y - x * (1.0 + self.drift) for x, y in lags]
-        self.spread = max(offs) - min(offs)
+        residuals = [y - x * (1.0 + self.drift) for x, y in centred]
+        self.spread = max(residuals) - min(residuals)
         self.round_trip = best[0].round_trip
 
 
 class StampMonitor:
-    """Checks that the telemetry stamps of one boot advance; across a wrap they do."""
+    """Checks that the telemetry stamps of one boot advance, wraps included."""
 
     def __init__(self) -> None:
         self.count = 0              # stamps that did not advance
-        self.is_behind = False      # whether the latest stamp did not
+        self.is_behind = False      # whether the latest stamp did not advance
         self._last: int | None = None   # latest stamp [us], and when its frame arrived [s]
         self._arrived = 0.0
         self._lag = 0               # of the latest stamp behind the newest one [us]
 
     def forget(self) -> None:
-        """Begin anew: a board that boots starts its clock again."""
+        """Reset: a boot restarts the clock of the board."""
         self._last, self.is_behind = None, False
 
     def advances(self, ticks: int, arrived: float) -> bool:
@@ -142,7 +145,7 @@ class StampMonitor:
         if self._last is None or arrived - self._arrived >= HALF_WRAP:
             self._lag, self.is_behind = 0, False
         else:
-            # the sum over all frames: a clock that runs back for an hour never gets ahead
+            # sum over all frames: a clock that has run back by an hour stays behind
             lag = self._lag - signed_elapsed(ticks, self._last)
             self._lag, self.is_behind = max(0, lag), lag >= 0
         self._last, self._arrived = ticks, arrived

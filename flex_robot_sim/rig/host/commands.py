@@ -1,4 +1,4 @@
-"""Commands that are answered: sent again with the same number until the board says what it did."""
+"""Acknowledged commands: repeated with the same sequence number until the board answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REASONS = {
 
 
 class CommandChannel:
-    """One command on its way at a time."""
+    """Sends one acknowledged command at a time."""
 
     def __init__(self, send: Callable[[Message, int], bool], timeout: float,
                  repetitions: int) -> None:
@@ -45,33 +45,33 @@ class CommandChannel:
         """
         self.repeated = 0
         self._send, self._timeout, self._repetitions = send, timeout, repetitions
-        self._turn = threading.Lock()
+        self._call_lock = threading.Lock()
         self._changed = threading.Condition()
         self._sequence = 0
         self._pending: tuple[int, int] | None = None    # (id, sequence number) of the answer
         self._answer: Ack | None = None
-        self._broken = ''           # why no answer will come
+        self._abort_reason = ''     # why no answer will come
 
     def call(self, message: Message) -> Ack:
-        """Return the answer ACCEPTED; CommandRefused or RigError if there is another or none."""
-        with self._turn:
+        """Return the answer ACCEPTED; CommandRefused if it is another, RigError if none comes."""
+        with self._call_lock:
             ack = self._ask(message)
         if ack.result != Result.ACCEPTED:
             raise CommandRefused(refusal(message, ack), ack)
         return ack
 
     def take(self, ack: Ack) -> None:
-        """Hand an answer over."""
+        """Pass an Ack to the waiting `call`, if it belongs to its command."""
         with self._changed:
             if self._pending == (ack.command, ack.command_sequence):
                 self._answer = ack
                 self._changed.notify_all()
 
-    def give_up(self, reason: str) -> None:
-        """Let whoever waits for an answer know that none will come."""
+    def abort(self, reason: str) -> None:
+        """End a waiting `call` with RigError: no answer will come."""
         with self._changed:
             if self._pending is not None:
-                self._broken = reason
+                self._abort_reason = reason
                 self._changed.notify_all()
 
     def _ask(self, message):
@@ -79,15 +79,15 @@ class CommandChannel:
         with self._changed:
             self._sequence = (self._sequence + 1) % 65536
             self._pending, self._answer = (message.ID, self._sequence), None
-            self._broken = ''
+            self._abort_reason = ''
         try:
             for attempt in range(1 + self._repetitions):
                 self.repeated += attempt > 0
                 self._send(message, self._sequence)
                 if self._wait():
                     return self._answer
-                if self._broken:
-                    raise RigError(f'{name} has no answer: {self._broken}.')
+                if self._abort_reason:
+                    raise RigError(f'{name} has no answer: {self._abort_reason}.')
         finally:
             with self._changed:
                 self._pending = None
@@ -97,12 +97,12 @@ class CommandChannel:
     def _wait(self):
         deadline = time.monotonic() + self._timeout
         with self._changed:
-            return self._changed.wait_for(lambda: self._answer or self._broken,
-                                          deadline - time.monotonic()) and not self._broken
+            return self._changed.wait_for(lambda: self._answer or self._abort_reason,
+                                          deadline - time.monotonic()) and not self._abort_reason
 
 
 def refusal(message: Message, ack: Ack) -> str:
-    """Say in one line why a command was refused."""
+    """Return the reason for a refusal, on one line."""
     name = frame_name(type(message))
     reason = REASONS.get(ack.result, f'result {int(ack.result)}, which this version does not know')
     if ack.result == Result.OUT_OF_RANGE:
@@ -118,7 +118,7 @@ def refusal(message: Message, ack: Ack) -> str:
 
 
 def describe_faults(faults: int) -> str:
-    """Names of latched faults, each with its remedy."""
+    """Return names of latched faults, each with its remedy."""
     return '; '.join(f'{fault.name}: {FAULTS[fault].remedy}' for fault in Fault if fault & faults)
 
 
@@ -127,9 +127,9 @@ def state_name(state: State | int) -> str:
     return name_of(State, state)
 
 
-def name_of(words: type[IntEnum], number: int) -> str:
-    """Name of a number that a board has sent, or the number, where `words` has no name for it."""
+def name_of(enumeration: type[IntEnum], number: int) -> str:
+    """Name of a member of an enumeration, or the number itself if it has no such member."""
     try:
-        return words(number).name
+        return enumeration(number).name
     except ValueError:
         return str(number)

@@ -1,12 +1,12 @@
 """
-The host's end of the wire: connect, command, drive, and read the newest telemetry.
+Host side of the link: connect, send commands and set points, read the newest telemetry.
 
     with RigLink('/dev/serial/by-id/usb-...') as link:
         link.arm()
         link.drive(duty=0.2, step_rate=0.0)
         link.reading.message.slide_counts
 
-It never arms by itself, and over a link in doubt it sends no set point.
+The link never arms the board by itself, and sends no set points unless it is READY.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
     from flex_robot_sim.rig.wire.parameters import Parameter
 
-BACKWARD = ('connected, but the clock of the board runs backwards: its telemetry is not used. '
-            'Reset the board')
-BEAT = 0.02                 # of the housekeeper                                              [s]
+BACKWARDS_CLOCK = ('connected, but the clock of the board runs backwards: its telemetry is not '
+                   'used. Reset the board')
+HOUSEKEEPING_PERIOD = 0.02  # [s]
 ESTOP_PAUSE = 0.003         # between the three ESTOPs, longer than most bursts of noise      [s]
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LinkSettings(Settings):
-    """How the host talks to the board."""
+    """Settings of the link between host and board."""
 
     baud: int = setting(BAUD, 'of the port', 'baud', above=0)
     telemetry_rate: int = setting(500, 'of TELEMETRY; 0: none', 'Hz', at_least=0)
@@ -82,13 +82,13 @@ class LinkSettings(Settings):
 
     def __post_init__(self):
         super().__post_init__()
-        highest = CONTROL_RATE
-        if self.telemetry_rate and highest % self.telemetry_rate:
-            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {highest}: '
+        max_rate = CONTROL_RATE
+        if self.telemetry_rate and max_rate % self.telemetry_rate:
+            raise SettingError(f'telemetry_rate = {self.telemetry_rate!r} must divide {max_rate}: '
                                'of TELEMETRY [Hz]')
-        longest = VALIDITY_MAX
-        if self.validity > longest:
-            raise SettingError(f'validity = {self.validity!r} must be <= {longest}: '
+        max_validity = VALIDITY_MAX
+        if self.validity > max_validity:
+            raise SettingError(f'validity = {self.validity!r} must be <= {max_validity}: '
                                'of a set point [ms]')
 
 
@@ -96,56 +96,56 @@ class LinkStatus(NamedTuple):
     """The link at one moment, for diagnostics."""
 
     state: LinkState
-    condition: str          # the state as a sentence, with its cause where it is known
+    condition: str          # the state as a sentence, with its cause if known
     board: HelloAck | None
     session: int
-    reading: Reading | None     # the newest; so is health
-    health: Health | None
+    reading: Reading | None     # newest
+    health: Health | None       # newest
     port: PortCounts
     frames: ReaderCounts
-    gaps: int               # frames of the board that never came
+    gaps: int               # lost frames of the board
     backward_stamps: int    # telemetry whose stamp did not advance
     repeated: int           # commands that were sent again
     setpoints: int          # sent
-    boots: int              # of the board that were seen
-    round_trip: float | None    # shortest of late [s]
-    clock_offset: float | None  # host less board [s]
+    boots: int              # boots of the board since the link was opened
+    round_trip: float | None    # shortest in the window of the clock fit [s]
+    clock_offset: float | None  # host minus board [s]
     clock_drift: float      # of the board's crystal [-]
-    clock_spread: float | None  # of the best comparisons [s]
+    clock_spread: float | None  # of the best exchanges [s]
 
 
 class RigLink:
-    """One board behind one port."""
+    """Connection to one board on one port."""
 
     def __init__(self, name: str, settings: LinkSettings | None = None,
                  on_reading: Callable[[Reading], object] | None = None,
                  on_event: Callable[[Event], object] | None = None) -> None:
         """
-        Open the port and greet the board; RigError says in one line what is in the way.
+        Open the port and send HELLO; the message of RigError is one line with cause and remedy.
 
         :param name: of the port, see `Port`.
-        :param on_reading: called with each Reading, by the thread that reads: be quick, and give
-            no command in it.
-        :param on_event: called once with each Event, likewise.
+        :param on_reading: called with each Reading in the reader thread; must return quickly and
+            send no commands.
+        :param on_event: called once with each Event, under the same conditions.
         """
         self.name, self.settings = name, settings or LinkSettings()
-        # what was written, to be written again after a boot
+        # written parameters, restored after each boot
         self._parameters: dict[Parameter, int] = {}
         self._boots_set_up = 0
-        self._driving, self._setpoints = threading.Lock(), 0
-        self._trouble = ''              # why the board has not got its settings
-        self._displaced = False         # when the port went
+        self._set_point_lock, self._setpoints = threading.Lock(), 0
+        self._set_up_error = ''         # why the settings were not sent
+        self._was_displaced = False     # when the port was lost
         self._commands = CommandChannel(self._send, self.settings.ack_timeout,
                                         self.settings.repetitions)
         self._session = Session(self._send, self._commands.take, on_reading, on_event)
         self._closing = threading.Event()
         self._port = Port(name, self._on_bytes, self._on_open, self._on_lost, self.settings.baud)
-        self._keeper = threading.Thread(target=self._keep_house, name=f'rig link {name}',
-                                        daemon=True)
+        self._housekeeper = threading.Thread(target=self._do_housekeeping, name=f'rig link {name}',
+                                             daemon=True)
         try:
             self._session.greet(time.monotonic())
             self._port.start()
-            self._keeper.start()
+            self._housekeeper.start()
             self._await_board()
         except BaseException:
             self.close()
@@ -159,7 +159,7 @@ class RigLink:
 
     @property
     def state(self) -> LinkState:
-        """What the link is worth now."""
+        """State of the link; STALE without recent telemetry."""
         phase, reading = self._session.phase, self._session.reading
         if phase == LinkState.READY and self.settings.telemetry_rate and (
                 reading is None or reading.age > self.settings.stale_after):
@@ -168,17 +168,17 @@ class RigLink:
 
     @property
     def condition(self) -> str:
-        """The state as a sentence, with its cause where it is known."""
+        """The state as a sentence, with its cause if known."""
         state = self.state
         if state == LinkState.STALE and self._session.stamps.is_behind:
-            return BACKWARD
+            return BACKWARDS_CLOCK
         return state.value
 
     @property
     def board(self) -> HelloAck:
-        """What the board said about itself: HelloAck."""
+        """Identity of the board: HelloAck."""
         board = self._session.board
-        assert board is not None        # or there would be no link
+        assert board is not None        # the constructor has received it
         return board
 
     @property
@@ -188,7 +188,7 @@ class RigLink:
 
     @property
     def event_count(self) -> int:
-        """Events that have come so far."""
+        """Number of events received so far."""
         return self._session.event_count
 
     @property
@@ -209,7 +209,7 @@ class RigLink:
 
     def drive(self, duty: float, step_rate: float, validity: int | None = None) -> bool:
         """
-        Send a set point; return whether it went out: none does over a link in doubt.
+        Send a set point; return whether it was sent: only if the link is READY.
 
         :param duty: of the DC motor, -1 to 1; step_rate: of the stepper [steps/s].
         :param validity: [ms], default as in the settings.
@@ -218,11 +218,11 @@ class RigLink:
                                         self.settings.validity if validity is None else validity))
 
     def alive(self) -> bool:
-        """Keep the watchdog quiet: in ARMED the arm stands, homing and profiles go on."""
+        """Feed the watchdog: in ARMED the arm stands, homing and profiles continue."""
         return self._set_point(Setpoint(Mode.ALIVE, 0.0, 0.0, self.settings.validity))
 
     def command(self, message: Message) -> Ack:
-        """Send a command and return its answer ACCEPTED; CommandRefused or RigError if not."""
+        """Send a command and return its answer ACCEPTED; CommandRefused or RigError otherwise."""
         if threading.current_thread() is self._port.thread:
             raise RuntimeError('no commands in callbacks: their answer comes by the same thread')
         if self._session.phase not in (LinkState.READY, LinkState.READ_ONLY):
@@ -238,37 +238,37 @@ class RigLink:
         return self.command(Disarm())
 
     def clear(self) -> Ack:
-        """Forget the latched faults whose cause is gone."""
+        """Clear the latched faults whose cause is gone."""
         return self.command(Clear())
 
     def estop(self) -> bool:
-        """Stop everything, three times, without waiting; whether the port took one of them."""
-        taken = False
+        """Send ESTOP three times, without waiting for answers; return whether one was sent."""
+        is_sent = False
         for _ in range(3):
-            taken |= self._send(Estop())
+            is_sent |= self._send(Estop())
             time.sleep(ESTOP_PAUSE)
-        return taken
+        return is_sent
 
     def zero(self, joint: Joint, counts: int = 0) -> Ack:
-        """Tell the board that the joint stands where its encoder shall read `counts`."""
+        """Set the encoder count of a joint at its present position."""
         return self.command(Zero(joint, counts))
 
     def start_homing(self, joint: Joint) -> Ack:
-        """Home a joint; the caller goes on with `keep_alive_until(EventKind.HOMED, ...)`."""
+        """Start homing a joint; call `keep_alive_until(EventKind.HOMED, ...)` next."""
         return self.command(Home(joint))
 
     def load_profile(self, segments: Iterable[Segment]) -> int:
-        """Send a profile, a list of Segment; return its CRC, by which it is started."""
+        """Send a profile, a list of Segment; return its CRC, which `start_profile` takes."""
         for chunk in chunks(segments):
             self.command(chunk)
         return profile_crc(segments)
 
     def start_profile(self, crc: int) -> Ack:
-        """Play it; the caller goes on with `keep_alive_until(EventKind.PROFILE_DONE, ...)`."""
+        """Start the profile; call `keep_alive_until(EventKind.PROFILE_DONE, ...)` next."""
         return self.command(ProfileStart(crc))
 
     def read_parameter(self, parameter: Parameter) -> int:
-        """Value in force, in the unit of the parameter."""
+        """Return the present value, in the unit of the parameter."""
         return self.command(Param(Access.READ, parameter, 0)).value
 
     def write_parameter(self, parameter: Parameter, value: int) -> None:
@@ -280,9 +280,9 @@ class RigLink:
         """
         Send ALIVE until the board reports an event of this kind, and return it.
 
-        RigError if it faults, disarms, or is lost meanwhile.
+        RigError if the board faults, disarms, or is lost meanwhile.
 
-        :param since: `event_count` from which on events are looked at; default: now.
+        :param since: consider events beyond this `event_count`; default: the present one.
         """
         session = self._session
         since = session.event_count if since is None else since
@@ -290,8 +290,8 @@ class RigLink:
         while time.monotonic() < deadline:
             if not self.alive():
                 raise RigError(f'{self.name}: {self.condition}.')
-            news, since = session.events_after(since, BEAT)
-            for event in news:
+            new_events, since = session.events_after(since, HOUSEKEEPING_PERIOD)
+            for event in new_events:
                 if event.kind == kind:
                     return event
                 if event.kind == EventKind.FAULT:
@@ -301,17 +301,17 @@ class RigLink:
         raise RigError(f'no {kind.name} within {timeout:g} s. Look at the board.')
 
     def wait_until(self, condition: Callable[[], object], timeout: float) -> bool:
-        """Wait until `condition()` holds, looked at after whatever comes; whether it does."""
+        """Wait until `condition()` holds, checked after each input; return whether it holds."""
         with self._session.changed:
             return bool(self._session.changed.wait_for(condition, timeout))
 
     def reconnect(self) -> None:
-        """Begin a new session, for example to take the board back from another host."""
+        """Start a new session, for example to take the board back from another host."""
         self._session.greet(time.monotonic())
         self._await_board()
 
     def close(self) -> None:
-        """Disarm, and let go of the port; may be called twice."""
+        """Disarm and close the port; may be called twice."""
         if self._session.phase == LinkState.CLOSED:
             return
         if self._session.phase == LinkState.READY:
@@ -319,18 +319,18 @@ class RigLink:
                 self.disarm()
             except RigError as error:
                 log.warning('not disarmed at the end, the watchdog does it: %s', error)
-        self._session.leave(LinkState.CLOSED)
-        self._commands.give_up('the link is closed')
+        self._session.end_session(LinkState.CLOSED)
+        self._commands.abort('the link is closed')
         self._closing.set()
-        if self._keeper.is_alive():
-            self._keeper.join()
+        if self._housekeeper.is_alive():
+            self._housekeeper.join()
         self._port.close()
 
     def _send(self, message, sequence=0):
         return self._port.write(encode(message, self._session.number, sequence))
 
     def _set_point(self, message):
-        with self._driving:
+        with self._set_point_lock:
             data = encode(message, self._session.number, (self._setpoints + 1) % 65536)
             if self.state != LinkState.READY or not self._port.write(data):
                 return False
@@ -341,36 +341,36 @@ class RigLink:
         session = self._session.number
         self._session.take(data, time.monotonic())
         if session != self._session.number:
-            self._commands.give_up('the session has changed')
+            self._commands.abort('the session has changed')
 
     def _on_open(self):
-        if self._displaced:             # only a person takes the board back
-            self._session.leave(LinkState.DISPLACED)
+        if self._was_displaced:         # `reconnect` takes the board back
+            self._session.end_session(LinkState.DISPLACED)
         else:
             self._session.greet(time.monotonic())
 
     def _on_lost(self):
-        self._displaced = self._session.phase == LinkState.DISPLACED
-        self._session.leave(LinkState.NO_PORT)
-        self._commands.give_up('the port is gone')
+        self._was_displaced = self._session.phase == LinkState.DISPLACED
+        self._session.end_session(LinkState.NO_PORT)
+        self._commands.abort('the port is gone')
 
-    def _keep_house(self):
-        while not self._closing.wait(BEAT):
-            self._session.beat(time.monotonic(), 1.0 / self.settings.time_rate)
-            if self._session.set_up_due:
+    def _do_housekeeping(self):
+        while not self._closing.wait(HOUSEKEEPING_PERIOD):
+            self._session.do_housekeeping(time.monotonic(), 1.0 / self.settings.time_rate)
+            if self._session.is_set_up_due:
                 try:
                     self._set_up()
-                    self._trouble = ''
-                except RigError as error:       # the next beat tries again
-                    self._trouble = f' {error}'
+                    self._set_up_error = ''
+                except RigError as error:       # the next period tries again
+                    self._set_up_error = f' {error}'
 
     def _set_up(self):
-        """Give the board what it has lost; the link is ready only then."""
+        """Restore parameters and stream of the board, then mark the link as ready."""
         session, boots = self._session.number, self._session.boots
         stream = Stream(self.settings.telemetry_rate)
         if not self._session.is_same_version:
             self._session.open(session)
-            with suppress(RigError):            # another version need not know this command
+            with suppress(RigError):            # another version may not have this command
                 self._commands.call(stream)
             return
         if boots != self._boots_set_up:
@@ -385,4 +385,5 @@ class RigLink:
         if not self.wait_until(lambda: self._session.phase in done, self.settings.hello_timeout):
             raise RigError(f'{self.name}: no board answers within '
                            f'{self.settings.hello_timeout:g} s. Look at the power of the board, '
-                           f'the cable, and the baud rate {self.settings.baud}.{self._trouble}')
+                           f'the cable, and the baud rate {self.settings.baud}.'
+                           f'{self._set_up_error}')

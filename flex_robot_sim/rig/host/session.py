@@ -1,7 +1,7 @@
 """
-What the host knows of the board: session, clock, gaps, events, the newest of everything.
+Protocol state of the host: session, clock, gaps, events, and the newest messages.
 
-No threads and no port in here: bytes and times come in, messages go out through a function.
+The module has no threads and no port: it takes bytes and times, and sends messages by a function.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from flex_robot_sim.rig.wire.vocabulary import Result
 if TYPE_CHECKING:
     from flex_robot_sim.rig.wire.layout import Message
 
-HELLO_PERIOD = 0.1          # between two HELLOs that nobody answers                          [s]
-SILENCE = 0.5               # after which the host asks whether the board is still there      [s]
-EVENTS_KEPT = 100
-TIMES_KEPT = 16             # TIMEs on the way, of which some never come back
+HELLO_PERIOD = 0.1          # between unanswered HELLOs                                       [s]
+SILENCE_LIMIT = 0.5         # without frames, after which the host sends HELLO                [s]
+MAX_EVENTS = 100
+MAX_PENDING_TIMES = 16      # TIMEs without a reply; some replies get lost
 
 log = logging.getLogger(__name__)
 
 
 class LinkState(Enum):
-    """What the host knows about the other end; the value is for people."""
+    """State of the link as known to the host; the value is its text for users."""
 
     GREETING = 'the board has not answered yet'
     READY = 'connected'
@@ -58,26 +58,26 @@ class LinkState(Enum):
 
 
 class Reading(NamedTuple):
-    """Telemetry, and when it was measured and came, on `time.monotonic` [s]."""
+    """Telemetry with the times of its measurement and arrival, on `time.monotonic` [s]."""
 
     message: Telemetry
-    stamp: float        # of the measurement; before clocks are compared: of the arrival
+    stamp: float        # of the measurement; before the first clock exchange: of the arrival
     arrived: float
 
     @property
     def age(self) -> float:
-        """Time since it arrived [s]."""
+        """Time since its arrival [s]."""
         return time.monotonic() - self.arrived
 
 
 class Session:
-    """One board, from HELLO to the next HELLO and beyond."""
+    """Sessions with the board on one port."""
 
     def __init__(self, send: Callable[[Message], object], on_ack: Callable[[Ack], object],
                  on_reading: Callable[[Reading], object] | None = None,
                  on_event: Callable[[Event], object] | None = None) -> None:
         """
-        Prepare; `greet` begins.
+        Prepare; `greet` starts the first session.
 
         :param send: sends a message.
         :param on_ack: called with each Ack; on_reading with each Reading; on_event once with
@@ -90,47 +90,47 @@ class Session:
         self.health: Health | None = None
         self.clock = ClockMap()
         self.stamps = StampMonitor()
-        self.gaps = 0                   # frames of the board that never came
-        self.boots = 0                  # boards and boots seen
-        self.set_up_due = False         # the board has answered and wants its settings
-        self.events: deque[Event] = deque(maxlen=EVENTS_KEPT)
+        self.gaps = 0                   # lost frames of the board
+        self.boots = 0                  # boots, or other boards, since the start
+        self.is_set_up_due = False      # the board has answered HELLO and needs its settings
+        self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self.event_count = 0
         self.frames = FrameReader(from_board=True)
         self.changed = threading.Condition()    # notified after every change
         self._send, self._on_ack = send, on_ack
         self._on_reading, self._on_event = on_reading, on_event
-        self._failed: list[Callable[..., object]] = []      # callbacks
+        self._failed_callbacks: list[Callable[..., object]] = []  # callbacks
         self._nonce = self._token = 0
-        self._heard = self._greeted = self._asked = 0.0     # when last                       [s]
-        self._next = 0                  # sequence number of the board without a gap
+        self._last_frame_time = self._last_hello_time = self._last_time_sent = 0.0      # [s]
+        self._next_sequence = 0         # expected from the board
         self._last_event = None
-        self._times: dict[int, float] = {}      # token: when it went out                     [s]
-        self._takers = {
-            HelloAck: self._take_hello, Ack: self._take_ack, Telemetry: self._take_telemetry,
-            TimeReply: self._take_time, Health: self._take_health, Event: self._take_event}
+        self._pending_times: dict[int, float] = {}      # {token: time of sending}            [s]
+        self._handlers = {
+            HelloAck: self._handle_hello, Ack: self._handle_ack, Telemetry: self._handle_telemetry,
+            TimeReply: self._handle_time, Health: self._handle_health, Event: self._handle_event}
 
     def greet(self, now: float) -> None:
-        """Begin a new session."""
+        """Start a new session with HELLO."""
         self._nonce = secrets.randbits(32)
-        self.leave(LinkState.GREETING)
+        self.end_session(LinkState.GREETING)
         self._hello(now)
 
-    def leave(self, phase: LinkState) -> None:
-        """End the session, for the reason that `phase` names."""
+    def end_session(self, phase: LinkState) -> None:
+        """End the session; `phase` is the reason."""
         with self.changed:
-            self.number, self.phase, self.set_up_due = NO_SESSION, phase, False
+            self.number, self.phase, self.is_set_up_due = NO_SESSION, phase, False
             self.changed.notify_all()
 
     def open(self, number: int) -> None:
-        """Let session `number` be used: the board has its settings."""
+        """Mark session `number` as ready: the board has its settings."""
         with self.changed:
-            if self.set_up_due and number == self.number:
-                self.set_up_due = False
+            if self.is_set_up_due and number == self.number:
+                self.is_set_up_due = False
                 self.phase = LinkState.READY if self.is_same_version else LinkState.READ_ONLY
             self.changed.notify_all()
 
     def events_after(self, count: int, timeout: float) -> tuple[list[Event], int]:
-        """Events beyond the first `count`, and how many there are now; wait for the next one."""
+        """Wait for events beyond the first `count`; return them, and the new count."""
         with self.changed:
             self.changed.wait_for(lambda: self.event_count > count, timeout)
             new = min(self.event_count - count, len(self.events))
@@ -138,43 +138,44 @@ class Session:
 
     @property
     def is_same_version(self) -> bool:
-        """Whether board and host mean the same by what they say."""
+        """Whether board and host have the same protocol version and schema."""
         board = self.board
         return board is not None and (board.major, board.schema_crc) == (MAJOR, SCHEMA_CRC)
 
-    def beat(self, now: float, time_period: float) -> None:
-        """Do what is due: greet again, compare clocks."""
+    def do_housekeeping(self, now: float, time_period: float) -> None:
+        """Repeat HELLO and exchange TIME when due."""
         if self.phase in (LinkState.NO_PORT, LinkState.DISPLACED, LinkState.CLOSED):
             return
         if self.number == NO_SESSION:
-            if now - self._greeted >= HELLO_PERIOD:
+            if now - self._last_hello_time >= HELLO_PERIOD:
                 self._hello(now)
             return
-        if now - self._heard >= SILENCE and now - self._greeted >= SILENCE:
-            self._hello(now)            # the same nonce: a board that never left changes nothing
-        if now - self._asked >= time_period:
-            self._asked = now
+        if (now - self._last_frame_time >= SILENCE_LIMIT
+                and now - self._last_hello_time >= SILENCE_LIMIT):
+            self._hello(now)            # same nonce: no effect on a board that kept the session
+        if now - self._last_time_sent >= time_period:
+            self._last_time_sent = now
             self._token = (self._token + 1) % (1 << 32)
-            self._times[self._token] = time.monotonic()
-            while len(self._times) > TIMES_KEPT:
-                del self._times[next(iter(self._times))]
+            self._pending_times[self._token] = time.monotonic()
+            while len(self._pending_times) > MAX_PENDING_TIMES:
+                del self._pending_times[next(iter(self._pending_times))]
             self._send(Time(self._token))
 
     def take(self, data: bytes, now: float) -> None:
-        """Take bytes from the port that came at `now` [s]."""
+        """Process bytes that arrived at `now` [s]."""
         for frame in self.frames.feed(data):
             if type(frame.message) is not HelloAck and not self._is_ours(frame):
                 continue
-            self._heard = now
-            if type(frame.message) is not HelloAck:     # a board that has booted counts anew
-                self.gaps += (frame.sequence - self._next) % 65536
-            self._next = (frame.sequence + 1) % 65536
-            self._takers[type(frame.message)](frame, now)
+            self._last_frame_time = now
+            if type(frame.message) is not HelloAck:     # a boot restarts the sequence numbers
+                self.gaps += (frame.sequence - self._next_sequence) % 65536
+            self._next_sequence = (frame.sequence + 1) % 65536
+            self._handlers[type(frame.message)](frame, now)
         with self.changed:
             self.changed.notify_all()
 
     def _hello(self, now):
-        self._greeted = now
+        self._last_hello_time = now
         self._send(Hello(MAJOR, MINOR, SCHEMA_CRC, self._nonce))
 
     def _is_ours(self, frame):
@@ -183,59 +184,59 @@ class Session:
         if frame.session == self.number:
             return True
         if frame.session == NO_SESSION:
-            # a board that has booted knows no session; only an answer can tell of that
+            # a board that has booted has no session; only its answer reveals the boot
             if type(frame.message) is Ack and frame.message.result == Result.WRONG_SESSION:
                 self._end('the board has booted')
                 self.greet(time.monotonic())
-        elif (frame.session - self.number) % 255 < 128:     # a later one; earlier are on the way
+        elif (frame.session - self.number) % 255 < 128:     # later; earlier ones may be in transit
             self._end('another host has taken the board')
-            self.leave(LinkState.DISPLACED)
+            self.end_session(LinkState.DISPLACED)
         return False
 
     def _end(self, reason):
         log.warning('session %d is over: %s', self.number, reason)
 
-    def _take_hello(self, frame, now):
+    def _handle_hello(self, frame, now):
         if frame.message.nonce != self._nonce:
-            return                      # of an earlier greeting, or of another host
+            return                      # answer to an earlier HELLO, or to another host
         booted = self.board is None or self.board.boot_id != frame.message.boot_id
         if frame.session == self.number and not booted:
-            return                      # the same answer again
+            return                      # repeated answer
         with self.changed:
             if booted:
                 self.boots += 1
                 self.clock.forget()
                 self.stamps.forget()
-                self._times.clear()
+                self._pending_times.clear()
                 self._last_event = None
                 self.reading = self.health = None
             self.number, self.board = frame.session, frame.message
-            self.phase, self.set_up_due = LinkState.GREETING, True
+            self.phase, self.is_set_up_due = LinkState.GREETING, True
 
-    def _take_ack(self, frame, now):
+    def _handle_ack(self, frame, now):
         self._on_ack(frame.message)
 
-    def _take_telemetry(self, frame, now):
+    def _handle_telemetry(self, frame, now):
         if not self.stamps.advances(frame.message.time, now):
             return                      # without readings the link becomes stale
         stamp = self.clock.to_host(frame.message.time)
-        # a comparison of clocks is good to its round trip; nothing is measured after it came
+        # the clock map is accurate to its round trip; no measurement is later than its arrival
         self.reading = Reading(frame.message, now if stamp is None else min(stamp, now), now)
         self._call(self._on_reading, self.reading)
 
-    def _take_time(self, frame, now):
-        sent = self._times.pop(frame.message.token, None)
+    def _handle_time(self, frame, now):
+        sent = self._pending_times.pop(frame.message.token, None)
         if sent is not None:
             self.clock.add(sent, frame.message.received, frame.message.sent, now)
 
-    def _take_health(self, frame, now):
+    def _handle_health(self, frame, now):
         self.health = frame.message
 
-    def _take_event(self, frame, now):
+    def _handle_event(self, frame, now):
         event = frame.message
         self._send(EventAck(event.number))
         if event.number == self._last_event:
-            return                      # its acknowledgement was lost
+            return                      # repeated because its acknowledgement was lost
         self._last_event = event.number
         with self.changed:
             self.events.append(event)
@@ -246,7 +247,7 @@ class Session:
         if function is not None:
             try:
                 function(value)
-            except Exception:           # of the caller; the link must outlive it
-                if function not in self._failed:
+            except Exception:           # an error in the callback must not stop the link
+                if function not in self._failed_callbacks:
                     log.exception('a callback of the rig failed; later failures are not shown')
-                    self._failed.append(function)
+                    self._failed_callbacks.append(function)

@@ -1,1 +1,1 @@
-"""What board and host agree on: vocabulary, layouts, protocol, frames; enough to write a board."""
+"""Protocol shared by board and host: vocabulary, layouts, frames; all that firmware needs."""

@@ -1,7 +1,7 @@
 """
-What the board answers to a command in each state, as a table.
+Table of the board's answers to each command in each state.
 
-The page and the conformance suite read it; `docs/rig_protocol.md` has the rules around it.
+The protocol page and the conformance suite use it; `docs/rig_protocol.md` has the further rules.
 """
 
 from typing import NamedTuple
@@ -23,11 +23,11 @@ from flex_robot_sim.rig.wire.vocabulary import Result, State
 
 
 class Answer(NamedTuple):
-    """Result of a command, and the state after it if it was accepted; None: the same."""
+    """Result of a command, and the state after an accepted one; None: unchanged."""
 
     result: Result
     state: State | None = None
-    conditions: tuple[Result, ...] = ()     # that come instead where their condition fails
+    conditions: tuple[Result, ...] = ()     # results instead, if their condition fails
 
 
 def _accepted(state=None, *conditions):
@@ -40,9 +40,9 @@ NOT_ARMED, LATCHED, BUSY, MUST_DISARM = (Answer(result) for result in (
 STATES = (State.DISARMED, State.ARMED, State.HOMING, State.PROFILE, State.FAULT)
 
 WRITE, ALIVE, DRIVE = 'write', 'ALIVE', 'DRIVE'
-"""Variants of PARAM and SETPOINT that are answered differently."""
+"""Variants of PARAM and SETPOINT with different answers."""
 
-_OFF = _accepted(State.DISARMED)
+_DISARMING = _accepted(State.DISARMED)
 _CHECKED = _accepted(None, Result.OUT_OF_RANGE)
 _CHUNK = _accepted(None, Result.OUT_OF_RANGE, Result.BAD_PROFILE)
 
@@ -50,7 +50,7 @@ _CHUNK = _accepted(None, Result.OUT_OF_RANGE, Result.BAD_PROFILE)
 # fmt: off
 _TABLE = {
     (Arm, ''): (_accepted(State.ARMED), OK, BUSY, BUSY, LATCHED),
-    (Disarm, ''): (OK, _OFF, _OFF, _OFF, OK),
+    (Disarm, ''): (OK, _DISARMING, _DISARMING, _DISARMING, OK),
     (Clear, ''): (OK, MUST_DISARM, MUST_DISARM, MUST_DISARM,
                   _accepted(State.DISARMED, Result.CAUSE_PERSISTS)),
     (Home, ''): (NOT_ARMED, _accepted(State.HOMING, Result.OUT_OF_RANGE), BUSY, BUSY, LATCHED),
@@ -74,4 +74,4 @@ ANSWERS = {(message, variant): dict(zip(STATES, row)) for (message, variant), ro
 
 READ_ONLY_REFUSES = {(Arm, ''), (Clear, ''), (Home, ''), (Zero, ''), (Param, WRITE),
                      (ProfileLoad, ''), (ProfileStart, ''), (Setpoint, ALIVE), (Setpoint, DRIVE)}
-"""What a session whose HELLO had another major version or schema may not do."""
+"""Commands refused in a session whose HELLO had another major version or schema."""

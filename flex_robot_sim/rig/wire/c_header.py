@@ -1,7 +1,12 @@
 """The C side of the schema: text of `firmware/protocol_layout.h`."""
 
 from flex_robot_sim.rig.wire import protocol, vocabulary
-from flex_robot_sim.rig.wire.frames import LONGEST, SHORTEST, STUFFED, wire_length
+from flex_robot_sim.rig.wire.frames import (
+    MAX_BODY_SIZE,
+    MAX_STUFFED_SIZE,
+    MIN_BODY_SIZE,
+    wire_length,
+)
 from flex_robot_sim.rig.wire.layout import C_TYPES
 from flex_robot_sim.rig.wire.parameters import PARAMETERS
 
@@ -36,9 +41,9 @@ def _versions():
         f'#define SCHEMA_CRC UINT32_C({protocol.SCHEMA_CRC:#010x})',
         f'#define NO_SESSION {protocol.NO_SESSION}',
         f'#define FROM_BOARD {protocol.FROM_BOARD:#04x}    /* bit of the ids the board sends */',
-        f'#define BODY_SHORTEST {SHORTEST}      /* header and CRC-32 */',
-        f'#define BODY_LONGEST {LONGEST}     /* header, longest fields, CRC-32 */',
-        f'#define STUFFED_LONGEST {STUFFED}  /* between the two zeros */', ''])
+        f'#define BODY_SHORTEST {MIN_BODY_SIZE}      /* header and CRC-32 */',
+        f'#define BODY_LONGEST {MAX_BODY_SIZE}     /* header, longest fields, CRC-32 */',
+        f'#define STUFFED_LONGEST {MAX_STUFFED_SIZE}  /* between the two zeros */', ''])
 
 
 def _constants():

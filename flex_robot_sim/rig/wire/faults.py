@@ -1,4 +1,4 @@
-"""What a bad wire does to bytes, reproducible from a seed."""
+"""Simulated transmission errors, reproducible from a seed."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from flex_robot_sim.util.settings import Settings, setting
 
 @dataclass(frozen=True)
 class WireFaults(Settings):
-    """How bad the wire is, in each direction."""
+    """Probabilities of transmission errors, for each direction."""
 
     noise: float = setting(0.0, 'probability that a byte is damaged', at_least=0.0)
     drop: float = setting(0.0, 'probability that a byte is lost', at_least=0.0)
@@ -19,15 +19,15 @@ class WireFaults(Settings):
 
 
 class BadWire:
-    """A wire that damages what passes."""
+    """A wire with transmission errors."""
 
     def __init__(self, seed: int = 0) -> None:
         self.faults = WireFaults()
         self.damaged = 0            # bytes changed, lost or added
         self._random = np.random.default_rng(seed)
 
-    def passed(self, data: bytes) -> bytes:
-        """Return what arrives of `data`."""
+    def transmit(self, data: bytes) -> bytes:
+        """Return the bytes that arrive when `data` is sent."""
         faults, random = self.faults, self._random
         if not data or not (faults.noise or faults.drop or faults.insert or faults.half):
             return data
@@ -35,17 +35,17 @@ class BadWire:
             self.damaged += len(data) - len(data) // 2
             data = data[:len(data) // 2]
         values = np.frombuffer(data, np.uint8).copy()
-        hit = random.random(values.size) < faults.noise
-        # any value but the right one
-        values[hit] += random.integers(1, 256, hit.sum(), np.uint8)
-        kept = random.random(values.size) >= faults.drop
-        added = random.random(values.size) < faults.insert
-        self.damaged += int(hit.sum() + (~kept).sum() + added.sum())
-        if not added.any():
-            return values[kept].tobytes()
-        copies = kept.astype(int) + added
+        is_damaged = random.random(values.size) < faults.noise
+        # any value except the original
+        values[is_damaged] += random.integers(1, 256, is_damaged.sum(), np.uint8)
+        is_delivered = random.random(values.size) >= faults.drop
+        is_inserted = random.random(values.size) < faults.insert
+        self.damaged += int(is_damaged.sum() + (~is_delivered).sum() + is_inserted.sum())
+        if not is_inserted.any():
+            return values[is_delivered].tobytes()
+        copies = is_delivered.astype(int) + is_inserted
         out = np.repeat(values, copies)
-        # the last copy of a byte that was added to is the added one
-        places = (np.cumsum(copies) - 1)[added]
+        # the last copy of a byte is the inserted one
+        places = (np.cumsum(copies) - 1)[is_inserted]
         out[places] = random.integers(0, 256, places.size, np.uint8)
         return out.tobytes()

@@ -15,13 +15,13 @@ from flex_robot_sim.rig.wire.protocol import FRAMES, Header, is_from_board
 
 CRC = struct.Struct('<I')
 HEADER = layout_of(Header)
-SHORTEST = HEADER.size + CRC.size
-LONGEST = SHORTEST + max(layout.LAYOUT.size for layout in FRAMES.values())
-STUFFED = LONGEST + 1                   # no frame is so long that it needs two bytes of stuffing
+MIN_BODY_SIZE = HEADER.size + CRC.size
+MAX_BODY_SIZE = MIN_BODY_SIZE + max(layout.LAYOUT.size for layout in FRAMES.values())
+MAX_STUFFED_SIZE = MAX_BODY_SIZE + 1    # no frame is so long that it needs two bytes of stuffing
 
 
 class Frame(NamedTuple):
-    """A frame that arrived whole."""
+    """A received frame with a valid checksum."""
 
     session: int
     sequence: int
@@ -36,29 +36,29 @@ def encode(message: Message, session: int = 0, sequence: int = 0) -> bytes:
 
 def wire_length(message_class: MessageClass) -> int:
     """Bytes of a frame on the wire."""
-    return SHORTEST + message_class.LAYOUT.size + 3
+    return MIN_BODY_SIZE + message_class.LAYOUT.size + 3
 
 
 @dataclass
 class ReaderCounts:
-    """What a FrameReader has seen; noise on the wire is data."""
+    """Counters of a FrameReader; noise on the wire is data."""
 
     frames: int = 0
-    crc_errors: int = 0         # chunks between zeros that were no frame: CRC, stuffing, endless
+    crc_errors: int = 0         # invalid chunks between zeros: CRC, stuffing, or too long
     length_errors: int = 0      # right CRC, wrong length: another version
-    unknown_ids: int = 0        # right CRC, but no frame of the other side
+    unknown_ids: int = 0        # right CRC, but no frame of the sender
 
 
 class FrameReader:
     """Cut a byte stream into checked frames; give it whatever the port returned."""
 
     def __init__(self, from_board: bool) -> None:
-        """Read what the board sends, or what the host sends."""
+        """Prepare for frames from the board, or from the host."""
         self.counts = ReaderCounts()
         self._known = {number: layout.LAYOUT for number, layout in FRAMES.items()
                        if is_from_board(number) == from_board}
         self._tail = b''
-        self._too_long = False      # the chunk under way has outgrown every frame
+        self._too_long = False      # the present chunk is longer than any frame
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames completed by `data`; damaged ones are counted, not raised."""
@@ -72,15 +72,15 @@ class FrameReader:
                 frame = self._read(chunk)
                 if frame is not None:
                     frames.append(frame)
-        if len(tail) > STUFFED:
+        if len(tail) > MAX_STUFFED_SIZE:
             self._too_long, tail = True, b''
         self._tail = tail
         self.counts.frames += len(frames)
         return frames
 
     def _read(self, chunk):
-        data = unstuff(chunk) if len(chunk) <= STUFFED else None
-        if data is None or len(data) < SHORTEST or \
+        data = unstuff(chunk) if len(chunk) <= MAX_STUFFED_SIZE else None
+        if data is None or len(data) < MIN_BODY_SIZE or \
                 zlib.crc32(data[:-CRC.size]) != CRC.unpack(data[-CRC.size:])[0]:
             self.counts.crc_errors += 1
             return None
@@ -89,7 +89,7 @@ class FrameReader:
         if layout is None:
             self.counts.unknown_ids += 1
             return None
-        if len(data) != SHORTEST + layout.size:
+        if len(data) != MIN_BODY_SIZE + layout.size:
             self.counts.length_errors += 1
             return None
         message = layout.unpack(data[HEADER.size:-CRC.size])

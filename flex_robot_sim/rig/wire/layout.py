@@ -1,7 +1,7 @@
 """
-How a tuple of Python values lies on the wire: little-endian, packed, one line per field.
+Binary layout of Python tuples on the wire: little-endian, packed, one line per field.
 
-A layout is a NamedTuple whose annotations say all that Python, C and the documentation need:
+A layout is a NamedTuple whose annotations define it for Python, C and the documentation:
 
     duty: Annotated[float, i16('1', 'of the bridge', per_unit=10000)]
 """
@@ -23,7 +23,7 @@ from typing import (
 
 from flex_robot_sim.util.exceptions import UsageError
 
-Message: TypeAlias = Any        # a NamedTuple that has a LAYOUT, which `laid_out` gave its class
+Message: TypeAlias = Any        # a NamedTuple whose class has a LAYOUT, by `laid_out`
 MessageClass: TypeAlias = Any   # its class
 AnyClass = TypeVar('AnyClass', bound=type)
 
@@ -64,7 +64,7 @@ class Wire(NamedTuple):
         return BOUNDS[self.kind]
 
     def to_wire(self, value: Any) -> int | bytes:
-        """Return what `struct` packs, or raise ValueError."""
+        """Return the value for `struct`; ValueError if it is out of range."""
         if self.record:
             rows = [self.record.LAYOUT.pack(row) for row in value]
             if len(rows) > self.count:
@@ -86,7 +86,7 @@ class Wire(NamedTuple):
         return number
 
     def from_wire(self, value: Any) -> Any:
-        """Return the value in Python of what `struct` unpacked."""
+        """Return the Python value of an unpacked one."""
         if self.record:
             layout = self.record.LAYOUT
             return tuple(layout.unpack(value[at:at + layout.size])
@@ -98,7 +98,7 @@ class Wire(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _word(words, value):
-    """Word of an enumeration; remembered, because making one takes longer than a whole frame."""
+    """Member of an enumeration; cached, because creating it takes longer than a whole frame."""
     return words(value) if issubclass(words, IntFlag) \
         else words._value2member_map_.get(value, value)
 
@@ -113,7 +113,7 @@ u8, i8, u16, i16, u32, i32 = (_integer(kind) for kind in C_TYPES)
 
 
 def raw(count: int, meaning: str) -> Wire:
-    """Bytes without a number in them."""
+    """Raw bytes."""
     return Wire('bytes', '', meaning, count=count)
 
 
@@ -123,7 +123,7 @@ def records(record: MessageClass, count: int, meaning: str) -> Wire:
 
 
 class Layout:
-    """The fields of a NamedTuple in their order, and the bytes that they make."""
+    """Ordered fields of a NamedTuple, and their encoding as bytes."""
 
     def __init__(self, tuple_class: MessageClass) -> None:
         self.tuple_class = tuple_class
@@ -131,7 +131,7 @@ class Layout:
                        get_type_hints(tuple_class, include_extras=True).items()}
         self._struct = struct.Struct('<' + ''.join(wire.code for wire in self.fields.values()))
         self.size = self._struct.size
-        # most fields are integers without scale, which need no call
+        # most fields are unscaled integers and need no conversion
         self._scaled = [(k, wire.per_unit) for k, wire in enumerate(self.fields.values())
                         if wire.kind in CODES and wire.per_unit != 1]
         self._of_bytes = [(k, wire.to_wire) for k, wire in enumerate(self.fields.values())
@@ -152,7 +152,7 @@ class Layout:
             return self._struct.pack(*self._checked(values))
 
     def _checked(self, values):
-        """Return what `struct` packs of values, looked at one by one."""
+        """Return the values for `struct`, with a check of each."""
         numbers = []
         for (name, wire), value in zip(self.fields.items(), values):
             try:
@@ -163,27 +163,27 @@ class Layout:
         return numbers
 
     def unpack(self, data: bytes) -> Message:
-        """Return the tuple that was packed into `data`, which has the right length."""
+        """Return the tuple packed in `data`, which must have the right length."""
         values = list(self._struct.unpack(data))
         for k, read in self._read:
             values[k] = read(values[k])
         return self.tuple_class._make(values)
 
     def describe(self) -> str:
-        """Return all that two sides must agree on, as text."""
+        """Return the layout as text, the input of the schema CRC."""
         return ' '.join(f'{name}:{wire.kind}*{wire.count}/{wire.per_unit}[{wire.unit}]'
                         for name, wire in self.fields.items())
 
 
-def laid_out(tuple_class: AnyClass) -> AnyClass:
-    """Give a NamedTuple its LAYOUT."""
-    given: MessageClass = tuple_class
-    given.LAYOUT = Layout(given)
+def with_layout(tuple_class: AnyClass) -> AnyClass:
+    """Add a LAYOUT to a NamedTuple class."""
+    message_class: MessageClass = tuple_class
+    message_class.LAYOUT = Layout(message_class)
     return tuple_class
 
 
 def layout_of(tuple_class: MessageClass) -> Layout:
-    """Return the LAYOUT of a NamedTuple, which static tools do not see."""
+    """Return the LAYOUT of a NamedTuple, which type checkers do not see."""
     return tuple_class.LAYOUT
 
 

@@ -1,14 +1,14 @@
-"""A serial line: bytes pass no faster than the baud rate, and what waits too long is lost."""
+"""Serial line model: throughput limited by the baud rate, with a finite receive buffer."""
 
 BAUD = 921600
 BYTES_PER_SECOND = BAUD / 10        # eight data bits between start and stop
 
 
 class Line:
-    """Bytes under way in one direction."""
+    """Bytes in transit in one direction."""
 
     def __init__(self, room: int) -> None:
-        """Let at most `room` bytes wait; older ones are lost, as in a receiver that runs over."""
+        """Buffer at most `room` bytes; beyond it the oldest are lost, as in a receiver overrun."""
         self._room = room
         self._waiting = bytearray()
         self._credit = 0.0              # bytes that could have passed by now
@@ -29,10 +29,10 @@ class Line:
         count = min(int(self._credit), len(self._waiting))
         out = bytes(self._waiting[:count])
         del self._waiting[:count]
-        # time in which nothing waited is gone
+        # idle time gives no credit
         self._credit = self._credit - count if self._waiting else 0.0
         return out
 
     def clear(self) -> None:
-        """Forget what is under way."""
+        """Discard all bytes in transit."""
         self._waiting.clear()

@@ -1,4 +1,4 @@
-"""The parameters of the board: one line each; all are 32-bit integers and lost at reset."""
+"""Parameters of the board, one line each: 32-bit integers, not kept over a reset."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class ParameterText(NamedTuple):
-    """A parameter: its name, its value after boot, and what it may become."""
+    """A parameter: name, value after boot, bounds and meaning."""
 
     name: str
     unit: str
@@ -17,7 +17,7 @@ class ParameterText(NamedTuple):
     meaning: str
 
 
-FAR = 2**30             # counts that no bench reaches
+NO_LIMIT = 2**30        # beyond the counts of any bench
 
 
 class Parameter(IntEnum):
@@ -37,12 +37,12 @@ class Parameter(IntEnum):
     DUTY_MAX = '1e-4', 10_000, 0, 10_000, 'largest duty taken'
     STEP_RATE_MAX = 'steps/s', 6400, 0, 50_000, 'largest step rate taken'
     STEP_ACCELERATION = 'steps/s2', 32_000, 100, 1_000_000, 'of the ramp of the step rate'
-    SLIDE_SOFT_LOWER = 'counts', 1500, -FAR, FAR, 'no motion below it once homed'
-    SLIDE_SOFT_UPPER = 'counts', 88_500, -FAR, FAR, 'no motion above it once homed'
-    TURN_SOFT_LOWER = 'counts', -535, -FAR, FAR, 'no motion below it once homed'
-    TURN_SOFT_UPPER = 'counts', 535, -FAR, FAR, 'no motion above it once homed'
-    SLIDE_HOME_COUNTS = 'counts', 600, -FAR, FAR, 'where its lower switch opens'
-    TURN_HOME_COUNTS = 'counts', -573, -FAR, FAR, 'where its lower switch opens'
+    SLIDE_SOFT_LOWER = 'counts', 1500, -NO_LIMIT, NO_LIMIT, 'no motion below it once homed'
+    SLIDE_SOFT_UPPER = 'counts', 88_500, -NO_LIMIT, NO_LIMIT, 'no motion above it once homed'
+    TURN_SOFT_LOWER = 'counts', -535, -NO_LIMIT, NO_LIMIT, 'no motion below it once homed'
+    TURN_SOFT_UPPER = 'counts', 535, -NO_LIMIT, NO_LIMIT, 'no motion above it once homed'
+    SLIDE_HOME_COUNTS = 'counts', 600, -NO_LIMIT, NO_LIMIT, 'where its lower switch opens'
+    TURN_HOME_COUNTS = 'counts', -573, -NO_LIMIT, NO_LIMIT, 'where its lower switch opens'
     HOME_DUTY = '1e-4', 3000, 0, 10_000, 'while the slide is homed'
     HOME_RATE = 'steps/s', 320, 0, 50_000, 'while the turn is homed'
     HOME_TIMEOUT = 'ms', 60_000, 100, 600_000, 'of the whole search'

@@ -1,8 +1,8 @@
 """
-Every frame of the wire: who sends it, its fields with units, and the version of it all.
+Protocol schema: all frames with sender, fields and units, and the protocol version.
 
-This is the one schema. The C header and the tables of `docs/rig_protocol.md` are made from it,
-and `SCHEMA_CRC` changes with every frame, field, unit, word or parameter. No I/O in here.
+This is the only schema. It generates the C header and the tables of `docs/rig_protocol.md`.
+`SCHEMA_CRC` changes with every frame, field, unit, word or parameter. The module does no I/O.
 """
 
 import zlib
@@ -15,13 +15,13 @@ from flex_robot_sim.rig.wire.layout import (
     MessageClass,
     i16,
     i32,
-    laid_out,
     layout_of,
     raw,
     records,
     u8,
     u16,
     u32,
+    with_layout,
 )
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.vocabulary import (
@@ -48,7 +48,7 @@ def frame(number: int) -> Callable[[AnyClass], AnyClass]:
     def register(tuple_class: Any) -> Any:
         assert number not in FRAMES
         tuple_class.ID = number
-        FRAMES[number] = laid_out(tuple_class)
+        FRAMES[number] = with_layout(tuple_class)
         return tuple_class
     return register
 
@@ -65,7 +65,7 @@ def frame_name(tuple_class: MessageClass) -> str:
                    for k, letter in enumerate(name)).upper()
 
 
-@laid_out
+@with_layout
 class Header(NamedTuple):
     """First bytes of every frame."""
 
@@ -147,7 +147,7 @@ class Param(NamedTuple):
     value: Annotated[int, i32('', 'to be written, in the unit of the parameter; read: 0')]
 
 
-@laid_out
+@with_layout
 class Segment(NamedTuple):
     """A piece of a profile: constant inputs."""
 

@@ -1,4 +1,4 @@
-"""The tables of `docs/rig_protocol.md`, as text; what lies between them is written by hand."""
+"""Generated tables of `docs/rig_protocol.md`; the text between them is written by hand."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from functools import partial
 from flex_robot_sim.rig.wire import protocol, vocabulary
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, READ_ONLY_REFUSES, STATES
 from flex_robot_sim.rig.wire.cobs import unstuff
-from flex_robot_sim.rig.wire.frames import SHORTEST, encode, wire_length
+from flex_robot_sim.rig.wire.frames import MIN_BODY_SIZE, encode, wire_length
 from flex_robot_sim.rig.wire.parameters import PARAMETERS
 from flex_robot_sim.rig.wire.vocabulary import FAULTS, Fault, Input, Mode, Result, State
 
@@ -24,8 +24,8 @@ EXAMPLES = {
 MARK = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
-def filled(page: str) -> str:
-    """Return the page with its tables made anew."""
+def fill_tables(page: str) -> str:
+    """Return the page with regenerated tables."""
     return MARK.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], page)
 
 
@@ -43,7 +43,7 @@ def _example(message, session, sequence):
         for (name, wire), value in zip(part.LAYOUT.fields.items(), part):
             piece, at = body[at:at + wire.size], at + wire.size
             rows.append((f'`{piece.hex(" ")}`', f'`{name}`', _shown(name, value, wire)))
-    assert at == len(body) - SHORTEST + header.LAYOUT.size
+    assert at == len(body) - MIN_BODY_SIZE + header.LAYOUT.size
     rows.append((f'`{body[at:].hex(" ")}`', 'CRC-32', f'0x{body[:at - 1:-1].hex()}'))
     return f'```\n{data.hex(" ")}\n```\n\n' + _rows(('bytes', 'field', 'value'), rows)
 

@@ -18,5 +18,5 @@ def elapsed(later: AnyTicks, earlier: AnyTicks) -> AnyTicks:
 
 
 def signed_elapsed(later: AnyTicks, earlier: AnyTicks) -> AnyTicks:
-    """The same, negative where the second one is the later; less than half a wrap lies between."""
+    """Signed time from `earlier` to `later` [us]; less than half a wrap lies between them."""
     return (later - earlier + WRAP // 2) % WRAP - WRAP // 2

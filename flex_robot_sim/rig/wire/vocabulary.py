@@ -1,13 +1,13 @@
 """
-The words of the wire: states, faults, inputs, results, modes, events and constants.
+Vocabulary of the protocol: states, faults, inputs, results, modes, events and constants.
 
-`docs/rig_protocol.md` says what the board does with them; its tables are made from this module.
+`docs/rig_protocol.md` defines the behaviour of the board; its tables come from this module.
 """
 
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-# Names and values go into the C header as they stand here.
+# Names and values are copied to the C header unchanged.
 CONSTANTS = {
     'CONTROL_RATE_HZ': (1000, 'control steps of the board, and most telemetry, in a second'),
     'WATCHDOG_MS': (100, 'without a set point, after which the motors stop and the fault latches'),
@@ -23,7 +23,7 @@ CONSTANTS = {
     'DUTY_ONE': (10_000, 'duty on the wire that means full voltage'),
     'ADC_CONVERSIONS': (16, 'of 12 bits that are added up for one reading of a flex sensor'),
 }
-# those that several modules compute with
+# constants used by several modules
 CONTROL_RATE = CONSTANTS['CONTROL_RATE_HZ'][0]      # [Hz]
 VALIDITY_MAX = CONSTANTS['VALIDITY_MAX_MS'][0]      # [ms]
 DUTY_ONE = CONSTANTS['DUTY_ONE'][0]
@@ -31,7 +31,7 @@ CONVERSIONS = CONSTANTS['ADC_CONVERSIONS'][0]
 
 
 class State(IntEnum):
-    """What the board is doing."""
+    """State of the board."""
 
     BOOT = 0            # self test; nothing is answered
     DISARMED = 1        # outputs off
@@ -66,12 +66,12 @@ class Fault(IntFlag):
 
 
 class FaultText(NamedTuple):
-    """Why a fault latches, and what a person does about it."""
+    """Cause and remedy of a fault."""
 
     cause: str
     watched: str        # 'always', or 'moving': only in the states MOVING
     remedy: str
-    clears: str         # when CLEAR takes it away
+    clears: str         # condition for CLEAR
 
 
 ALWAYS, MOVING_ONLY, AT_ONCE = 'always', 'moving', 'at once'
@@ -126,7 +126,7 @@ FAULTS = {
 
 
 class Input(IntFlag):
-    """What the board knows about its surroundings."""
+    """Inputs and status bits of the board."""
 
     SLIDE_LOWER = 1 << 0        # limit switches, closed
     SLIDE_UPPER = 1 << 1
@@ -148,7 +148,7 @@ class Result(IntEnum):
     LATCHED = 4             # a fault is latched: CLEAR, then ARM
     BUSY = 5                # homing or playing a profile
     MUST_DISARM = 6         # only with the outputs off
-    OUT_OF_RANGE = 7        # value: place of the field in its frame, from 0
+    OUT_OF_RANGE = 7        # value: index of the field in its frame, from 0
     NOT_HOMED = 8
     OLD = 9                 # sequence number of a command, or set point, that was overtaken
     CAUSE_PERSISTS = 10     # CLEAR: the faults that stay are in `faults`
@@ -157,9 +157,9 @@ class Result(IntEnum):
 
 
 class Mode(IntEnum):
-    """What a set point asks for."""
+    """Kind of set point."""
 
-    ALIVE = 0       # keep the watchdog quiet: ARMED stands, HOMING and PROFILE go on
+    ALIVE = 0       # feed the watchdog: zero motion in ARMED; HOMING and PROFILE continue
     DRIVE = 1       # apply duty and step rate
 
 
@@ -171,7 +171,7 @@ class Joint(IntEnum):
 
 
 class EventKind(IntEnum):
-    """What an EVENT tells; `detail` depends on it."""
+    """Kind of an EVENT, which determines the meaning of `detail`."""
 
     BOOT = 0            # detail: ResetCause
     STATE = 1           # detail: the state before
@@ -194,7 +194,7 @@ class ResetCause(IntEnum):
 
 
 class BackEnd(IntEnum):
-    """What answers."""
+    """Implementation of the board."""
 
     BOARD = 0               # the firmware on silicon
     EMULATED_BOARD = 1      # the firmware in an emulator of the processor
@@ -202,7 +202,7 @@ class BackEnd(IntEnum):
 
 
 class Access(IntEnum):
-    """What PARAM does."""
+    """Operation of PARAM."""
 
     READ = 0
     WRITE = 1

@@ -213,8 +213,8 @@ def test_jammed_slide_draws_the_stall_current_and_stands(arm):
 
 def test_hand_carries_the_joints_to_a_place_and_lets_go(arm):
     bench = Bench(arm, PARTS)
-    bench.carry(SLIDE, 0.05)
-    bench.carry(TURN, 0.7)
+    bench.move_by_hand(SLIDE, 0.05)
+    bench.move_by_hand(TURN, 0.7)
     run(bench, Drive(), 12.0)
     # a hand lets go within 0.1 mrad and mm; the arm swings on and bearing friction stops it
     assert bench.simulation.position == pytest.approx([0.05, 0.7], abs=2e-3)

@@ -14,7 +14,7 @@ from flex_robot_sim.rig.bench.effort_profile import segments_of
 from flex_robot_sim.rig.bench.motors import dc_duty
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
-from flex_robot_sim.rig.wire.profile import CAPACITY
+from flex_robot_sim.rig.wire.profile import PROFILE_CAPACITY
 from flex_robot_sim.util.exceptions import CommandError
 
 PERIOD = 5e-3               # of set points [s]
@@ -131,17 +131,17 @@ def test_bench_wired_the_other_way_round_gets_the_opposite_signs(arm, calibratio
 
 @pytest.mark.parametrize('effort', [0.0, 7.9, -7.9])
 def test_friction_holds_what_less_than_it_pushes(effort):
-    assert Friction(120.0, 40.0, 8.0).after(0.0, effort, 1.0) == 0.0
+    assert Friction(120.0, 40.0, 8.0).velocity_after(0.0, effort, 1.0) == 0.0
 
 
 def test_friction_stops_and_does_not_turn_round():
-    assert Friction(120.0, 40.0, 8.0).after(0.01, -5.0, 10.0) == 0.0
+    assert Friction(120.0, 40.0, 8.0).velocity_after(0.01, -5.0, 10.0) == 0.0
 
 
 def test_effort_of_a_change_of_speed_is_the_one_that_makes_it():
     friction = Friction(120.0, 40.0, 8.0)
     for before, effort in ((0.02, 50.0), (-0.02, -30.0)):
-        after = friction.after(before, effort, 0.01)
+        after = friction.velocity_after(before, effort, 0.01)
         assert friction.effort(before, after, 0.01) == pytest.approx(effort, rel=1e-9)  # rounding
 
 
@@ -181,7 +181,7 @@ def test_bench_that_plays_a_profile_moves_as_the_simulated_arm_under_the_efforts
 
 @pytest.mark.parametrize('times, efforts, message', [
     ([0.1], [[1.0]], 'a profile needs two efforts, of slide and turn, for each time'),
-    ([], np.zeros((0, 2)), f'a profile has 1 to {CAPACITY} pieces; this one has 0'),
+    ([], np.zeros((0, 2)), f'a profile has 1 to {PROFILE_CAPACITY} pieces; this one has 0'),
     ([0.2, 0.1], [[1, 0], [0, 0]], 'the times of a profile must rise by 0.001 s at least, to '
                                    '7680 s at most'),
     ([0.1], [[math.nan, 0]], 'times and efforts of a profile must be finite'),
@@ -205,7 +205,7 @@ def test_profile_asks_the_stepper_for_no_more_than_its_ramp_and_counts_what_is_c
 
 def test_long_profile_fits_into_the_board(arm, calibration):
     segments = segments_of(Drives(arm, calibration), [30.0, 60.0], [[20, 0.01], [-20, -0.01]])
-    assert CAPACITY / 2 < len(segments) <= CAPACITY
+    assert PROFILE_CAPACITY / 2 < len(segments) <= PROFILE_CAPACITY
 
 
 @pytest.mark.parametrize('effort, length', [

@@ -125,7 +125,7 @@ class RandomHost:
             lambda bench: bench.faults.shorted_sensors.add(joint),
             lambda bench: bench.faults.encoder_jump.__setitem__(
                 joint, bench.faults.encoder_jump[joint] + 1000),
-            *[lambda bench: bench.mend()] * 5])
+            *[lambda bench: bench.clear_faults()] * 5])
 
 
 class Shadow:
@@ -146,7 +146,7 @@ class Shadow:
     def advance(self, *_):
         """Nothing moves here."""
 
-    def renew(self, _):
+    def restore(self, _):
         """Nothing is broken here."""
 
 

@@ -15,7 +15,7 @@ from warm_programs import Program
 
 from flex_robot_sim.rig.board.emulated_rig import EmulatedRig
 from flex_robot_sim.rig.board.emulator import Emulator
-from flex_robot_sim.rig.board.emulator_faults import MISHAPS, parse
+from flex_robot_sim.rig.board.emulator_faults import EMULATOR_FAULTS, parse
 from flex_robot_sim.rig.board.rig_of import rig_of
 from flex_robot_sim.rig.errors import CommandRefused, RigError
 from flex_robot_sim.rig.host.link import LinkSettings, LinkState, RigLink
@@ -99,11 +99,11 @@ def test_30_000_frames_in_noise_let_no_wrong_one_through_either_way():
         elif k % 5 == 0:
             data = encode(Setpoint(Mode.ALIVE, 0.0, 0.0, 50), session, k // 5 % 65536)
         sent_by_host.add(data.strip(b'\0'))
-        arrived = wires[0].passed(data)
+        arrived = wires[0].transmit(data)
         stream += arrived
         pieces = rig.step(arrived)
         sent_by_board.update(undamaged.feed(b'\0' + pieces + b'\0'))
-        for frame in reader.feed(wires[1].passed(pieces)):
+        for frame in reader.feed(wires[1].transmit(pieces)):
             session = frame.session
             # what left the board in two pieces is looked up by the counter of the frame
             wrong += frame not in sent_by_board and frame.sequence > rig.board.outbox.sequence
@@ -252,7 +252,7 @@ def test_killed_host_leaves_motors_off_within_100_ms_of_the_board(emulator):
         host.send_signal(signal.SIGKILL)
     assert eventually(lambda: emulator.call(lambda rig: rig.board.state) == State.FAULT)
     fed, faults, current = emulator.call(lambda rig: (
-        rig.board.last_fed, rig.board.faults, rig.bench.current))
+        rig.board.watchdog_fed_at, rig.board.faults, rig.bench.current))
     assert (faults, current) == (Fault.WATCHDOG, 0.0)
     with connected(emulator.link) as link:
         assert eventually(lambda: any(event.kind == EventKind.FAULT for event in link.events))
@@ -267,7 +267,7 @@ def test_second_host_finds_the_port_taken(emulator, link):
 
 
 def test_planned_fault_comes_at_its_time(rig, tmp_path):
-    rig.bench.renew((0.15, 0.0))
+    rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench), ['stop@0.05', 'release@0.08'])
     seen = []
     for _ in range(100):
@@ -299,9 +299,9 @@ def test_wrong_words_are_one_line(words, message):
 
 
 def test_every_fault_can_be_said(rig, tmp_path):
-    rig.bench.renew((0.15, 0.0))
+    rig.bench.restore((0.15, 0.0))
     emulator = Emulator(tmp_path / 'rig', EmulatedRig(rig.bench))
-    for name, fault in MISHAPS.items():
+    for name, fault in EMULATOR_FAULTS.items():
         value = '' if fault.kind is None else '=0.01' if fault.kind is float else (
             f'={next(iter(fault.kind))}')
         emulator.inject(name + value)

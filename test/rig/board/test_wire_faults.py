@@ -140,7 +140,7 @@ def test_link_lies_in_the_runtime_folder_of_the_user(tmp_path, monkeypatch):
 
 
 def test_good_wire_changes_nothing():
-    assert BadWire().passed(ALL_BYTES) == ALL_BYTES
+    assert BadWire().transmit(ALL_BYTES) == ALL_BYTES
 
 
 @pytest.mark.parametrize('kind', ['noise', 'drop', 'insert'])
@@ -148,7 +148,7 @@ def test_bad_wire_is_as_bad_as_it_is_told(kind):
     wire = BadWire(seed=1)
     wire.faults = WireFaults(**{kind: 1e-2})
     data = np.random.default_rng(0).integers(0, 256, 200_000, np.uint8).tobytes()
-    out = wire.passed(data)
+    out = wire.transmit(data)
     assert wire.damaged == pytest.approx(2000, abs=5 * 45)      # five deviations of a count
     assert len(out) - len(data) == {'noise': 0, 'drop': -1, 'insert': 1}[kind] * wire.damaged
     if kind == 'noise':
@@ -158,7 +158,7 @@ def test_bad_wire_is_as_bad_as_it_is_told(kind):
 def test_half_a_piece_is_its_first_half():
     wire = BadWire()
     wire.faults = WireFaults(half=1.0)
-    assert wire.passed(b'abcdef') == b'abc'
+    assert wire.transmit(b'abcdef') == b'abc'
 
 
 def test_same_seed_gives_the_same_damage():
@@ -166,7 +166,7 @@ def test_same_seed_gives_the_same_damage():
     for _ in range(2):
         wire = BadWire(seed=7)
         wire.faults = WireFaults(noise=0.1, drop=0.1, insert=0.1, half=0.1)
-        outs.append([wire.passed(ALL_BYTES) for _ in range(5)])
+        outs.append([wire.transmit(ALL_BYTES) for _ in range(5)])
     assert outs[0] == outs[1]
 
 
@@ -256,7 +256,7 @@ def test_a_port_is_not_opened_by_a_link_that_somebody_left_in_a_shared_folder():
             Port(str(name), print)
         # where the kernel forbids it already, it does so in its own words
         assert str(caught.value) == (
-            f'{name}: this link is of another user, 12345, in a folder where everybody may leave '
-            'one. Give the name of the device.')
+            f'{name}: this link is of another user, 12345, in a folder that all users may write '
+            'to. Give the name of the device.')
         os.close(master)
         os.close(slave)

@@ -137,13 +137,13 @@ def test_zero_pose_is_where_an_arm_that_was_let_go_comes_to_rest(bench, emulator
 
 
 def test_arm_that_does_not_come_to_rest_gets_no_origin(bench, emulator):
-    emulator.call(lambda rig: rig.bench.carry(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
+    emulator.call(lambda rig: rig.bench.move_by_hand(1, 1.4))      # by hand, at 0.3 rad/s: 4.7 s
     bench.until(lambda: turn_of(emulator) > 0.02)
     with pytest.raises(CommandError) as error:
         bench.bridge.zero()
-    assert str(error.value) == ('"turn" does not come to rest, as far as telemetry tells. Wait '
+    assert str(error.value) == ('"turn" does not come to rest, according to telemetry. Wait '
                                 'until it stands, then call zero')
-    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.unhomed_joints == NAMES
 
 
 def test_commands_do_nothing_until_it_is_enabled(bench):
@@ -156,7 +156,7 @@ def test_commands_do_nothing_until_it_is_enabled(bench):
 
 def test_commands_move_the_bench_once_it_is_enabled(bench):
     before = bench.position
-    assert bench.bridge.unhomed == NAMES
+    assert bench.bridge.unhomed_joints == NAMES
     assert bench.bridge.enable(True) == (
         'armed: commands move the motors. Not homed: slide and turn, so that positions count from '
         'where the board booted. Disarm and call zero')
@@ -191,7 +191,7 @@ def test_armed_without_an_origin_is_a_warning_until_zero_gives_one(bench):
         'warning', 'armed, not homed: slide and turn. Disarm and call zero')
     bench.bridge.enable(False)
     bench.bridge.zero()
-    bench.until(lambda: not bench.bridge.unhomed)
+    bench.until(lambda: not bench.bridge.unhomed_joints)
     assert bench.bridge.enable(True) == 'armed: commands move the motors'
 
 
@@ -225,7 +225,7 @@ def test_unplugged_in_motion_it_comes_back_disarmed_and_stays_so(bench, emulator
     assert bench.states[count].is_first or bench.states[count].duration > 0.05
     bench.until(lambda: len(bench.states) > count + 30, (60.0, 0.0))
     assert bench.bridge.board_state in (State.DISARMED, State.FAULT)
-    assert emulator.call(lambda rig: rig.board.moving) is False
+    assert emulator.call(lambda rig: rig.board.is_moving) is False
 
 
 def test_reboot_in_motion_ends_disarmed(bench, emulator):

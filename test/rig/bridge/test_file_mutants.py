@@ -136,7 +136,7 @@ def test_no_calibration_ends_in_a_traceback(calibration, log, arm, readings, mut
 
 @pytest.mark.parametrize('values, message', [
     ({'gain': 0.0, 'curve': 0.0},
-     'gain must not be 0: the sensor would not tell the side to which it bends'),
+     'gain must not be 0: the sensor could not determine the direction of bending'),
     ({'gain': 1e300}, 'gain = 1e+300 must be 0 or of a size between 1e-09 and 1e+12'),
     ({'deviation': 1e-320}, 'deviation = 1e-320 must be 0 or of a size between 1e-09 and 1e+12'),
 ])
@@ -158,8 +158,8 @@ def test_comparison_knows_a_sensor_at_its_rail(log, capsys):
         'strip/tip', '-', '1/m', '-', '-', '-', '-']
     assert main(['rig', 'compare', str(log)]) == 2
     assert capsys.readouterr().err == (
-        'flexsim rig: the flex sensors do not tell the shape of the link at any time at which the '
-        'motors were on. Mend the sensor, or take --estimator kalman.\n')
+        'flexsim rig: the flex sensors do not determine the shape of the link at any time at '
+        'which the motors were on. Mend the sensor, or take --estimator kalman.\n')
 
 
 @pytest.mark.parametrize('text, problem', [

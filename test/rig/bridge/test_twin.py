@@ -283,4 +283,4 @@ def test_twin_of_another_structure_is_refused_and_the_old_one_goes_on(same):
     assert str(caught.value) == (
         '<text>: is of another structure: of its shapes, "strip/bending_y_3" is missing. Give '
         'the same robot with other numbers')
-    assert twin._next is None
+    assert twin._offered_bench is None

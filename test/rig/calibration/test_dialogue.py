@@ -3,7 +3,7 @@
 import pytest
 
 from flex_robot_sim.rig.calibration.dialogue import Dialogue, Word
-from flex_robot_sim.rig.calibration.step import Desk, Step
+from flex_robot_sim.rig.calibration.step import CalibrationContext, Step
 
 FORCES = {'N': 1.0, 'g': 9.80665e-3}
 
@@ -59,7 +59,7 @@ def test_enter_does_not_take_anything_else():
 
 def test_dropping_the_only_reading_says_that_none_is_left():
     talk, said = dialogue()
-    step = Step(Desk(talk, None, None, None, {}, {}, lambda: None))
+    step = Step(CalibrationContext(talk, None, None, None, {}, {}, lambda: None))
     step.rows.append({})
     step.drop(Word('drop'))
     assert not step.rows and said == ['  No reading is left.']

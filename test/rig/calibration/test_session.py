@@ -85,7 +85,7 @@ def in_real_time(tmp_path, monkeypatch, bench_of_parts):
 
 @pytest.fixture
 def hasty(monkeypatch):
-    for name in ('SETTLE', 'AVERAGE', 'ARRIVAL'):
+    for name in ('SETTLE_TIMEOUT', 'AVERAGING_TIME', 'ARRIVAL_TIMEOUT'):
         monkeypatch.setattr(calibration_bench, name, 0.3)
 
 

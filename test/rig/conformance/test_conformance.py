@@ -119,11 +119,11 @@ class Noisy:
         """As the back end does."""
         for wire in self.wires:
             wire.faults = self.bad if self.is_bad else WireFaults()
-        data = self.wires[0].passed(data)
+        data = self.wires[0].transmit(data)
         self.arrived += data
         out = self.back_end.exchange(data, milliseconds)
         self.sent += out
-        return self.wires[1].passed(out)
+        return self.wires[1].transmit(out)
 
 
 @pytest.mark.slow
@@ -144,7 +144,7 @@ def test_firmware_in_the_noise_of_30_000_frames_takes_what_is_right_and_nothing_
     host.wait(5, b'\0')
     heard, count = list(host.frames), len(noisy.arrived)
     after = host.health()
-    right = sum(chunk in host._right for chunk in bytes(noisy.arrived[:count]).split(b'\0'))
+    right = sum(chunk in host._valid_frames for chunk in bytes(noisy.arrived[:count]).split(b'\0'))
     assert (after.frames - before.frames, after.unknown_ids, after.length_errors) == (right, 0, 0)
     assert after.crc_errors > 100
     sent = set(FrameReader(from_board=True).feed(bytes(noisy.sent)))
@@ -208,8 +208,8 @@ def test_what_a_port_cannot_do_is_said_check_by_check():
         bench, can_reboot, moves = None, False, False
 
     reasons = {check.name: reason_to_skip(check, Port()) for check in CHECKS}
-    assert reasons['lost_steps_latch'] == 'needs a stepper that slips, when told to'
-    assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset when told to'
+    assert reasons['lost_steps_latch'] == 'needs a stepper that slips, on command'
+    assert reasons['nothing_is_sent_before_hello'] == 'needs a board that is reset on command'
     assert reasons['motor_obeys_signs'] == 'moves the motors: give --move'
     assert reasons['says_who_it_is'] == ''
     assert all(isinstance(check.bench, str) for check in CHECKS)

@@ -64,7 +64,7 @@ def arm_where(state):
     def arm(commands):
         if commands._board.state == state:
             commands._board.faults = Fault(0)
-            commands._board.change(State.ARMED)
+            commands._board.change_state(State.ARMED)
     return arm
 
 
@@ -75,14 +75,14 @@ def carries_out_again(commands, frame, command=Commands._command):
 
 def stops_without_latching(board, faults, latch=Board.latch):
     if faults == Fault.WATCHDOG:
-        board.change(State.DISARMED)
+        board.change_state(State.DISARMED)
     else:
         latch(board, faults)
 
 
 def clears_into_motion(commands, message):
     commands._board.faults = Fault(0)
-    commands._board.change(State.ARMED)
+    commands._board.change_state(State.ARMED)
     return 0, 0
 
 
@@ -96,17 +96,17 @@ MUTANTS = {
     'watchdog that does not latch': (STAYS_OFF, Board, 'latch', stops_without_latching),
     'no watchdog': ('nothing_but_a_set_point_feeds_the_watchdog', emulated_board, 'WATCHDOG',
                     60_000_000),
-    'no watchdog in homing': (HOMING, Board, '_home_on',
-                              before(Board._home_on, Board.feed_watchdog)),
-    'bounces are edges': (BOUNCES, emulated_board, 'SETTLING', 0),
+    'no watchdog in homing': (HOMING, Board, '_continue_homing',
+                              before(Board._continue_homing, Board.feed_watchdog)),
+    'bounces are edges': (BOUNCES, emulated_board, 'DEBOUNCE_TIME', 0),
     'set point arms': (STAYS_OFF, Commands, '_take_setpoint',
                        before(Commands._take_setpoint, arm_where(State.DISARMED))),
     'set point clears and arms': (STAYS_OFF, Commands, '_take_setpoint',
                                   before(Commands._take_setpoint, arm_where(State.FAULT))),
     'set point before ESTOP comes back': (
         AFTER_ESTOP, Board, 'arm',
-        lambda board: (board.feed_watchdog(), board.change(State.ARMED),
-                       setattr(board, '_asked', emulated_board.Asked(0.05, 0.0)),
+        lambda board: (board.feed_watchdog(), board.change_state(State.ARMED),
+                       setattr(board, '_motion_command', emulated_board.MotionCommand(0.05, 0.0)),
                        setattr(board, '_valid_until', math.inf))),
     'CLEAR arms': (AFTER_ESTOP, Commands, '_clear', clears_into_motion),
     'ARM clears': (AFTER_ESTOP, Commands, '_command',
@@ -142,17 +142,17 @@ MUTANTS = {
     'no validity': (
         'set_point_holds_for_its_validity', Board, 'drive',
         lambda board, setpoint: (board.feed_watchdog(),
-                                 setattr(board, '_asked', setpoint[1:3]),
+                                 setattr(board, '_motion_command', setpoint[1:3]),
                                  setattr(board, '_valid_until', math.inf))),
     'motion after a profile': (
-        'profile_switches_in_the_step_in_which_it_is_due', emulated_board, 'STAND',
-        emulated_board.Asked(0.05, 0.0)),
+        'profile_switches_in_the_step_in_which_it_is_due', emulated_board, 'ZERO_MOTION',
+        emulated_board.MotionCommand(0.05, 0.0)),
     'no ramp': (
         'step_rate_follows_its_ramp', emulated_board.StepRamp, 'advance',
         lambda ramp, target, *_: setattr(ramp, 'rate', target)),
     'faults go by themselves': (
         'stop_button_latches_in_every_state_and_clear_waits_for_its_release', Board,
-        'persisting', lambda board: Fault(0)),
+        'persistent_faults', lambda board: Fault(0)),
 }
 
 

@@ -15,7 +15,7 @@ from flex_robot_sim.rig.bench.bench import Bench, Drive
 from flex_robot_sim.rig.bench.motors import stepper_stiffness
 from flex_robot_sim.rig.bench.parts import BenchParts
 from flex_robot_sim.rig.estimation.shape_estimator import ShapeEstimator, tip_map
-from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter, grown_covariance
+from flex_robot_sim.rig.estimation.shape_filter import ShapeFilter, integrated_covariance
 from flex_robot_sim.util.exceptions import SettingError
 
 PARTS = BenchParts()
@@ -78,7 +78,7 @@ def follow(shape_filter, rows, steps):
         shape_filter.correct([0.15, 0.0] + np.array(pins.encoders) / scales, curvatures(pins))
         shape = shape_filter.shape
         out.append((shape.tip[1], shape.tip_deviation[1], *shape_filter.velocity,
-                    shape_filter.surprise))
+                    shape_filter.normalized_innovation))
     return np.array(out)
 
 
@@ -174,7 +174,7 @@ def test_deviation_of_the_tip_is_the_spread_of_many_estimates(arm):
 
 def test_sensors_at_one_place_are_refused():
     text = RIG.replace('from="0.29475" to="0.39"', 'from="0.01" to="0.10525"')
-    with pytest.raises(SettingError, match='do not tell its bending'):
+    with pytest.raises(SettingError, match='do not determine its bending'):
         ShapeEstimator(frs.load(text), 'strip', 1e-3)
 
 
@@ -215,7 +215,7 @@ def test_covariance_grows_as_its_integral(arm):
     terms = np.array([expm(A * t) @ density @ expm(A * t).T for t in times])
     weights = np.r_[1, [4, 2] * ((points - 3) // 2), 4, 1] * h / (points - 1) / 3   # Simpson
     exact = np.tensordot(weights, terms, 1)
-    grown = grown_covariance(A, density, h)
+    grown = integrated_covariance(A, density, h)
     assert grown == pytest.approx(exact, rel=1e-6, abs=1e-9 * np.abs(exact).max())
 
 

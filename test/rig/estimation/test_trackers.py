@@ -12,7 +12,7 @@ from flex_robot_sim.rig.bridge.bridge import BridgeSettings, calibration_of
 from flex_robot_sim.rig.bridge.comparison import states_of
 from flex_robot_sim.rig.bridge.experiment_log import Experiment
 from flex_robot_sim.rig.calibration.calibration import nominal
-from flex_robot_sim.rig.estimation.joint_tracker import LONGEST, Tracker
+from flex_robot_sim.rig.estimation.joint_tracker import MAX_READING_GAP, Tracker
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
 from flex_robot_sim.rig.wire.profile import segment
 from flex_robot_sim.util.exceptions import SettingError
@@ -58,7 +58,7 @@ def test_poles_are_where_they_are_said_to_be():
     assert np.linalg.det(error) == pytest.approx(z * z, rel=1e-12)
 
 
-@pytest.mark.parametrize('value, duration', [(5.0, PERIOD), (0.0, 2 * LONGEST), (0.0, 0.0),
+@pytest.mark.parametrize('value, duration', [(5.0, PERIOD), (0.0, 2 * MAX_READING_GAP), (0.0, 0.0),
                                              (math.nan, PERIOD)])
 def test_jump_and_gap_start_it_anew(value, duration):
     tracker = fed(Tracker(20.0, jump=0.1), 0.01 * np.arange(50))
@@ -147,7 +147,7 @@ def test_sensor_that_is_off_leaves_the_shape_unknown_and_comes_back():
     lab.wait(50)
     lab.bench.faults.open_sensors.add(1)
     lab.wait(50)
-    lab.bench.mend()
+    lab.bench.clear_faults()
     lab.wait(50)
     known = [shape.is_known for _, shape in estimates(lab)]
     off = [bool(np.isnan(shape.curvature[1])) for _, shape in estimates(lab)]

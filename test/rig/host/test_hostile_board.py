@@ -10,8 +10,8 @@ from flex_robot_sim.rig.bridge import bridge as bridge_module
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, calibration_of
 from flex_robot_sim.rig.bridge.twin import Twin
 from flex_robot_sim.rig.estimation.shape_tracker import EstimatorSettings, ShapeTracker
-from flex_robot_sim.rig.host.session import EVENTS_KEPT, TIMES_KEPT, LinkState, Session
-from flex_robot_sim.rig.wire.frames import STUFFED, encode
+from flex_robot_sim.rig.host.session import MAX_EVENTS, MAX_PENDING_TIMES, LinkState, Session
+from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, encode
 from flex_robot_sim.rig.wire.layout import BOUNDS
 from flex_robot_sim.rig.wire.protocol import (
     FRAMES,
@@ -85,17 +85,17 @@ def test_no_bytes_of_a_board_raise_in_the_session_or_fill_its_memory(mutants, ca
     for _ in range(mutants // 5):
         now += board.rng.choice((0.0, 1e-3, 0.7))
         session.take(board.bytes(), now)
-        session.beat(now, 0.1)
+        session.do_housekeeping(now, 0.1)
         if session.phase in (LinkState.DISPLACED, LinkState.GREETING):
             session.greet(now)
             session.take(encode(board.hello(), 1, 0), now)
             session.open(session.number)
-        assert len(session.frames._tail) <= STUFFED
+        assert len(session.frames._tail) <= MAX_STUFFED_SIZE
         sent.clear()
-    assert len(session.events) <= EVENTS_KEPT and len(session._times) <= TIMES_KEPT
+    assert len(session.events) <= MAX_EVENTS and len(session._pending_times) <= MAX_PENDING_TIMES
     assert len(session.clock._exchanges) <= 100
     assert session.clock.spread is None or np.isfinite(session.clock.spread)
-    assert session.boots > 2 and session.stamps.count and session.event_count > EVENTS_KEPT
+    assert session.boots > 2 and session.stamps.count and session.event_count > MAX_EVENTS
     assert 'callback' not in caplog.text
 
 

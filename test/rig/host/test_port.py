@@ -282,7 +282,7 @@ def test_a_socket_whose_far_end_takes_nothing_any_more_is_a_port_that_is_gone(op
 def test_a_socket_without_a_server_is_refused_in_one_line():
     with socket.create_server(('127.0.0.1', 0)) as server:
         number = server.getsockname()[1]
-    with pytest.raises(RigError, match=f'^socket://127.0.0.1:{number}: nobody listens there'):
+    with pytest.raises(RigError, match=f'^socket://127.0.0.1:{number}: no server listens there'):
         Port(f'socket://127.0.0.1:{number}', Sink())
 
 

@@ -97,7 +97,7 @@ def driven(link, duty):
 
 
 def board(emulator):
-    return emulator.call(lambda rig: (rig.board.state, rig.board.moving))
+    return emulator.call(lambda rig: (rig.board.state, rig.board.is_moving))
 
 
 def test_socket_carries_the_rig_as_a_port_does(emulator, server):

@@ -14,7 +14,7 @@ from flex_robot_sim.rig.host.link import LinkSettings
 from flex_robot_sim.rig.wire import c_header, generate, protocol, protocol_page
 from flex_robot_sim.rig.wire.behaviour import ANSWERS, STATES
 from flex_robot_sim.rig.wire.cobs import stuff, unstuff
-from flex_robot_sim.rig.wire.frames import STUFFED, FrameReader, encode, wire_length
+from flex_robot_sim.rig.wire.frames import MAX_STUFFED_SIZE, FrameReader, encode, wire_length
 from flex_robot_sim.rig.wire.parameters import PARAMETERS, Parameter
 from flex_robot_sim.rig.wire.protocol import FRAMES, Ack, Arm, Setpoint, Telemetry, Time
 from flex_robot_sim.rig.wire.vocabulary import CONSTANTS, FAULTS, Fault, Mode, Result, State
@@ -123,7 +123,7 @@ def test_an_endless_chunk_takes_no_memory_and_counts_once():
     reader = FrameReader(from_board=True)
     for _ in range(1000):
         reader.feed(b'\x55' * 1000)
-    assert len(reader._tail) <= STUFFED
+    assert len(reader._tail) <= MAX_STUFFED_SIZE
     assert reader.feed(b'\0' + encode(TELEMETRY)) == [(0, 0, TELEMETRY)]
     assert reader.counts.crc_errors == 1
 
@@ -208,7 +208,7 @@ def test_the_header_of_the_firmware_is_that_of_the_schema():
 
 def test_the_tables_of_the_page_are_those_of_the_schema():
     page = generate.PAGE.read_text(encoding='utf-8')
-    assert page == protocol_page.filled(page)
+    assert page == protocol_page.fill_tables(page)
     assert set(protocol_page.TABLES) == {found[2] for found in protocol_page.MARK.finditer(page)}
 
 
