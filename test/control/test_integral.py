@@ -61,7 +61,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
     stiffness = np.array([INERTIA * 100.0])
     for ratio, share, part in ((0.5, 0.55, 1.0), (0.5, 0.8, 0.7), (0.1, 1.0, 0.1), (0.01, 1.0, 0)):
         servo = fit.with_integral(
-            fit.judged(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
+            fit.evaluate(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
         taken = 0.0 if servo.integral is None else servo.integral[0]
         assert taken == pytest.approx(part * share * 10.0)
         assert bool(servo.complaint) == (part == 0)

@@ -171,7 +171,7 @@ def test_a_payload_that_is_told_is_carried_without_a_jump():
         led.run(8.0)
         before = led.run(STATE)[-1, 1:4]
         if told:
-            led.controller.carry(led.controller.load(('tool', mass)))
+            led.controller.use_model(led.controller.build_model(('tool', mass)))
             assert np.abs(led.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
         led.run(8.0)
         seen[told] = np.abs(led.simulation.position - led.controller.target)
