@@ -29,7 +29,7 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import recommend
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
+from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
@@ -173,7 +173,7 @@ class _Watched:
 
     def slow_servo(self):
         """Say how a soft servo comes to rest at the goal, or ''."""
-        return slow_servo(*self._held)
+        return slow_servo_diagnosis(*self._held)
 
     @property
     def complaint(self):

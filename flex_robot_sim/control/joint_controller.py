@@ -167,7 +167,7 @@ class JointController:
             rates, (joints,) [rad/s, m/s].
         :param motor_position: on the motor side, (joints,) [rad, m]; motor_velocity: their rates;
             None: all drives are rigid.
-        :param leads_arm: whether the efforts move the arm; False: it is disabled, or another
+        :param drives_arm: whether the efforts move the arm; False: it is disabled, or another
             controller moves it.
         """
         measured, rate = position, velocity
