@@ -86,7 +86,7 @@ class ControllerNode(Node):
         controller = self.controller
         assert controller is not None
         if controller.feedback.needs_strain:
-            controller.feedback.take_strain(self._gauges @ simulation.coordinates)
+            controller.feedback.receive_strain(self._gauges @ simulation.coordinates)
         efforts = controller.update(
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)
@@ -154,7 +154,7 @@ class ControllerNode(Node):
 
     def _on_strain(self, message):
         try:
-            self.controller.feedback.take_strain(self._strain.read(message))
+            self.controller.feedback.receive_strain(self._strain.read(message))
         except FlexRobotSimError as error:
             refuse(self, error)
 

@@ -26,10 +26,10 @@ def two_link():
 
 def growth(model, servo):
     """Largest rate [1/s] of the linear arm with PID, in continuous time, by its own equations."""
-    p, joints = len(model.M), model.push.shape[1]
+    p, joints = len(model.M), model.actuation.shape[1]
     K, D, I = (np.diag(gain) for gain in (
         servo.stiffness, servo.damping, servo.integral * servo.stiffness))
-    seen, push = model.seen, model.push
+    seen, push = model.encoders, model.actuation
     mass = np.linalg.inv(model.M)
     A = np.zeros((2 * p + joints, 2 * p + joints))
     A[:p, p:2 * p] = np.eye(p)

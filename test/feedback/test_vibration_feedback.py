@@ -58,7 +58,7 @@ class Led:
             simulation.effort = self._effort            # that of the state before
             self._effort = self.controller.update(simulation.time, *state).copy()
             if self.hears and self._count % round(STRAIN / STATE) == 0:
-                self.controller.feedback.take_strain(bent)
+                self.controller.feedback.receive_strain(bent)
             rows.append([simulation.time, *self._effort, *simulation.deflection[tip][:3]])
             simulation.step(every)
             self._count += 1
