@@ -18,7 +18,7 @@ from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.sweeps.identity import words_of_function
+from flex_robot_sim.sweeps.identity import function_identity
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
@@ -199,8 +199,8 @@ class Own:
     lambda gain: functools.partial(own_runs.told, gain=gain), _with, Own,
     lambda gain: _with({'gain': np.array([gain])}), lambda gain: Own(gain).__call__])
 def test_a_function_with_another_gain_is_another_sweep(make):
-    assert words_of_function(make(1.0)) == words_of_function(make(1.0))
-    assert words_of_function(make(1.0)) != words_of_function(make(2.0))
+    assert function_identity(make(1.0)) == function_identity(make(1.0))
+    assert function_identity(make(1.0)) != function_identity(make(2.0))
 
 
 def test_a_robot_that_a_program_changed_is_another_one(tmp_path):
