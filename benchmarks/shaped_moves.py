@@ -18,11 +18,7 @@ from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.dynamics.loads import payload_inertia
 from flex_robot_sim.shaping.impulses import zero_vibration
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import (
-    DEFAULT_UNCERTAINTY,
-    mode_table_and_stages,
-    recommend,
-)
+from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
 
@@ -84,7 +80,7 @@ def _designs(name, by_servo=False, is_varied=False):
     choice = recommended(name, is_varied, by_servo)
     if choice.follows:
         made['recommended'] = _following(joints, *(
-            mode_table_and_stages(bare(name), choice.design, loads(name), gains) if is_varied
+            following(bare(name), choice.design, loads(name), gains) if is_varied
             else (full, stages_of(full, *choice.design))))
     else:
         made['recommended'] = lambda samples: shaped_samples(choice.shaper, samples, PERIOD)

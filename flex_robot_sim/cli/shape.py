@@ -148,7 +148,7 @@ def _write(arguments, summary, choice):
     """Write the recommended shaper; one that follows the pose with its table, which takes long."""
     from flex_robot_sim.cli.arguments import read_arm
     from flex_robot_sim.shaping.impulses import NONE
-    from flex_robot_sim.shaping.recommendation import mode_table_and_stages
+    from flex_robot_sim.shaping.recommendation import following
     from flex_robot_sim.shaping.shaper_file import write_parts
     from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
@@ -160,7 +160,7 @@ def _write(arguments, summary, choice):
             payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
             with patience('computing the modes of all poses'):
                 servo = _servo(arguments, arm)
-                parts = ShaperSpecification(choice.name, NONE, *mode_table_and_stages(
+                parts = ShaperSpecification(choice.name, NONE, *following(
                     arm, choice.design, payloads, servo and (servo.stiffness, servo.damping)))
     write_parts(arguments.output, parts, str(summary['of']), joints)
 

@@ -39,8 +39,8 @@ DEFAULT_FREQUENCY, DEFAULT_RATIO = 1.0, 0.7
 MIN_FREQUENCY = 0.08        # lowest useful frequency of a closed joint                     [Hz]
 STIFFNESS_RESERVE = 2.0     # stiffness over what the weight needs: for a payload
 FREQUENCY_RESERVE = 1.2     # factor on the frequency that must stay stable
-SOFT_FREQUENCY = 0.5        # down to which damping goes before stiffness [Hz]
-MIN_RATIO_SOFT, MIN_RATIO_STIFF = 0.3, 0.1  # damping ratio above and below it
+SLOW_JOINT_FREQUENCY = 0.5  # to which a joint is slowed to keep its damping [Hz]
+MIN_RATIO, MIN_RATIO_SLOW = 0.3, 0.1        # of damping with sampling, above and below it
 SMALLEST_RATIO = 1e-9               # replaces 0, to divide by it
 # over the damping that stops a drive within a period,
 # if efforts are a period late, and if they are not
@@ -50,10 +50,10 @@ DAMPING_SHARES = (1.0, 0.5, 0.25)  # of that damping, in trial order
 INTEGRAL_FACTORS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1)  # on the integral rates, in trial order
 INTEGRAL_RESERVE = 1.5      # factor on them that must stay stable
 PAYLOAD_RESERVE = 1.7       # factor on weight and inertia of the arm
-MAX_GROWTH = 1e-2           # of an undamped mode by rounding errors                  [1/s]
+MAX_GROWTH = 1e-2           # that counts as stable: rounding errors         [1/s]
 DEFAULT_INTEGRAL_SHARE = 0.2  # of the joint rate, for integral action added by default
 MAX_OFFSET_SHARE = 0.1      # offset at rest that triggers it, over hold_tolerance
-MAX_DRY_SHARE = 0.2         # offset a default servo allows, same unit
+MAX_DRY_SHARE = 0.2         # the same, for the stiffness of default gains without integral action
 
 
 class Sampling(NamedTuple):
@@ -222,9 +222,9 @@ class ServoFit:
             max_share = share * (MAX_DAMPING_LATE if self.sampling.is_late else MAX_DAMPING_PROMPT)
             damping = np.minimum(damping, max_share * self._drive_inertia / self.sampling.period)
             preferred, fallback = ((damping / (2 * min(min_ratio, ratio)))**2 / inertia
-                                   for min_ratio in (MIN_RATIO_SOFT, MIN_RATIO_STIFF))
+                                   for min_ratio in (MIN_RATIO, MIN_RATIO_SLOW))
             highest = np.maximum(preferred, np.minimum(
-                fallback, inertia * (2 * math.pi * SOFT_FREQUENCY)**2))
+                fallback, inertia * (2 * math.pi * SLOW_JOINT_FREQUENCY)**2))
             stiffness = np.minimum(stiffness, np.maximum(highest, self._min_stiffness))
         return self._servo(stiffness, damping)
 

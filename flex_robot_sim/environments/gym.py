@@ -32,7 +32,7 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
         Make the environment.
 
         :param task: a name of TASKS, or a Task; robot: as of `load`.
-        :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: likewise.
+        :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: factors.
         :param reward: function of a Look, (c,) per second; observation: of a Look, (c, numbers).
         :param settings: fields of EpisodeSettings.
         """

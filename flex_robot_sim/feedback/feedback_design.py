@@ -35,7 +35,7 @@ from flex_robot_sim.util.exceptions import SettingError
 
 DEFAULT_PERIOD_S = 2e-3  # of states, by default, and the shortest of LQG                     [s]
 POSES_PER_JOINT = 3     # for joints that change the modes
-MAX_GROWTH = 1e-2       # of rounding errors                                           [1/s]
+MAX_GROWTH = 1e-2       # that counts as stable: rounding errors                           [1/s]
 
 
 class Timing(NamedTuple):

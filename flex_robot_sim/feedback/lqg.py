@@ -97,7 +97,7 @@ class Lqg(Serializable):
         self.is_on = self._is_starting = True
 
     def stop(self) -> None:
-        """Switch off: from now on call `observe`."""
+        """Switch off: from now on call `watch`."""
         self.is_on = self._is_starting = False
 
     def reset(self) -> None:
@@ -106,8 +106,8 @@ class Lqg(Serializable):
         self._is_uninitialised = True
         self._transition_effort[:] = 0.0
 
-    def observe(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
-                effort: ArrayLike) -> None:
+    def watch(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
+              effort: ArrayLike) -> None:
         """Update the filter while off, with the applied efforts (joints,) of the last period."""
         if self._is_uninitialised:
             self._begin(np.asarray(position, float), effort)

@@ -94,7 +94,7 @@ class DampingDesign:
     channels: tuple
     rest: np.ndarray            # (k,)       curvatures in the pose at rest               [1/m]
     before: np.ndarray          # (r,)       rates of the loop without channels           [1/s]
-    after: np.ndarray           # (q,)       likewise with it
+    after: np.ndarray           # (q,)       and with channels
     ratio: float                # least damping ratio of the damped modes
     lost: float                 # largest relative loss of damping of another mode
     complaint: str = ''         # why the design is insufficient

@@ -44,8 +44,8 @@ from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
 
-SPLINES_PER_JOINT = 10      # per joint
-MAX_STEP_S = 1e-3           # of the simulation, maximum                                    [s]
+SPLINES_PER_JOINT = 10
+MAX_STEP_S = 1e-3           # time step of the simulation                                   [s]
 STEPS_PER_PERIOD = 200      # in a period of the first mode, minimum
 MIN_RIGID_STEPS = 300       # in a motion of a rigid arm
 SLOPE_STEP_FACTOR = 2.0     # factor on the step of simulations for slopes

@@ -107,11 +107,10 @@ def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
             for found, name, index in zip(modes, names, indices)] if count else []
 
 
-def mode_table_and_stages(arm: ArmModel, design: Design,
-                          payloads: Sequence[tuple | None] = (None,),
-                          gains: tuple[ArrayLike, ArrayLike] | None = None,
-                          progress: Callable[[int, int], object] | None = None,
-                          count: int | None = None) -> tuple[ModeTable, list[Stage]]:
+def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = (None,),
+              gains: tuple[ArrayLike, ArrayLike] | None = None,
+              progress: Callable[[int, int], object] | None = None,
+              count: int | None = None) -> tuple[ModeTable, list[Stage]]:
     """
     Return the ModeTable and the Stages of a Design, for an OnlineShaper of all poses of an arm.
 

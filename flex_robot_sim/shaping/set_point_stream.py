@@ -135,7 +135,8 @@ class SetPointStream:
             elif j in rows:
                 start[j] = values[rows.index(j)]
             else:
-                raise SettingError(f'nobody has said where "{name}" is: send joint_states, or all '
+                raise SettingError(f'the position of "{name}" is unknown: send joint_states, or '
+                                   'all '
                                    'joints in the first set point')
         for j, value in zip(rows, values):
             if abs(value - start[j]) > self.tolerance:
@@ -154,7 +155,7 @@ class SetPointStream:
             j = int(np.argmax(steps))
             raise SettingError(
                 f'the set points leap with "{self.names[j]}" from {self._target.goal[j]:.6g} to '
-                f'{goal[j]:.6g}{self._units[j]}, and nobody has said how fast it may be: send '
+                f'{goal[j]:.6g}{self._units[j]}, and its velocity limit is unknown: send '
                 'smaller steps, or name a robot whose URDF limits velocities')
 
 

@@ -15,7 +15,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.shaping.comparison import Case, Design, compare_shapers
 from flex_robot_sim.shaping.impulses import NONE, Shaper
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import mode_table_and_stages, recommend
+from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaping_settings import AUTO
 from flex_robot_sim.shaping.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.util.exceptions import SettingError
@@ -109,7 +109,7 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
         design = recommendation.choice.design
         if design is None:
             return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
-    table, stages = mode_table_and_stages(arm, design, payloads, gains, progress)
+    table, stages = following(arm, design, payloads, gains, progress)
     modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
                   for pose in poses_within(arm, MODE_POSES))
     return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),

@@ -221,7 +221,8 @@ class TrajectoryShaper:
         if goal is not None and (known is None or abs(goal - known) <= self.tolerance):
             return goal         # held position of the controller: no step by gravity sag
         if known is None:
-            raise SettingError(f'nobody has said where "{name}" is: send joint_states, or a first '
+            raise SettingError(f'the position of "{name}" is unknown: send joint_states, or a '
+                               'first '
                                'point at time 0')
         if first is None:
             return measured

@@ -129,7 +129,7 @@ def _expect_sendable(plan, executor, watch):
             raise
         # Dask wraps the reason in a message
         why = error.__cause__ if isinstance(error.__cause__, (TypeError, ImportError)) else error
-        raise UsageError('the function of the runs cannot be sent to who makes them '
+        raise UsageError('the function of the runs cannot be sent to the workers '
                          f'({type(why).__name__}: {why}). Define it in a module that they can '
                          'import, and let it hold nothing that is open here.') from error
     finally:
@@ -177,7 +177,7 @@ def _one_line_errors() -> Iterator[None]:
         raise SweepError('a worker died: it was killed, had no memory left, or could not '
                          'begin.') from error
     except CancelledError as error:
-        raise SweepError('who makes the runs has given them up: it was stopped, or it is out of '
+        raise SweepError('the executor has cancelled the runs: it was stopped, or it is out of '
                          'reach.') from error
     except Exception as error:
         if not _is_dask_error(error):

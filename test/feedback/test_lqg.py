@@ -167,7 +167,7 @@ def test_takes_a_swinging_arm_over_without_a_jump(arm, designs):
         nonlocal before
         if seen.time < 1.0:
             effort = 0.05 * np.sin(8.0 * seen.time) - 0.02 * seen.position
-            law.observe(seen.position, seen.velocity, seen.curvature, effort)
+            law.watch(seen.position, seen.velocity, seen.curvature, effort)
         else:
             if not law.is_on:
                 law.start(seen.position, seen.velocity, seen.curvature, before)

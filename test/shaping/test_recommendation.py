@@ -14,7 +14,7 @@ from flex_robot_sim.shaping.comparison import (
 )
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import mode_table_and_stages, recommend
+from flex_robot_sim.shaping.recommendation import following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.validation_moves import ValidationMoves, trapezoid
 from flex_robot_sim.util.exceptions import SettingError
@@ -102,7 +102,7 @@ def test_what_is_left_by_a_shaped_move_is_what_another_formulation_says():
 def test_trial_moves_say_what_a_simulation_of_the_same_move_says(arm, best):
     trials = ValidationMoves(arm, count=3, uncertainty=0.0)
     choice = next(one for one in best.found if one.name == 'ei by pose')
-    table, stages = mode_table_and_stages(arm, choice.design, count=3)
+    table, stages = following(arm, choice.design, count=3)
     for k in (0, 5):
         move = trials._move(k)
         assert move.step == STEP and move.arm is arm
@@ -137,7 +137,7 @@ def test_moves_stay_between_given_poses(arm):
 def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
     """The rule has never seen these moves."""
     assert best.choice.follows and meets_tolerance(best.choice)
-    table, stages = mode_table_and_stages(arm, best.choice.design, count=3)
+    table, stages = following(arm, best.choice.design, count=3)
     rng = np.random.default_rng(11)
     for _ in range(3):
         start, end = rng.uniform([-1.0, -0.3, -1.5], [1.0, 1.5, 1.5], (2, 3))

@@ -155,14 +155,15 @@ def test_joints_that_a_set_point_does_not_name_stay():
     (lambda s: s.receive([0.0]), '1 positions for 2 joints: send one each'),
     (lambda s: s.receive([0.0, np.nan]), 'set points must be finite'),
     (lambda s: s.receive([0.0], ['c']), 'no joint "c". Known: a, b'),
-    (lambda s: s.receive([0.0], ['a']), 'nobody has said where "b" is: send joint_states, or all '
+    (lambda s: s.receive([0.0], ['a']), 'the position of "b" is unknown: send joint_states, or '
+                                        'all '
                                      'joints in the first set point'),
     (lambda s: s.measured.update(a=1.0) or s.receive([0.0, 0.0]),
      'the set points begin with "a" at 0, but it is at 1: let them begin where the arm '
      'is'),
     (lambda s: s.receive([0.0, 0.0]) and s.receive([0.0, 0.5]),
-     'the set points leap with "b" from 0 to 0.5, and nobody has said how fast it may '
-     'be: send smaller steps, or name a robot whose URDF limits velocities'),
+     'the set points leap with "b" from 0 to 0.5, and its velocity limit is unknown: '
+     'send smaller steps, or name a robot whose URDF limits velocities'),
 ])
 def test_what_is_useless_is_refused(call, message):
     stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))

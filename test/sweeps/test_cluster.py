@@ -137,7 +137,7 @@ def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
             with pytest.raises(UsageError) as caught:
                 frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
             assert str(caught.value) == (
-                f'the function of the runs cannot be sent to who makes them ({why}). Define it in '
+                f'the function of the runs cannot be sent to the workers ({why}). Define it in '
                 'a module that they can import, and let it hold nothing that is open here.')
             assert not (tmp_path / 'runs').exists()
     assert all(one.process.poll() is None for one in workers)
@@ -182,7 +182,7 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
                   watch=found.watch, progress=kill, **{**OPTIONS, 'count': 2000})
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (
-        'who makes the runs has given them up: it was stopped, or it is out of reach. '
+        'the executor has cancelled the runs: it was stopped, or it is out of reach. '
         f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
 
 

@@ -30,7 +30,7 @@ from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
 def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, run, why):
     with processes(1) as pool, pytest.raises(UsageError) as caught:
         frs.sweep('single_link', run=run, executor=pool, folder=tmp_path / 'runs')
-    assert re.fullmatch('the function of the runs cannot be sent to who makes them '
+    assert re.fullmatch('the function of the runs cannot be sent to the workers '
                         rf'\({why}\)\. Define it in a module that they can import, and let it '
                         'hold nothing that is open here\\.', str(caught.value))
     assert not (tmp_path / 'runs').exists()
@@ -51,7 +51,7 @@ def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
     with pytest.raises(SweepError) as caught:
         frs.sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
     assert str(caught.value) == (
-        'who makes the runs has given them up: it was stopped, or it is out of reach.')
+        'the executor has cancelled the runs: it was stopped, or it is out of reach.')
     assert not (tmp_path / 'runs').exists()
 
 
