@@ -97,8 +97,8 @@ class RepeatedMove:
         if self.gain is None:
             raise SettingError('there is no gain yet: let `model` find it first')
         errors = np.asarray(errors, float).ravel()
-        if errors.rms != len(self.gain):
-            raise SettingError(f'a trial has {len(self.gain)} errors, and not {errors.rms}')
+        if errors.size != len(self.gain):
+            raise SettingError(f'a trial has {len(self.gain)} errors, and not {errors.size}')
         if not np.isfinite(errors).all():
             raise SettingError('the errors of a trial must be finite: it is left out')
         rms = float(np.sqrt(np.mean(errors**2)))

@@ -150,7 +150,7 @@ def _simulate(batch, motions, manoeuvre):
     has_stopped = False
     while done < total:
         if not has_stopped:
-            rows = np.array([motion.control_steps(done * h)[:2] for motion in motions])
+            rows = np.array([motion.sample(done * h)[:2] for motion in motions])
             batch.target[:], batch.target_rate[:] = rows[:, 0], rows[:, 1]
             has_stopped = done >= motion_steps
         steps = min(total - done, sample_steps - done % sample_steps)

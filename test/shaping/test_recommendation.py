@@ -124,7 +124,7 @@ def test_no_shaper_leaves_all_and_a_long_one_little(arm):
 def test_moves_stay_between_given_poses(arm):
     poses = np.array([[0.0, 0.3, -1.0], [0.4, 0.8, 0.5], [-0.3, 1.0, 1.0]])
     trials = ValidationMoves(arm, poses, count=3)
-    pairs = {(tuple(start), tuple(end)) for start, end in trials._ways}
+    pairs = {(tuple(start), tuple(end)) for start, end in trials._pairs}
     assert pairs == {(tuple(a), tuple(b)) for a in poses for b in poses if (a != b).any()}
     assert len(trials) >= 16
     limits = [arm.description.joint(name).velocity for name in arm.joint_names]

@@ -146,7 +146,7 @@ def test_many_that_replace_each_other_stay_in_the_range_of_what_was_asked_for():
                 before(min(sent.start - last.start, last.times[-1])), abs=1e-8)
         shaper.keep(sent)
         last, now = sent, now + rng.uniform(0.01, 1.0)
-    assert len(shaper._memory.motion.knots) < 40        # what is long over is forgotten
+    assert len(shaper._state.motion.knots) < 40        # what is long over is forgotten
 
 
 def test_the_stamp_of_a_trajectory_is_passed_on_and_what_is_over_is_left_out():
