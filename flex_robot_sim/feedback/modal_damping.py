@@ -60,8 +60,8 @@ TEST_PERIODS, MAX_RESIDUAL = 2.0, 0.013  # of a mode after a push; residual afte
 class Channel:
     """Channel that damps one mode, see (C21)."""
 
-    sensor_weights: np.ndarray  # (k,)   w: from curvatures to the mode
-    drive_weights: np.ndarray  # (joints,)  b                                          [N m, N]
+    sensor_weights: np.ndarray  # (k,)       w: from curvatures to the mode
+    drive_weights: np.ndarray   # (joints,)  b                                         [N m, N]
     rate: float                 # of the mode with the servo alone                      [rad/s]
     filter_rate: float          # r                                                     [rad/s]
     filter_ratio: float         # z

@@ -106,7 +106,7 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
         link('rod', 3.0, '0 0 0.5', (1e-9,) * 3))))
     fit, inertia = ServoFit(arm, CONTINUOUS), 3.0 * 0.5**2
     # poses are a sample, and the zero pose, which is upright, is among them
-    assert fit.fall == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
+    assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
     for share, falls in ((0.98, True), (1.02, False)):
         stiffness = np.array([share * 3.0 * 9.81 * 0.5])
         complaint = fit.evaluate(stiffness, np.array([inertia])).complaint

@@ -114,7 +114,7 @@ def test_a_push_moves_the_arm_and_is_over():
         before = env.episodes.batch.coordinates[0].copy()
         env.step(np.zeros(3))
         moved.append((env.episodes.age[0], np.abs(env.episodes.batch.coordinates[0]
-                                                  - before).max(), env.episodes._pushed[0]))
+                                                  - before).max(), env.episodes._is_pushed[0]))
     pushed = [age for age, _, is_pushed in moved if is_pushed]
     assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
     assert len(pushed) == 10                # of 10 ms

@@ -178,5 +178,5 @@ def test_a_payload_that_is_told_is_carried_without_a_jump():
     # what is left is what the links give, which the weight of a straight arm leaves out
     assert seen[True].max() < 0.2 * seen[False].max()
     with pytest.raises(SettingError, match='no link "hand"'):
-        led.controller.load(('hand', 1.0))
+        led.controller.build_model(('hand', 1.0))
     assert (effort_limits(led.arm) >= led.controller.limits).all()
