@@ -136,8 +136,7 @@ class SetPointStream:
                 start[j] = values[rows.index(j)]
             else:
                 raise SettingError(f'the position of "{name}" is unknown: send joint_states, or '
-                                   'all '
-                                   'joints in the first set point')
+                                   'all joints in the first set point')
         for j, value in zip(rows, values):
             if abs(value - start[j]) > self.tolerance:
                 raise SettingError(

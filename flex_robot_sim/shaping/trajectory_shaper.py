@@ -222,8 +222,7 @@ class TrajectoryShaper:
             return goal         # held position of the controller: no step by gravity sag
         if known is None:
             raise SettingError(f'the position of "{name}" is unknown: send joint_states, or a '
-                               'first '
-                               'point at time 0')
+                               'first point at time 0')
         if first is None:
             return measured
         if abs(first - known) > self.tolerance:

@@ -206,6 +206,5 @@ def _by_joint(arm, manoeuvre, name, is_broadcast=True):
         return None
     if len(values) not in ((1, n) if is_broadcast else (n,)):
         raise UsageError(f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
-                         'numbers for '
-                         f'{", ".join(arm.joint_names)}, not {len(values)}.')
+                         f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.')
     return np.broadcast_to(np.array(values, float), n)

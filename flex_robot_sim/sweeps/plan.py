@@ -43,8 +43,7 @@ _NOMINAL_ARM: list[tuple[str, ArmModel]] = []
 RUN_ERRORS = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
 COLUMNS = ('run', 'note')           # of every table
 NO_MOTION_NOTE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a '
-                  'load '
-                  'sags. Give "to", or vary JOINT.to.')
+                  'load sags. Give "to", or vary JOINT.to.')
 ROUNDING = 1e-9     # of a limit with few digits                       [rad, m]
 NON_NEGATIVE = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
@@ -207,8 +206,7 @@ def _refuse_wrong_kinds(vary, scale, run):
     for argument, words in (('vary', vary), ('scale', scale)):
         if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
             raise SettingError(f'{argument} = {bearable(repr(words), 60)} must be a dict from '
-                               'names '
-                               'to values')
+                               'names to values')
     if not callable(run) and not isinstance(run, Manoeuvre):
         raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
                            'of a Case')
