@@ -16,7 +16,7 @@ from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import ALWAYS
+from flex_robot_sim.control.servo import CONTINUOUS
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.trajectory import Trajectory
@@ -49,7 +49,8 @@ def held(name, watched=WATCHED):
     arm = frs.load(name, gravity=program.parameters.get('gravity', (0.0, 0.0, -9.81)))
     in_drives = program.executable == BOTH
     simulation = frs.Simulation(arm)
-    controller = JointController(arm, ControllerSettings(), sampling=ALWAYS if in_drives else None)
+    controller = JointController(arm, ControllerSettings(),
+                                 sampling=CONTINUOUS if in_drives else None)
     n, slides = len(arm.joint_names), np.array([unit == 'm' for unit in arm.units])
     goal, duration = move_of(arm, np.where(slides, SLIDE, TURN))
     effort, rows = np.zeros(n), []

@@ -18,7 +18,7 @@ from flex_robot_sim.control.servo import fitting_servo
 from flex_robot_sim.dynamics.loads import payload_inertia
 from flex_robot_sim.shaping.impulses import zero_vibration
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
-from flex_robot_sim.shaping.recommendation import OFF, following, recommend
+from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, following, recommend
 from flex_robot_sim.shaping.shaped_samples import shaped_samples
 from flex_robot_sim.shaping.shaper_stages import stages_of
 
@@ -49,7 +49,7 @@ def recommended(name, is_varied=False, by_servo=False):
     :param is_varied: whether it may carry anything from nothing to the payload of its URDF.
     """
     arm, gains, payloads = frs.load(name), servo(name) if by_servo else None, (None,)
-    uncertainty = OFF
+    uncertainty = DEFAULT_UNCERTAINTY
     if is_varied:
         uncertainty = 1 - np.sqrt(1 - STIFFNESS)
         arm, payloads = bare(name), loads(name)

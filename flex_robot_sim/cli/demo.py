@@ -17,7 +17,7 @@ from flex_robot_sim.cli.arguments import (
     no_ros,
     remove_forced,
 )
-from flex_robot_sim.control.servo import WISH, servo_line
+from flex_robot_sim.control.servo import DEFAULT_FREQUENCY, servo_line
 from flex_robot_sim.demo.children import Children
 from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
 from flex_robot_sim.demo.ringing import ringing_of
@@ -118,7 +118,8 @@ def _demonstrate(arguments, stop):
         programs = [program._replace(log_level='info') if program.executable == VIEW else program
                     for program in programs]        # it says its address
         greeting = [*filter(None, [start_note(arm)]), servo_line(arm, swing.servo)
-                    + f' (stiff, to show vibration; default: {WISH:g} Hz)' * swing.is_stiff,
+                    + f' (stiff, to show vibration; default: {DEFAULT_FREQUENCY:g} Hz)'
+                    * swing.is_stiff,
                     f'{arm.description.name} moves in ROS_DOMAIN_ID={domain}. Ctrl-C ends it.']
         stop.interrupts = False     # from here on, there are programs to be stopped
         # they end while we draw

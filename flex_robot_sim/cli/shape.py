@@ -90,7 +90,7 @@ def run(arguments: Namespace) -> int:
             ', as no link and no joint of it is flexible')
         print(f'flexsim shape: {what}: no resonance stands out{why}. {hint}.', file=sys.stderr)
         return NO_RESONANCE
-    from flex_robot_sim.shaping.comparison import keeps
+    from flex_robot_sim.shaping.comparison import meets_tolerance
 
     summary['shapers'] = [
         {'name': choice.name, 'follows_pose': choice.follows,
@@ -100,7 +100,7 @@ def run(arguments: Namespace) -> int:
          'acceleration': choice.acceleration, 'times': choice.shaper.times.tolist(),
          'amplitudes': choice.shaper.amplitudes.tolist()} for choice in found]
     summary['recommended'] = found[best].name
-    summary['keeps_tolerance'] = bool(keeps(found[best], arguments.tolerance))
+    summary['keeps_tolerance'] = bool(meets_tolerance(found[best], arguments.tolerance))
     if arguments.output:
         _write(arguments, summary, found[best])
     if arguments.plot:
@@ -115,7 +115,7 @@ def _of_robot(arguments):
     from flex_robot_sim.control.servo import servo_line
     from flex_robot_sim.model.arguments import checked
     from flex_robot_sim.motion.limits import refuse_beyond_stops
-    from flex_robot_sim.shaping.recommendation import OFF, recommend
+    from flex_robot_sim.shaping.recommendation import DEFAULT_UNCERTAINTY, recommend
 
     xacro_arguments(arguments.xacro)
     if arguments.column or arguments.rate is not None:
@@ -128,7 +128,7 @@ def _of_robot(arguments):
     with patience('looking for gains that hold the arm'):
         servo = _servo(arguments, arm)
         gains = servo and (servo.stiffness, servo.damping)
-    uncertainty = OFF if arguments.uncertainty is None else arguments.uncertainty
+    uncertainty = DEFAULT_UNCERTAINTY if arguments.uncertainty is None else arguments.uncertainty
     payloads = [parse_payload(words, arm.tool) for words in arguments.payload]
     with patience('trying shapers, on linear models and in moves'):
         cases, found, best, moves, why = recommend(
@@ -176,7 +176,7 @@ def _servo(arguments, arm):
 def _of_log(arguments):
     """Likewise of a recording, with its spectrum."""
     from flex_robot_sim.analysis.recorded_vibration import read_samples, resonances
-    from flex_robot_sim.shaping.comparison import Case, choices
+    from flex_robot_sim.shaping.comparison import Case, compare_shapers
 
     if arguments.pose or arguments.payload or arguments.servo:
         raise UsageError('--pose, --payload and --servo are about a URDF.')
@@ -199,12 +199,12 @@ def _of_log(arguments):
                                   for name in ('frequency', 'ratio', 'size'))
     # the deflection of an oscillator whose base accelerates, each as large as it is in the log
     case = Case(frequencies, ratios, sizes / sizes.sum() / (2 * np.pi * frequencies)**2)
-    found, best = choices([case], uncertainty, arguments.tolerance, arguments.allowed)
+    found, best = compare_shapers([case], uncertainty, arguments.tolerance, arguments.allowed)
     return summary, [case], found, best, spectrum
 
 
 def _as_text(summary):
-    from flex_robot_sim.shaping.comparison import TRIED
+    from flex_robot_sim.shaping.comparison import MAX_MOVE_SHARE
 
     if 'resonances' in summary:
         yield (f'{summary["of"]}: {summary["samples"]} samples of '
@@ -238,7 +238,8 @@ def _as_text(summary):
     yield f'  recommended: {summary["recommended"]}, {_rule(summary, moves)}'
     if moves:
         yield (f'  in moves: what is left at most in {moves} moves of the nonlinear arm, or more '
-               f'than that; a shaper with more than {TRIED * summary["tolerance"]:.1%} is not '
+               f'than that; a shaper with more than '
+               f'{MAX_MOVE_SHARE * summary["tolerance"]:.1%} is not '
                'tried further')
     elif 'resonances' not in summary:
         yield '  of one pose only: small motions about it; give two or more for moves between them'
@@ -248,7 +249,7 @@ def _as_text(summary):
 
 def _rule(summary, moves):
     """What the rule says of the recommended shaper."""
-    from flex_robot_sim.shaping.comparison import TRIED
+    from flex_robot_sim.shaping.comparison import MAX_MOVE_SHARE
 
     why = f': {summary["why"]}' if summary.get('why') else ''
     best = next(one for one in summary['shapers'] if one['name'] == summary['recommended'])
@@ -257,10 +258,10 @@ def _rule(summary, moves):
     tolerance = summary['tolerance']
     if not summary['keeps_tolerance']:
         return f'the one that leaves least; no shaper keeps to {tolerance:.0%}{why}'
-    if moves and best['moving'] > TRIED * tolerance:
+    if moves and best['moving'] > MAX_MOVE_SHARE * tolerance:
         return f'the one that leaves least in moves, no more than {tolerance:.0%}'
     whose = 'by pose ' if best['follows_pose'] else ''
-    moving = f', and in moves no more than {TRIED * tolerance:.1%}' if moves else ''
+    moving = f', and in moves no more than {MAX_MOVE_SHARE * tolerance:.1%}' if moves else ''
     return f'the shortest {whose}that leaves no more than {tolerance:.0%}{moving}'
 
 

@@ -34,7 +34,7 @@ from flex_robot_sim.cli.simulate_move import (
 )
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.hold_monitor import AWAY_SLIDE, AWAY_TURN
+from flex_robot_sim.control.hold_monitor import MAX_SLIDE_ERROR, MAX_TURN_ERROR
 from flex_robot_sim.control.servo import Servo, fitting_servo, servo_line
 from flex_robot_sim.identification.chirp_and_step import effort_of_table, effort_of_words
 from flex_robot_sim.model.arguments import checked
@@ -231,7 +231,7 @@ def _missed(arm, pose, rows, stiffness):
     n = len(arm.joint_names)
     last = np.array(rows[-max(2, round(LAST * len(rows))):])[:, 1 + 2 * n:1 + 3 * n]
     away = np.abs(last - pose).max(axis=0)
-    allowed = np.array([AWAY_SLIDE if unit == 'm' else AWAY_TURN for unit in arm.units])
+    allowed = np.array([MAX_SLIDE_ERROR if unit == 'm' else MAX_TURN_ERROR for unit in arm.units])
     worst = int(np.argmax(away / allowed))
     if away[worst] <= allowed[worst]:
         return ''

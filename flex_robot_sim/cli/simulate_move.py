@@ -15,7 +15,7 @@ from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.control.closed_loop_move import (
     FEEDBACKS,
     ClosedLoopMove,
-    Residue,
+    ResidualVibration,
     feedback_law,
     integral_rates,
     sample_period,
@@ -29,7 +29,7 @@ from flex_robot_sim.motion.limits import (
 )
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import recommend
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
+from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_design import design_shaper
 from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.shaping_settings import AUTO, CONTROLLER_SHAPERS, ShapingSettings
@@ -103,7 +103,7 @@ def closed_loop_moves(arguments: Namespace, simulation: Simulation, started: Cal
 
 def _refuse_useless(arm, shaped, plain):
     """Refuse the recommended shaper for a move after which more vibration is left than before."""
-    left, before = shaped.residue.size(), plain.residue.size()
+    left, before = shaped.residue.amplitude(), plain.residue.amplitude()
     if left is not None and before and left >= before:
         soft = plain.slow_servo()
         raise UsageError(
@@ -132,7 +132,7 @@ def _rounded_up(value):
 
 def residual(arguments: Namespace, moves: list[_Watched]) -> dict[str, Any]:
     """Return what the tool still does after each of the moves, as --json prints it."""
-    sizes = [move.residue.size() for move in moves] + [None] * (2 - len(moves))
+    sizes = [move.residue.amplitude() for move in moves] + [None] * (2 - len(moves))
     left = sizes[0] / sizes[1] if sizes[1] and sizes[0] is not None else None
     return {'shaper': arguments.shaper, 'feedback': arguments.feedback,
             'time_added': moves[0].move.arrival - arguments.within,
@@ -169,11 +169,11 @@ class _Watched:
 
     def __init__(self, move, arm, goal, servo, law=None):
         self._law, self._held = law, (arm, goal, servo)
-        self.move, self.residue = move, Residue(arm, goal, servo)
+        self.move, self.residue = move, ResidualVibration(arm, goal, servo)
 
     def slow_servo(self):
         """Say how a soft servo comes to rest at the goal, or ''."""
-        return slow_servo(*self._held)
+        return slow_servo_diagnosis(*self._held)
 
     @property
     def complaint(self):
@@ -192,7 +192,7 @@ class _Watched:
 
     def advance(self, steps):
         """Take steps."""
-        self.move.advance(steps, lambda simulation: self.residue.watch(
+        self.move.advance(steps, lambda simulation: self.residue.sample(
             simulation, self.move.arrival))
 
 

@@ -21,7 +21,7 @@ from flex_robot_sim.cli.arguments import (
 from flex_robot_sim.cli.terminal import patience
 from flex_robot_sim.description import read_description
 from flex_robot_sim.sweeps.cluster import cluster
-from flex_robot_sim.sweeps.journal import kept_in
+from flex_robot_sim.sweeps.journal import count_written_runs
 from flex_robot_sim.sweeps.manoeuvre import SHAPERS, Manoeuvre
 from flex_robot_sim.sweeps.plan import make_plan
 from flex_robot_sim.sweeps.pools import processes
@@ -96,7 +96,8 @@ def run(arguments: Namespace) -> int:
             table = run_plan(plan, folder, executor, workers, progress, watch)
     except KeyboardInterrupt:
         progress.clear()
-        print(f'flexsim sweep: interrupted; {kept_in(folder)} of {len(plan)} runs are kept in '
+        print(f'flexsim sweep: interrupted; {count_written_runs(folder)} of '
+              f'{len(plan)} runs are kept in '
               f'{folder}, and the same call goes on.', file=sys.stderr)
         return 130
     finally:

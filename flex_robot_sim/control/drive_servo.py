@@ -1,8 +1,8 @@
 """
-The PD part of a joint controller in the drives, which carry it out at every time step.
+PD control in the drives: the joint controller passes its gains to them.
 
-Drives of industrial arms close this loop far faster than a controller sees the state. They also
-hold beams on drives without rotors, which states that come every millisecond are too rare for.
+Drives of industrial arms close this loop much faster than the period of the joint states. They
+also hold beams on drives without rotors, for which a state period of 1 ms is too long.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from flex_robot_sim.simulation.simulation import Simulation
 def pass_to_drives(controller: JointController, simulation: Simulation,
                    effort: np.ndarray) -> np.ndarray:
     """
-    Give the drives of a Simulation the gains and the present target; return the other efforts.
+    Set gains and present target of the drives of a Simulation; return the efforts without PD.
 
     :param effort: of the controller for the present state, PD included, (joints,) [N m, N].
     """

@@ -1,4 +1,4 @@
-"""PD gains that fit an arm, and the efforts that carry its weight."""
+"""PD gains from the joint-space inertia of an arm, and its gravity efforts."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def carrying_efforts(arm: ArmModel, position: Sequence[float] | np.ndarray) -> n
 
     :param position: of the joints, (joints,) [rad, m].
     """
-    q, rest, force = np.zeros((3, arm.size))
+    q, zero, force = np.zeros((3, arm.size))
     q[:len(position)] = position
-    inverse_dynamics(arm.arrays, q, rest, rest, make_workspace(arm.arrays), force)
+    inverse_dynamics(arm.arrays, q, zero, zero, make_workspace(arm.arrays), force)
     return force[:len(position)]

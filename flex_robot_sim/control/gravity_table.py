@@ -1,10 +1,10 @@
 """
-Efforts that carry the straight arm, from a table.
+Gravity efforts of the straight arm, from a table.
 
 The height of every mass point is linear in 1, cos q and sin q of each revolute joint, and in 1 and
 q of each prismatic one, because every joint moves the point once. So is the energy, and so are its
-slopes with q, the efforts: a table of 3^n numbers by effort holds them exactly. Summing it up
-takes a third of the time that inverse dynamics needs when it is called from Python.
+slopes with q, the efforts: a table of 3^n numbers by effort holds them exactly. Evaluating it
+takes a third of the time of inverse dynamics called from Python.
 """
 
 from itertools import product
@@ -15,41 +15,42 @@ import numpy as np
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.model.arm_model import ArmModel
 
-MOST_JOINTS = 7         # beyond that a table costs more than it saves
+MAX_JOINTS = 7          # above it a table is slower than inverse dynamics
 
 
 class GravityTable:
-    """Efforts of an arm with few joints that carry it at any position."""
+    """Gravity efforts of an arm with few joints, at any position."""
 
     def __init__(self, arm: ArmModel) -> None:
         """Fill the table with 2 or 3 poses per joint."""
         names = arm.joint_names
         self.effort = np.zeros(len(names))      # [N m, N]
-        self._turns = [unit == 'rad' for unit in arm.units]
-        places = [(0.0, 2 * pi / 3, 4 * pi / 3) if turns else (0.0, 1.0) for turns in self._turns]
-        table = np.array([carrying_efforts(arm, pose) for pose in product(*places)])
-        table = table.reshape(*map(len, places), len(names))
-        for j, (turns, samples) in enumerate(zip(self._turns, places)):
-            terms = np.linalg.inv([_terms(turns, q) for q in samples])
+        self._revolute = [unit == 'rad' for unit in arm.units]
+        positions = [(0.0, 2 * pi / 3, 4 * pi / 3) if revolute else (0.0, 1.0)
+                     for revolute in self._revolute]
+        table = np.array([carrying_efforts(arm, pose) for pose in product(*positions)])
+        table = table.reshape(*map(len, positions), len(names))
+        for j, (revolute, samples) in enumerate(zip(self._revolute, positions)):
+            terms = np.linalg.inv([_terms(revolute, q) for q in samples])
             table = np.moveaxis(np.tensordot(terms, table, (1, j)), 0, j)
         # each product with the terms of a joint leaves a table with one axis less
-        self._terms = [np.ones(len(samples)) for samples in places]
-        self._tables, left = [np.ascontiguousarray(table).reshape(len(places[0]), -1)], []
-        for samples in places[1:]:
-            left.append(np.zeros(self._tables[-1].shape[1]))
-            self._tables.append(left[-1].reshape(len(samples), -1))
-        self._left = [*left, self.effort]
+        self._terms = [np.ones(len(samples)) for samples in positions]
+        self._tables, buffers = [np.ascontiguousarray(table).reshape(len(positions[0]), -1)], []
+        for samples in positions[1:]:
+            buffers.append(np.zeros(self._tables[-1].shape[1]))
+            self._tables.append(buffers[-1].reshape(len(samples), -1))
+        self._buffers = [*buffers, self.effort]
 
     def update(self, position: np.ndarray) -> None:
-        """Renew `effort` for joints at `position` (n,) [rad, m]."""
-        for q, turns, terms, table, left in zip(
-                position.tolist(), self._turns, self._terms, self._tables, self._left):
-            if turns:
+        """Update `effort` for joints at `position` (n,) [rad, m]."""
+        for q, revolute, terms, table, buffer in zip(
+                position.tolist(), self._revolute, self._terms, self._tables, self._buffers):
+            if revolute:
                 terms[1], terms[2] = cos(q), sin(q)
             else:
                 terms[1] = q
-            np.dot(terms, table, out=left)
+            np.dot(terms, table, out=buffer)
 
 
-def _terms(turns, q):
-    return (1.0, cos(q), sin(q)) if turns else (1.0, q)
+def _terms(revolute, q):
+    return (1.0, cos(q), sin(q)) if revolute else (1.0, q)

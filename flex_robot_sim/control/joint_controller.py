@@ -1,8 +1,8 @@
 """
 PD control of joint positions: joint states in, efforts of the motors out.
 
-It knows no ROS, threads or clocks, so that a node, a loop of 1 kHz, a rig and a test use it. All
-calls belong into one thread, and `now` is any clock in seconds that runs on.
+It is independent of ROS, threads and clocks: a node, a 1 kHz loop, a rig and a test use it. Make
+all calls from one thread. `now` is any monotonic clock in seconds.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.mode_table import loaded
 from flex_robot_sim.control.hold_monitor import HoldMonitor
-from flex_robot_sim.control.integral import Integral, resting_pull
+from flex_robot_sim.control.integral import Integral, rest_spring_effort
 from flex_robot_sim.control.overload import Overload
 from flex_robot_sim.control.payload_model import ControllerModel
 from flex_robot_sim.control.servo import Sampling, Servo
@@ -32,17 +32,17 @@ from flex_robot_sim.shaping.shaped_reference import ShapedReference
 from flex_robot_sim.util.exceptions import SettingError
 
 NEVER = -math.inf
-LARGEST = 1e9           # position or velocity that is still believed              [rad, m, per s]
-HELD = 'is held where it is'
+MAX_STATE_MAGNITUDE = 1e9  # larger positions and velocities are refused     [rad, m, per s]
+HELD_IN_PLACE = 'is held where it is'
 
 
 class JointController:
     """
-    Holds joints at a reference, or leads them along one.
+    Holds joints at a reference, or moves them along one.
 
-    It begins with the first joint state, at the position that it finds; likewise after somebody
-    else has led the arm, or put it elsewhere. After a time without joint states it leads the arm
-    back to the old target. All that ends whatever went on; only a swing begins anew then.
+    It starts at the position of the first joint state. The same applies after another controller
+    has moved the arm, and after a reset of its pose. After a timeout of joint states it moves the
+    arm back to the old target. Each of these ends the present motion; only a swing starts again.
     """
 
     def __init__(self, arm: ArmModel, settings: ControllerSettings | None = None,
@@ -55,70 +55,71 @@ class JointController:
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self.effort = np.zeros(n)           # as applied, within the limits             [N m, N]
-        self.refused = 0                    # targets, trajectories and joint states
-        self.silences = 0                   # times without joint states
-        self.saturated = np.zeros(n, int)   # updates in which a joint wanted more than its limit
-        self.reports: list[str] = []        # lines to be said once
-        self.servo: Servo                   # the gains, and whether they hold the arm
-        self.holding = HoldMonitor(arm)         # renewed by `look`
+        self.refused = 0                    # count of targets, trajectories and joint states
+        self.state_timeouts = 0             # number of timeouts of joint states
+        self.saturated = np.zeros(n, int)   # updates at the effort limit, by joint
+        self.reports: list[str] = []        # lines for the log, removed by the reader
+        self.servo: Servo                   # the gains, and a complaint if they are unstable
+        self.hold_monitor = HoldMonitor(arm)    # see `update_hold_monitor`
         self.feedback = VibrationFeedback(n, self.reports)
-        self._bare, self._sampling = arm, sampling
-        self._laden = ControllerModel(arm, sampling)
-        self._told_straight = False
+        self._arm_without_payload, self._sampling = arm, sampling
+        self._model = ControllerModel(arm, sampling)
+        self._reported_sag_divergence = False
         self._reference = Reference(arm)
-        self.trajectories = TrajectoryQueue(self._reference)    # planned in other threads
+        self.trajectories = TrajectoryQueue(self._reference)    # planned in another thread
         self._points = ShapedReference(self._reference, rate_limits(arm))
-        self._wanted, self._error, self._rate_error = np.zeros((3, n))
-        self._measured = np.zeros(n)        # where the reference would be without error
-        self._place, self._speed, self._change = np.zeros((3, n))   # of the newest state
-        self._rate = np.zeros(n)            # against which the damping acts, likewise
-        self._last, self._is_live, self._is_blind = NEVER, False, False
-        self._leads_arm = True              # nobody else does
+        self._unlimited, self._error, self._rate_error = np.zeros((3, n))
+        self._measured = np.zeros(n)        # controlled positions of the newest state
+        # of the newest state
+        self._position, self._velocity, self._position_change = np.zeros((3, n))
+        self._rate = np.zeros(n)            # controlled velocities of the newest state
+        self._last_time, self._is_live, self._is_blind = NEVER, False, False
+        self._drives_arm = True             # whether the efforts reach the arm
         self._is_pending = True             # the profile has not begun
         self._overload = Overload()
         self._integral = Integral(n)
         self.change(settings or ControllerSettings())
-        self._reference.planned(profile or NO_PROFILE)          # refuses what does not fit
+        self._reference.planned(profile or NO_PROFILE)          # raises if it does not fit the arm
         self._reference.profile = profile or NO_PROFILE
 
     def fit(self, settings: ControllerSettings) -> None:
-        """Get ready for a `change`, which takes a while here; SettingError if it is useless."""
-        self._laden.fitted(settings)
+        """Precompute the gains for `change`, which takes a while; SettingError if unusable."""
+        self._model.servo_for(settings)
 
-    def load(self, payload: tuple[str, float, ArrayLike] | None) -> ControllerModel:
-        """Return what `carry` takes for a payload of `mode_table.loaded`; this takes a while."""
-        laden = ControllerModel(loaded(self._bare, payload), self._sampling)
-        laden.fitted(self.settings)
-        return laden
+    def build_model(self, payload: tuple[str, float, ArrayLike] | None) -> ControllerModel:
+        """Return the model for `use_model` with a payload of `mode_table.loaded`; this is slow."""
+        model = ControllerModel(loaded(self._arm_without_payload, payload), self._sampling)
+        model.servo_for(self.settings)
+        return model
 
-    def carry(self, laden: ControllerModel) -> None:
-        """Reckon with what `load` has returned from now on, without a jump."""
-        self.arm, self._laden = laden.arm, laden
+    def use_model(self, model: ControllerModel) -> None:
+        """Use a model of `build_model` from now on, without a step in the efforts."""
+        self.arm, self._model = model.arm, model
         self.feedback.smooth()
         self.change(self.settings)
 
     def change(self, settings: ControllerSettings) -> None:
-        """Take over ControllerSettings; SettingError leaves the present ones in force."""
-        limits = self._laden.given(settings, 'effort_limits')
-        self.servo = servo = self._laden.fitted(settings)
+        """Apply ControllerSettings; on SettingError the present ones stay in force."""
+        limits = self._model.joint_array(settings, 'effort_limits')
+        self.servo = servo = self._model.servo_for(settings)
         self._limits = effort_limits(self.arm) if limits is None else limits
         self._stiffness, self._damping = servo.stiffness, servo.damping
-        self._lowest = -self._limits
-        self._integral.set_rates(servo.integral, resting_pull(self.arm, servo.stiffness))
-        self._feed = self._laden.feeds.get(settings.feed_forward)
+        self._lower_limits = -self._limits
+        self._integral.set_rates(servo.integral, rest_spring_effort(self.arm, servo.stiffness))
+        self._feed = self._model.feeds.get(settings.feed_forward)
         self._by_motor = settings.feedback == 'motor'
-        self._leads = self._by_motor and settings.feed_forward == 'sag'
+        self._compensates_sag = self._by_motor and settings.feed_forward == 'sag'
         self.settings = settings
 
     @property
     def target(self) -> np.ndarray:
-        """Positions to be held now, (joints,) [rad, m]."""
-        return self._present.position.copy()
+        """Present target positions, (joints,) [rad, m]."""
+        return self._active_reference.position.copy()
 
     @property
     def target_velocity(self) -> np.ndarray:
-        """Velocities of the reference now, (joints,) [rad/s, m/s]."""
-        return self._present.velocity.copy()
+        """Present target velocities, (joints,) [rad/s, m/s]."""
+        return self._active_reference.velocity.copy()
 
     @property
     def limits(self) -> np.ndarray:
@@ -127,8 +128,8 @@ class JointController:
 
     @property
     def newest(self) -> float:
-        """When the newest joint state was measured [s]; -inf without any."""
-        return self._last
+        """Time of the newest joint state [s]; -inf without one."""
+        return self._last_time
 
     @property
     def is_live(self) -> bool:
@@ -136,19 +137,19 @@ class JointController:
         return self._is_live
 
     @property
-    def leads_arm(self) -> bool:
-        """Whether the efforts move the arm, as far as the newest state says."""
-        return self._leads_arm
+    def drives_arm(self) -> bool:
+        """Whether the efforts move the arm, according to the newest state."""
+        return self._drives_arm
 
     @property
     def is_moving(self) -> bool:
-        """Whether a motion is under way, or joints were left to swing freely."""
+        """Whether a motion is under way, including a free swing."""
         return self._reference.is_moving or self._points.is_arriving
 
     @property
     def follows_by_servo(self) -> bool:
-        """Whether the servo leads the arm, not a doublet of efforts or another law."""
-        return self._reference.doublet is None and not self.feedback.leads
+        """Whether the servo controls the arm, not an effort doublet or another control law."""
+        return self._reference.doublet is None and not self.feedback.replaces_servo
 
     @property
     def shaper_duration(self) -> float:
@@ -157,36 +158,40 @@ class JointController:
 
     def update(self, now: float, position: np.ndarray, velocity: np.ndarray,
                motor_position: np.ndarray | None = None, motor_velocity: np.ndarray | None = None,
-               leads_arm: bool = True) -> np.ndarray:
+               drives_arm: bool = True) -> np.ndarray:
         """
         Efforts for a joint state, (joints,) [N m, N]; the array is overwritten by the next call.
 
         :param now: when it was measured [s].
-        :param position: of the joints on the link side, arrays (joints,) [rad, m]; velocity
-            likewise [rad/s, m/s].
-        :param motor_position: likewise on the motor side; None: all drives are rigid.
-        :param leads_arm: whether the efforts move the arm, or it is let go, or led by others.
+        :param position: of the joints on the link side, (joints,) [rad, m]; velocity: their
+            rates, (joints,) [rad/s, m/s].
+        :param motor_position: on the motor side, (joints,) [rad, m]; motor_velocity: their rates;
+            None: all drives are rigid.
+        :param drives_arm: whether the efforts move the arm; False: it is disabled, or another
+            controller moves it.
         """
         measured, rate = position, velocity
         if self._by_motor and motor_position is not None and motor_velocity is not None:
             measured, rate = motor_position, motor_velocity
-        if not math.hypot(*position, *measured, *rate) < LARGEST:       # nan is not less either
+        # nan is not less either
+        if not math.hypot(*position, *measured, *rate) < MAX_STATE_MAGNITUDE:
             return self._refuse_state(now)
-        self._measured[:] = position if self._leads else measured
+        self._measured[:] = position if self._compensates_sag else measured
         self._rate = rate
-        change = self._change
-        np.subtract(position, self._place, out=change)
+        change = self._position_change
+        np.subtract(position, self._position, out=change)
         if not self._is_live or self._is_late(now):
-            self._begin(now, leads_arm)
-        elif not leads_arm:
-            self._watch_others()
-        elif not self._leads_arm:
-            self._take_arm_over(now, f'the controller leads the arm again: it {HELD}')
+            self._begin(now, drives_arm)
+        elif not drives_arm:
+            self._track_arm()
+        elif not self._drives_arm:
+            self._resume_control(now, f'the controller drives the arm again: it {HELD_IN_PLACE}')
         elif change.dot(change) > LEAP**2 and has_leapt(
-                change, now - self._last, self._speed, velocity):
-            self._take_arm_over(now, f'the arm is suddenly elsewhere, as after a reset: it {HELD}')
-        self._place[:], self._speed[:], self._leads_arm = position, velocity, leads_arm
-        self._last, self._is_blind = now, False
+                change, now - self._last_time, self._velocity, velocity):
+            self._resume_control(
+                now, f'the arm is suddenly elsewhere, as after a reset: it {HELD_IN_PLACE}')
+        self._position[:], self._velocity[:], self._drives_arm = position, velocity, drives_arm
+        self._last_time, self._is_blind = now, False
         reference, points = self._reference, self._points
         if self.trajectories:
             self.trajectories.follow(now, self._refuse_trajectory)
@@ -197,113 +202,113 @@ class JointController:
         if not points.is_shaped:
             points = reference
 
-        wanted, error, rate_error = self._wanted, self._error, self._rate_error
+        unlimited, error, rate_error = self._unlimited, self._error, self._rate_error
         np.subtract(points.position, measured, out=error)
         np.subtract(points.velocity, rate, out=rate_error)
         feed = self._feed
         if feed is not None:
             feed.update(points.position)
-            if self._leads:
+            if self._compensates_sag:
                 error += feed.lead
         error *= self._stiffness
         rate_error *= self._damping
-        np.add(error, rate_error, out=wanted)
+        np.add(error, rate_error, out=unlimited)
         if reference.doublet is not None:
-            reference.drive_openly(now, wanted)
+            reference.drive_openly(now, unlimited)
         if feed is not None:
-            wanted += feed.effort
-            if feed.gave_up and not self._told_straight:
-                self._tell_straight()
+            unlimited += feed.effort
+            if feed.has_diverged and not self._reported_sag_divergence:
+                self._report_sag_divergence()
         feedback = self.feedback
         if feedback.is_on:
             if reference.doublet is None:
-                feedback.update(now, measured, points, wanted, self.effort)
+                feedback.update(now, measured, points, unlimited, self.effort)
             else:
                 feedback.reset()
-        if self._integral.is_on and not feedback.leads:
+        if self._integral.is_on and not feedback.replaces_servo:
             if reference.doublet is None:
-                self._integral.update(now, error, wanted, self._limits)
-            wanted += self._integral.effort
+                self._integral.update(now, error, unlimited, self._limits)
+            unlimited += self._integral.effort
         effort = self.effort
         if feedback.is_on:
-            feedback.fade(now, wanted, effort)
-        np.minimum(wanted, self._limits, out=effort)
-        np.maximum(effort, self._lowest, out=effort)
-        if effort.tobytes() != wanted.tobytes():
-            self.saturated += effort != wanted
+            feedback.fade(now, unlimited, effort)
+        np.minimum(unlimited, self._limits, out=effort)
+        np.maximum(effort, self._lower_limits, out=effort)
+        if effort.tobytes() != unlimited.tobytes():
+            self.saturated += effort != unlimited
         return effort
 
     def is_stale(self, now: float) -> bool:
         """Whether the newest joint state is too old; efforts are zero then."""
         if self._is_live and self._is_late(now):
             self._is_live = False
-            self.silences += 1
-            why = (f'no joint state for {self.settings.state_timeout:g} s' if now > self._last
+            self.state_timeouts += 1
+            why = (f'no joint state for {self.settings.state_timeout:g} s' if now > self._last_time
                    else 'the clock was set back')
             self.reports.append(f'{why}: efforts are zero until the next joint state')
         if not self._is_live:
             self.effort[:] = 0.0
         return not self._is_live
 
-    def look(self) -> None:
-        """Renew `holding`, and report what is not held; every tenth of a second or so."""
-        if not self._is_live or not self._leads_arm:
+    def update_hold_monitor(self) -> None:
+        """Update `hold_monitor` and report joints that are not held; call it at about 10 Hz."""
+        if not self._is_live or not self._drives_arm:
             return
-        was_loose = bool(self.holding.line)
-        self.holding.look(self._last, self.is_moving, self._present.position, self._measured,
-                          self._rate, self.servo.frequency, self.servo)
-        if self.holding.line and not was_loose:
-            self.reports.append(self.holding.line)
+        was_reported = bool(self.hold_monitor.line)
+        self.hold_monitor.update(self._last_time, self.is_moving, self._active_reference.position,
+                                 self._measured, self._rate, self.servo.frequency, self.servo)
+        if self.hold_monitor.line and not was_reported:
+            self.reports.append(self.hold_monitor.line)
         if self._feed is not None:
-            sinking = self._overload.look(self.arm, self._feed.effort, self._limits)
+            sinking = self._overload.check(self.arm, self._feed.effort, self._limits)
             self.reports += [sinking] if sinking else []
 
     def set_target(self, position: ArrayLike, velocity: ArrayLike | None = None,
                    names: Sequence[str] | None = None) -> None:
         """
-        Go to positions at once; SettingError if that cannot be.
+        Step the target to positions; SettingError if they are not possible.
 
         :param position: [rad, m]; velocity: at which the target moves, zero after state_timeout
             without a new one; default: zero [rad/s, m/s].
-        :param names: joints that these are about; the others stand still. Default: all.
+        :param names: joints of these positions; all other joints stop. Default: all.
         """
-        with self._counting():
-            self.refuse_if_dead()
+        with self._counting_refusals():
+            self.refuse_if_inactive()
             self._reference.set(position, velocity, names,
-                                self._last + self.settings.state_timeout)
+                                self._last_time + self.settings.state_timeout)
 
     def follow(self, trajectory: Trajectory, now: float, start: float | None = None) -> None:
         """
-        Follow a Trajectory in place of what goes on; SettingError if that cannot be.
+        Replace the present motion by a Trajectory; SettingError if it is not possible.
 
         :param now: present time [s].
-        :param start: of the trajectory; what goes on goes on until then. Default: now [s].
+        :param start: of the trajectory; the present motion goes on until then. Default: now [s].
         """
         start = now if start is None else start
-        with self._counting():
-            self.refuse_if_dead()
+        with self._counting_refusals():
+            self.refuse_if_inactive()
             self._reference.follow(self._reference.plan(trajectory, now, start), now)
 
     def use_shaper(self, shaper: OnlineShaper | None) -> None:
-        """Shape the target from now on by `design_shaper`, or not, without a jump in motion."""
+        """Shape the target from now on by an OnlineShaper, or not, without a step in motion."""
         self._points.use(shaper)
 
     def run_profile(self, profile: ProfileSettings, now: float) -> None:
         """
-        Make the motion of ProfileSettings, from the present reference; 'none' stands still.
+        Run the motion of ProfileSettings from the present reference; 'none' stands still.
 
-        Without an arm to lead it begins with the first joint state of one.
+        If the efforts do not move an arm yet, it starts with the first joint state.
         """
-        with self._counting():
+        with self._counting_refusals():
             start = self._reference.position if self._is_live else None
             plan = self._reference.planned(profile, start)
-        self._is_pending = not (self._is_live and self._leads_arm)
+        self._is_pending = not (self._is_live and self._drives_arm)
         if not self._is_pending:
             self._reference.run(*plan, now)
         self._reference.profile = profile
 
     def hold(self, position: ArrayLike | None = None) -> None:
-        """Stop, at a position (joints,) or where the arm is [rad, m]; end every motion."""
+        """Stop every motion, at a position (joints,) or at the present one [rad, m]."""
         if position is not None:
             self.set_target(position)
             return
@@ -311,42 +316,43 @@ class JointController:
         self._points.reset()
 
     @property
-    def _present(self):
-        """What holds `position` and `velocity` of the joints as they should be now."""
+    def _active_reference(self):
+        """Source of the present target: the shaped or the unshaped reference."""
         return self._points if self._points.is_shaped else self._reference
 
     def _is_late(self, now):
-        """Whether the newest joint state is older than allowed, or from a later time."""
-        return not abs(now - self._last) <= self.settings.state_timeout
+        """Whether the newest joint state is too old, or in the future."""
+        return not abs(now - self._last_time) <= self.settings.state_timeout
 
-    def _begin(self, now, leads_arm):
-        """Hold the arm where the first joint state found it, or lead it back after a silence."""
-        is_run_on, goal = NEVER < self._last < now, self._reference.position.copy()
-        if self._last != NEVER:
+    def _begin(self, now, drives_arm):
+        """Hold the arm at its first joint state, or move it back after a timeout of states."""
+        is_resumed, goal = NEVER < self._last_time < now, self._reference.position.copy()
+        if self._last_time != NEVER:
             self.is_stale(now)
-        self._is_live, self._leads_arm = True, leads_arm
-        if not leads_arm:
-            self._watch_others()
+        self._is_live, self._drives_arm = True, drives_arm
+        if not drives_arm:
+            self._track_arm()
             return
-        self._take_arm_over(now, '' if self._last == NEVER else 'joint states arrive again: the '
-                            f'arm {"goes back to its target" if is_run_on else HELD}')
-        if is_run_on and not self.is_moving:
+        self._resume_control(now, '' if self._last_time == NEVER
+                             else 'joint states arrive again: the '
+                             f'arm {"goes back to its target" if is_resumed else HELD_IN_PLACE}')
+        if is_resumed and not self.is_moving:
             self._reference.lead_back(goal, now)
 
-    def _take_arm_over(self, now, line):
-        """Hold the arm where it is; a profile begins, if it has not, or is a swing."""
+    def _resume_control(self, now, line):
+        """Hold the arm at its position; start a pending profile, or a swing."""
         profile = self._reference.profile
         if line:
             self.reports.append(line)
-        self._leads_arm = True
+        self._drives_arm = True
         self._integral.reset()
         self.feedback.reset()
         self.hold()
         if self._is_pending or profile.profile == 'swing':
             self._start_profile(profile, now)
 
-    def _watch_others(self):
-        """Let the target be where the arm is, as long as it is not ours to lead."""
+    def _track_arm(self):
+        """Set the target to the position of the arm while another controller moves it."""
         profile = self._reference.profile
         self._integral.reset()
         self.feedback.reset()
@@ -361,10 +367,10 @@ class JointController:
             self.reports.append(f'profile refused: {error}')
 
     def _move(self, now):
-        """Move the reference on; what has waited in vain is refused."""
+        """Advance the reference; refuse a waiting trajectory that does not fit."""
         try:
             self._reference.move(now, self._measured)
-        except SettingError as error:       # shorter than the time between two joint states
+        except SettingError as error:       # trajectory is shorter than the state period
             self._refuse_trajectory(error)
 
     def _refuse_trajectory(self, error):
@@ -379,21 +385,21 @@ class JointController:
         self.is_stale(now)
         return self.effort
 
-    def refuse_if_dead(self) -> None:
-        """Raise SettingError if the arm takes no targets now."""
+    def refuse_if_inactive(self) -> None:
+        """Raise SettingError if the arm accepts no targets now."""
         if not self._is_live:
             raise SettingError('there is no joint state to start from: wait for the first one')
-        if not self._leads_arm:
+        if not self._drives_arm:
             raise SettingError('the arm takes no efforts now: enable it, or let others end first')
 
-    def _tell_straight(self):
-        self._told_straight = True
+    def _report_sag_divergence(self):
+        self._reported_sag_divergence = True
         self.reports.append('feed_forward sag: the arm bends too much for it, and is taken as '
                             'straight')
 
     @contextlib.contextmanager
-    def _counting(self):
-        """Count what is refused."""
+    def _counting_refusals(self):
+        """Count refused inputs."""
         try:
             yield
         except SettingError:

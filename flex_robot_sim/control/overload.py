@@ -1,4 +1,4 @@
-"""Joints whose motors cannot carry the weight of the arm where it is to be."""
+"""Overload check: joints whose motors cannot carry the weight of the arm at its target."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ if TYPE_CHECKING:
 
 
 class Overload:
-    """Tells once of each pose which joints sink."""
+    """Reports joints that sink, once per set of joints."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Begin without overloaded joints."""
         self._joints: tuple[int, ...] = ()
 
-    def look(self, arm: ArmModel, weight: np.ndarray, limits: np.ndarray) -> str:
+    def check(self, arm: ArmModel, weight: np.ndarray, limits: np.ndarray) -> str:
         """
-        Return a line about the worst joint, or '' where nothing is new.
+        Return a line about the worst joint, or '' if nothing has changed.
 
-        :param weight: efforts that hold the arm (joints,), and limits likewise [N m, N].
+        :param weight: efforts that hold the arm (joints,) [N m, N]; limits: effort limits,
+            (joints,) [N m, N].
         """
-        joints, before = tuple(np.flatnonzero(np.abs(weight) > limits).tolist()), self._joints
+        joints, previous = tuple(np.flatnonzero(np.abs(weight) > limits).tolist()), self._joints
         self._joints = joints
-        if not joints or joints == before:
+        if not joints or joints == previous:
             return ''
         worst = max(joints, key=lambda j: abs(weight[j]) / limits[j])
         return (f'the weight of the arm asks {abs(weight[worst]):.3g} {arm.effort_units[worst]} '

@@ -1,4 +1,4 @@
-"""An arm with what it carries, as a joint controller reckons with it: gains and feed-forward."""
+"""Controller model: gains and feed-forward of an arm with its payload."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flex_robot_sim.model.arm_model import ArmModel
 
 
 class ControllerModel:
-    """An arm, and what is made for it once, so that a change while it runs takes no time."""
+    """An arm with precomputed gains and feed-forward, so that a change at runtime is fast."""
 
     def __init__(self, arm: ArmModel, sampling: Sampling | None = None) -> None:
-        """Take an ArmModel; `sampling` of its states goes before that of settings."""
+        """Take an ArmModel; `sampling` of its states overrides that of the settings."""
         self.arm, self._sampling = arm, sampling
         self.feeds = {kind: FeedForward(arm, kind) for kind in FEED_FORWARDS if kind != 'none'}
         self._fit: tuple[object, ServoFit] | None = None
         self._servo: tuple[ControllerSettings, Servo] | None = None
 
-    def fitted(self, settings: ControllerSettings) -> Servo:
+    def servo_for(self, settings: ControllerSettings) -> Servo:
         """
-        Return the Servo of ControllerSettings; SettingError if useless.
+        Return the Servo of ControllerSettings; SettingError if they are unusable.
 
-        It takes a while, but for those that were asked for last.
+        It takes up to seconds; the newest result is cached.
         """
         if self._servo is None or self._servo[0] != settings:
             fit = self._fit_for(settings)
@@ -40,14 +40,14 @@ class ControllerModel:
             self._servo = settings, servo
         return self._servo[1]
 
-    def given(self, settings: ControllerSettings, name: str) -> np.ndarray | None:
+    def joint_array(self, settings: ControllerSettings, name: str) -> np.ndarray | None:
         """Return the array of a setting with a number per joint, or None."""
         values = getattr(settings, name)
         return checked(name, values, self.arm.joint_names) if values else None
 
     def _without_integral(self, settings, fit):
-        stiffness = self.given(settings, 'position_gain')
-        damping = self.given(settings, 'velocity_gain')
+        stiffness = self.joint_array(settings, 'position_gain')
+        damping = self.joint_array(settings, 'velocity_gain')
         ratio = settings.damping_ratio
         if stiffness is None and damping is None and not settings.bandwidth:
             return fit.servo(ratio=ratio)
@@ -57,7 +57,7 @@ class ControllerModel:
                 stiffness = fit.servo(ratio=ratio).stiffness
         if damping is None:
             damping = 2 * ratio * np.sqrt(stiffness * fit.inertia)
-        return fit.judged(stiffness, damping)
+        return fit.evaluate(stiffness, damping)
 
     def _fit_for(self, settings):
         """Return the ServoFit for the sampling and the feedback of ControllerSettings."""

@@ -17,7 +17,7 @@ from flex_robot_sim.analysis.mode_table import excited_modes
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.control.gains import carrying_efforts
 from flex_robot_sim.control.hold_monitor import hold_tolerance
-from flex_robot_sim.control.servo import RATIO, Sampling, Servo, ServoFit
+from flex_robot_sim.control.servo import DEFAULT_RATIO, Sampling, Servo, ServoFit
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.motion.limits import effort_limits, shortest_durations
@@ -95,7 +95,7 @@ def fitting_swing(arm: ArmModel, is_stiff: bool = False) -> Swing:
 
     if is_stiff:
         fit = ServoFit(arm, SAMPLING, poses=np.array([middle, *poses]))
-        servo = fit.servo(min(max(STIFFNESS * first, WISH), FASTEST), RATIO)
+        servo = fit.servo(min(max(STIFFNESS * first, WISH), FASTEST), DEFAULT_RATIO)
         # integral action against dry friction belongs to the default gains
         is_stiff = bool((fit.offsets(servo) <= hold_tolerance(arm)).all())
     if not is_stiff:

@@ -1,5 +1,5 @@
 """
-Environments of Gymnasium for flexible arms; to import this registers them.
+Environments of Gymnasium for flexible arms; the import registers them.
 
     import gymnasium
     import flex_robot_sim.environments

@@ -1,8 +1,8 @@
 """
-Episodes of a task with many arms at once, in numpy alone: what both kinds of environment wrap.
+Episodes of a task with many arms, in numpy only; both kinds of environment wrap them.
 
-An action adds efforts to those of a servo that pulls to the target, and to those that carry the
-weight there. So an agent that does nothing is PD, and what it learns is what PD lacks.
+An action adds efforts to those of a servo and of gravity feed-forward at the target. An agent with
+zero actions is a PD controller; the agent learns to improve on it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from flex_robot_sim.description import read_description
 from flex_robot_sim.description.parameters import near
 from flex_robot_sim.environments.laws import Laws
 from flex_robot_sim.environments.tasks import (
-    PUSH_SECONDS,
+    PUSH_DURATION_S,
     TASKS,
-    Drawn,
+    EpisodeTargets,
     Look,
     Observation,
     Reward,
     Task,
+    bench_observation,
     reference,
-    what_a_bench_sees,
 )
 from flex_robot_sim.model.arguments import array_or_nan, is_known
 from flex_robot_sim.model.assembly import build_arm
@@ -41,15 +41,15 @@ from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
-LARGEST = 1e6               # that an agent sees: spaces of Gymnasium want an end
-ROUNDING = 1e-9            # of seconds that are a few whole steps, over them
-LOST = -1000.0              # reward of an arm that is lost: its episode ends
-UNLIMITED = 1.0             # action 1 is the effort of a servo so far away, without <limit>  [rad]
+MAX_OBSERVATION = 1e6       # larger ones are clipped: spaces of Gymnasium are bounded
+ROUNDING_SHARE = 1e-9      # of a period in whole time steps, relative
+LOST_ARM_REWARD = -1000.0   # reward if an arm diverges, which ends its episode
+UNLIMITED_SERVO_ERROR = 1.0  # without <limit>, action 1 is the servo effort of this error  [rad]
 
 
 @dataclass(frozen=True)
 class EpisodeSettings(Settings):
-    """How episodes go on."""
+    """Settings of the episodes."""
 
     seconds: float = setting(2.0, 'duration of an episode', 's', above=0.0)
     period: float = setting(0.01, 'of an action', 's', above=0.0)
@@ -59,17 +59,17 @@ class EpisodeSettings(Settings):
                               at_most=1.0)
 
 
-def settings_of(given: Mapping[str, object]) -> EpisodeSettings:
-    """Return the settings that somebody has named; UsageError if one of them is none."""
+def settings_of(named: Mapping[str, object]) -> EpisodeSettings:
+    """Return the settings of keyword arguments; UsageError for an unknown name."""
     known = [item.name for item in fields(EpisodeSettings)]
-    for name in given:
+    for name in named:
         if name not in known:
             raise UsageError(f'no setting "{name}" of an environment. {near(name, known)}')
-    return EpisodeSettings(**given)     # type: ignore[arg-type]
+    return EpisodeSettings(**named)     # type: ignore[arg-type]
 
 
 class Episodes:
-    """Arms at a task, each in an episode of its own."""
+    """Arms at a task, each in its own episode."""
 
     def __init__(self, robot: str | Path, task: str | Task, count: int,
                  settings: EpisodeSettings | None = None,
@@ -77,11 +77,11 @@ class Episodes:
                  reward: Reward | None = None, observation: Observation | None = None,
                  threads: int | None = None) -> None:
         """
-        Know the arm and the task; `begin` comes before the first step.
+        Build the arms; call `begin` before the first step.
 
-        :param robot: as of `load`; task: a name of TASKS, or a Task of one's own.
-        :param vary: laws of numbers that are drawn for every episode, see `Laws`; scale: likewise.
-        :param threads: that step the arms; default: as many as there are processors.
+        :param robot: as of `load`; task: a name of TASKS, or a Task.
+        :param vary: laws of numbers drawn for every episode, see `Laws`; scale: factors.
+        :param threads: number of threads; default: one per processor.
         """
         if not isinstance(task, Task) and not is_known(task, TASKS):
             raise UsageError(f'no task "{task}". Known: {", ".join(TASKS)}.')
@@ -94,7 +94,7 @@ class Episodes:
         if self.steps < 1:
             raise UsageError('period must be at least one time_step.')
         if abs(self.steps * self.settings.time_step - self.settings.period) > (
-                ROUNDING * self.settings.period):
+                ROUNDING_SHARE * self.settings.period):
             raise UsageError(f'period = {self.settings.period!r} must be a whole number of '
                              f'time_steps of {self.settings.time_step!r} s.')
         description = read_description(robot)
@@ -104,49 +104,50 @@ class Episodes:
                              'learn.')
         self._count, self._laws = count, Laws(description, vary, scale)
         self._reward = reward or self.task.reward
-        self._observe = observation or what_a_bench_sees
+        self._observe = observation or bench_observation
         servo = fitting_servo(self.arm)
         limits = effort_limits(self.arm)
         self._efforts = self.settings.strength * np.where(
-            np.isfinite(limits), limits, UNLIMITED * servo.stiffness)
+            np.isfinite(limits), limits, UNLIMITED_SERVO_ERROR * servo.stiffness)
         self._tool, self.age = self.arm.tool, np.zeros(count)
         joints = len(self.arm.joint_names)
         start, goal, rate = np.zeros((3, count, joints))
-        self._drawn = Drawn(start, goal, rate, np.zeros((count, 3)), np.full(count, np.inf))
-        self._carried, self.action = np.zeros((2, count, joints))
-        self._pushed = np.zeros(count, bool)
+        self._targets = EpisodeTargets(start, goal, rate, np.zeros((count, 3)),
+                                       np.full(count, np.inf))
+        self._gravity_effort, self.action = np.zeros((2, count, joints))
+        self._is_pushed = np.zeros(count, bool)
         self.batch = Batch(self.arm, count, SimulationSettings(
             time_step=self.settings.time_step, drive_limits=True), threads)
-        on = 1.0 if self.settings.servo else 0.0
-        self.batch.hold(0.0, on * servo.stiffness, on * servo.damping)
-        # what is seen of an arm by its coordinates: one matrix, or one for each
+        servo_factor = 1.0 if self.settings.servo else 0.0
+        self.batch.hold(0.0, servo_factor * servo.stiffness, servo_factor * servo.damping)
+        # outputs from coordinates: one matrix, or one per arm
         self._sensors, self._tips = flex_sensors(self.arm).matrix, _tip_rows(self.arm)
         if self._laws.vary_arms:
             self._sensors, self._tips = (np.repeat(matrix[None], count, axis=0)
                                          for matrix in (self._sensors, self._tips))
         self._reach = np.array([_lengths(self.arm)] * count)
-        self._numbers: int | None = None
-        self._numbers = self.observe().shape[1]
-        self._rewards()         # who returns something else is told now
+        self._observation_size: int | None = None
+        self._observation_size = self.observe().shape[1]
+        self._rewards()         # validate the reward function now
 
     def begin(self, rngs: Sequence[np.random.Generator], members: ArrayLike) -> None:
-        """Begin new episodes of some arms at rest, each drawn by its own generator."""
+        """Begin new episodes of some arms at rest, each with its own generator."""
         rows = np.atleast_1d(members)
         if not rows.size:
             return
-        arms, drawn, masses, states = [self.arm] * rows.size, [], np.zeros(rows.size), []
+        arms, targets, masses, states = [self.arm] * rows.size, [], np.zeros(rows.size), []
         for i, k in enumerate(rows):
             if self._laws.vary_arms:
                 arms[i] = self._laws.draw_arm(rngs[k])
-            one = self.task.draw(rngs[k], self.task, len(self.arm.joint_names))
-            drawn.append(one._replace(start=nearest_within_limits(arms[i], one.start),
-                                      goal=nearest_within_limits(arms[i], one.goal)))
+            drawn = self.task.draw(rngs[k], self.task, len(self.arm.joint_names))
+            targets.append(drawn._replace(start=nearest_within_limits(arms[i], drawn.start),
+                                          goal=nearest_within_limits(arms[i], drawn.goal)))
             if self._laws.vary_payload:
                 masses[i] = self._laws.draw_payload(rngs[k])
-            laden = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
-            states.append(equilibrium(laden, drawn[-1].start).coordinates)
-        for name in Drawn._fields:
-            getattr(self._drawn, name)[rows] = [getattr(one, name) for one in drawn]
+            loaded_arm = loaded(arms[i], (self._tool, masses[i]) if masses[i] else None)
+            states.append(equilibrium(loaded_arm, targets[-1].start).coordinates)
+        for name in EpisodeTargets._fields:
+            getattr(self._targets, name)[rows] = [getattr(drawn, name) for drawn in targets]
         if self._laws.vary_arms:
             self.batch.set_arms(arms, members=rows)
             self._sensors[rows] = [flex_sensors(arm).matrix for arm in arms]
@@ -156,45 +157,46 @@ class Episodes:
             self.batch.set_payload(self._tool, masses, members=rows)
         self.batch.set_state(coordinates=states, members=rows)
         self.age[rows] = self.action[rows] = 0.0
-        if self._pushed[rows].any():
-            self.batch.push(self._tool, members=rows[self._pushed[rows]])
-            self._pushed[rows] = False
+        if self._is_pushed[rows].any():
+            self.batch.push(self._tool, members=rows[self._is_pushed[rows]])
+            self._is_pushed[rows] = False
         if self.settings.servo:
-            self._carried[rows] = [carrying_efforts(self.arm, goal)
-                                   for goal in self._drawn.goal[rows]]
+            self._gravity_effort[rows] = [carrying_efforts(self.arm, goal)
+                                          for goal in self._targets.goal[rows]]
 
     def step(self, actions: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """
-        Take actions (count, joints) for a period; return rewards, and who is lost, who is through.
+        Apply actions (count, joints) for a period; return rewards, lost arms, finished episodes.
 
-        What is beyond -1 and 1 is cut off.
+        Actions are clipped to -1 and 1.
         """
         self.action[:] = np.clip(self._expected_actions(actions), -1.0, 1.0)
         batch, period = self.batch, self.settings.period
-        target, rate = reference(self._drawn, self.task.within, self.age)
+        target, rate = reference(self._targets, self.task.within, self.age)
         batch.target[:], batch.target_rate[:] = target, rate
-        batch.effort[:] = self._carried + self._efforts * self.action
-        self._push()
+        batch.effort[:] = self._gravity_effort + self._efforts * self.action
+        self._update_pushes()
         batch.step(self.steps)
         self.age += period
         rewards, lost = period * self._rewards(), batch.is_lost
-        return (np.where(lost, LOST, rewards), lost,
+        return (np.where(lost, LOST_ARM_REWARD, rewards), lost,
                 self.age > self.settings.seconds - period / 2)
 
     def observe(self) -> np.ndarray:
-        """Return what agents see, (count, numbers)."""
-        seen = array_or_nan(self._observe(self.look()))
-        if seen.ndim != 2 or len(seen) != self._count or self._numbers not in (
-                None, seen.shape[1]):
-            raise UsageError(f'observation returned {_shape_of(seen)}: it must be {self._count} x '
-                             f'{self._numbers or "some"} numbers, a row for each arm.')
-        return np.clip(seen, -LARGEST, LARGEST)
+        """Return the observations, (count, numbers)."""
+        values = array_or_nan(self._observe(self.measure()))
+        if values.ndim != 2 or len(values) != self._count or self._observation_size not in (
+                None, values.shape[1]):
+            raise UsageError(f'observation returned {_shape_of(values)}: it must be '
+                             f'{self._count} x '
+                             f'{self._observation_size or "some"} numbers, a row for each arm.')
+        return np.clip(values, -MAX_OBSERVATION, MAX_OBSERVATION)
 
-    def look(self) -> Look:
-        """Return all that can be seen."""
+    def measure(self) -> Look:
+        """Return all measurements."""
         batch = self.batch
         q, qd = batch.coordinates, batch.rates
-        target, rate = reference(self._drawn, self.task.within, self.age)
+        target, rate = reference(self._targets, self.task.within, self.age)
         tips = (*self._reach.shape, 3)
         return Look(self.age.copy(), target, rate, batch.motor_position, batch.motor_velocity,
                     _product(self._sensors, q), _product(self._tips, q).reshape(tips),
@@ -202,42 +204,43 @@ class Episodes:
                     self.action.copy())
 
     def _rewards(self):
-        rewards = array_or_nan(self._reward(self.look()))
+        rewards = array_or_nan(self._reward(self.measure()))
         if rewards.shape != (self._count,):
             raise UsageError(f'reward returned {_shape_of(rewards)}: it must be {self._count} '
                              'numbers, one for each arm.')
         return rewards
 
     def _expected_actions(self, actions):
-        given, shape = array_or_nan(actions), self.action.shape
-        if given.shape != shape:
-            raise UsageError(f'actions are {_shape_of(given)}: they must be '
+        values, shape = array_or_nan(actions), self.action.shape
+        if values.shape != shape:
+            raise UsageError(f'actions are {_shape_of(values)}: they must be '
                              f'{shape[0]} x {shape[1]} numbers, a row for each arm.')
-        if np.isnan(given).any():
-            raise UsageError(f'the action of arm {np.argwhere(np.isnan(given))[0][0]} must be '
+        if np.isnan(values).any():
+            raise UsageError(f'the action of arm {np.argwhere(np.isnan(values))[0][0]} must be '
                              'numbers.')
-        return given
+        return values
 
-    def _push(self):
-        """Push at the tools of those whose time has come, and let go of the others."""
-        since = self.age - self._drawn.pushed_at
-        now = (since > -self.settings.period / 2) & (
-            since < PUSH_SECONDS - self.settings.period / 2)
-        changed = np.flatnonzero(now != self._pushed)
+    def _update_pushes(self):
+        """Start and end the pushes at the tools."""
+        since = self.age - self._targets.pushed_at
+        is_pushed = (since > -self.settings.period / 2) & (
+            since < PUSH_DURATION_S - self.settings.period / 2)
+        changed = np.flatnonzero(is_pushed != self._is_pushed)
         if changed.size:
-            self.batch.push(self._tool, np.where(now[changed, None], self._drawn.push[changed],
+            self.batch.push(self._tool, np.where(is_pushed[changed, None],
+                                                 self._targets.push[changed],
                                                  0.0), members=changed)
-            self._pushed[:] = now
+            self._is_pushed[:] = is_pushed
 
 
 def _shape_of(array):
-    """Say how many numbers there are."""
+    """Shape of an array, for messages."""
     return f'{" x ".join(map(str, array.shape))} numbers' if array.ndim else 'no array of numbers'
 
 
 def _product(matrix, rows):
     """Product of one matrix (m, n) or one for each row (c, m, n) with rows (c, n): (c, m)."""
-    # sums in a fixed order: a row comes to the same bits however many there are
+    # fixed order of sums: a row has the same bits for any number of rows
     return np.einsum('cmn,cn->cm' if matrix.ndim == 3 else 'mn,cn->cm', matrix, rows)
 
 
@@ -247,17 +250,17 @@ def _lengths(arm):
 
 
 def _tip_rows(arm):
-    """Matrix (3 links, n) from coordinates to how far tips are off straight links, linear."""
+    """Matrix (3 links, n) from coordinates to tip deflections, linear."""
     out = []
     for bodies in arm.segments.values():
-        rows, beyond = np.zeros((3, arm.size)), 0.0
+        rows, lever = np.zeros((3, arm.size)), 0.0
         for body in reversed(bodies):
             beam, first = arm.beams[body], arm.arrays.first[body]
-            part = slice(first, first + beam.size)
+            columns = slice(first, first + beam.size)
             end = beam.at_end
-            rows[:, part] = end.shape
-            rows[1, part] += beyond * end.turn[2]
-            rows[2, part] -= beyond * end.turn[1]
-            beyond += beam.length
+            rows[:, columns] = end.shape
+            rows[1, columns] += lever * end.turn[2]
+            rows[2, columns] -= lever * end.turn[1]
+            lever += beam.length
         out.append(rows)
     return np.concatenate(out) if out else np.zeros((0, arm.size))

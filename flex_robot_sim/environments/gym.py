@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: one arm, or many that step side by side on all processors."""
+"""Environments of Gymnasium: one arm, or many in parallel on all processors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from flex_robot_sim.environments.episodes import LARGEST, Episodes, settings_of
+from flex_robot_sim.environments.episodes import MAX_OBSERVATION, Episodes, settings_of
 from flex_robot_sim.environments.tasks import Observation, Reward, Task
 from flex_robot_sim.model.arguments import array_or_nan, whole
 from flex_robot_sim.util.exceptions import UsageError
@@ -32,8 +32,8 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
         Make the environment.
 
         :param task: a name of TASKS, or a Task; robot: as of `load`.
-        :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: likewise.
-        :param reward: function of a Look, (c,) per second; observation: likewise (c, numbers).
+        :param vary: laws of numbers of the URDF and of `payload`, see `Laws`; scale: factors.
+        :param reward: function of a Look, (c,) per second; observation: of a Look, (c, numbers).
         :param settings: fields of EpisodeSettings.
         """
         self.episodes = Episodes(robot, task, 1, settings_of(settings), vary, scale, reward,
@@ -50,19 +50,19 @@ class ArmEnv(Serializable, gymnasium.Env[np.ndarray, np.ndarray]):
         return self.episodes.observe()[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take an action for a period."""
+        """Apply an action for a period."""
         _expect_reset(self._has_begun)
-        rewards, lost, through = self.episodes.step(array_or_nan(action)[None])
+        rewards, lost, finished = self.episodes.step(array_or_nan(action)[None])
         return (self.episodes.observe()[0], float(rewards[0]), bool(lost[0]),
-                bool(through[0] and not lost[0]), {})
+                bool(finished[0] and not lost[0]), {})
 
 
 class ArmVectorEnv(Serializable, VectorEnv):
     """
     Many arms at a task, on all processors.
 
-    An episode that is over begins anew in the next step, whose action does not count; numbers that
-    vary are drawn for every episode.
+    A finished episode restarts in the next step, which ignores its action. Numbers that vary are
+    drawn for every episode.
     """
 
     metadata: dict[str, Any] = {'render_modes': [], 'autoreset_mode': AutoresetMode.NEXT_STEP}
@@ -84,28 +84,28 @@ class ArmVectorEnv(Serializable, VectorEnv):
 
     def reset(self, *, seed: int | list[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin all episodes; with one seed, arm k has the chance of an ArmEnv of seed + k."""
+        """Begin all episodes; with one seed, arm k draws like an ArmEnv of seed + k."""
         seeds = _seeds(seed, self.num_envs)
         if not self._rngs:
             self._rngs = [gymnasium.utils.seeding.np_random(None)[0] for _ in seeds]
-        for k, one in enumerate(seeds):
-            if one is not None:
-                self._rngs[k] = gymnasium.utils.seeding.np_random(one)[0]
+        for k, arm_seed in enumerate(seeds):
+            if arm_seed is not None:
+                self._rngs[k] = gymnasium.utils.seeding.np_random(arm_seed)[0]
         self.episodes.begin(self._rngs, np.arange(self.num_envs))
         self._over[:] = False
         return self.episodes.observe(), {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray,
                                                  dict[str, Any]]:
-        """Take actions (num_envs, joints) for a period."""
+        """Apply actions (num_envs, joints) for a period."""
         _expect_reset(self._rngs)
-        rewards, lost, through = self.episodes.step(actions)
-        new = self._over
-        self.episodes.begin(self._rngs, np.flatnonzero(new))
-        rewards, lost = np.where(new, 0.0, rewards), lost & ~new
-        through = through & ~lost & ~new
-        self._over = lost | through
-        return self.episodes.observe(), rewards, lost, through, {}
+        rewards, lost, finished = self.episodes.step(actions)
+        restarts = self._over
+        self.episodes.begin(self._rngs, np.flatnonzero(restarts))
+        rewards, lost = np.where(restarts, 0.0, rewards), lost & ~restarts
+        finished = finished & ~lost & ~restarts
+        self._over = lost | finished
+        return self.episodes.observe(), rewards, lost, finished, {}
 
 
 def _expect_reset(is_there):
@@ -114,16 +114,17 @@ def _expect_reset(is_there):
 
 
 def _seeds(seed, count):
-    """Return as many seeds, or None where chance goes on."""
+    """Return one seed per arm; None continues the generator."""
     if isinstance(seed, (list, tuple, np.ndarray)):
         seeds = [*seed]
     else:
         seeds = [None if seed is None else seed + k if _is_seed(seed) else seed
                  for k in range(count)]
-    if len(seeds) != count or not all(one is None or _is_seed(one) for one in seeds):
+    if len(seeds) != count or not all(
+            arm_seed is None or _is_seed(arm_seed) for arm_seed in seeds):
         raise UsageError(f'seed = {seed!r:.100} must be a whole number >= 0, or a list with one '
                          f'for each of {count} arms.')
-    return [None if one is None else int(one) for one in seeds]
+    return [None if arm_seed is None else int(arm_seed) for arm_seed in seeds]
 
 
 def _is_seed(number):
@@ -131,8 +132,8 @@ def _is_seed(number):
 
 
 def _spaces(episodes):
-    """Spaces of what one arm shows and takes."""
+    """Observation and action space of one arm."""
     size = episodes.observe().shape[1]
     joints = len(episodes.arm.joint_names)
-    return (spaces.Box(-LARGEST, LARGEST, (size,), np.float64),
+    return (spaces.Box(-MAX_OBSERVATION, MAX_OBSERVATION, (size,), np.float64),
             spaces.Box(-1.0, 1.0, (joints,), np.float64))

@@ -1,4 +1,4 @@
-"""Numbers of an arm that are drawn for every episode, by laws that are looked at beforehand."""
+"""Domain randomisation: numbers of an arm drawn for every episode, by validated laws."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ PAYLOAD = 'payload'
 
 
 class Laws:
-    """By what law each number varies that does."""
+    """Probability law of each number that varies."""
 
     def __init__(self, description: RobotDescription, vary: Mapping[str, str] | None,
                  scale: Mapping[str, str] | None) -> None:
         """
-        Read the laws; UsageError if one of them has a number that cannot be.
+        Read the laws; UsageError if one of them contains an impossible number.
 
-        What a normal law draws beyond that is set to the last number that can.
+        Samples of a normal law are clipped to the possible range.
 
-        :param vary: name -> words of `sweeps/forms.py`, numbers of the URDF and `payload`.
-        :param scale: likewise, in multiples of what the URDF says.
+        :param vary: name -> law as in `sweeps/forms.py`, for numbers of the URDF and `payload`.
+        :param scale: the same, in multiples of the value in the URDF.
         """
-        self._description, self._known = description, parameters_of(description)
+        self._description, self._parameters = description, parameters_of(description)
         self._forms: dict[str, Form] = {}
         vary, scale = (_expected(name, laws) for name, laws in (('vary', vary), ('scale', scale)))
         for name, words in [*vary.items(), *scale.items()]:
             if name in self._forms:
                 raise UsageError(f'{name} varies twice. Vary it or scale it.')
-            if name not in self._known and (name != PAYLOAD or name in scale):
+            if name not in self._parameters and (name != PAYLOAD or name in scale):
                 raise UsageError(f'no parameter "{name}". '
-                                 f'{near(str(name), [PAYLOAD, *self._known])}')
+                                 f'{near(str(name), [PAYLOAD, *self._parameters])}')
             form = form_of(name, words)
             self._forms[name] = self._scaled(name, form) if name in scale else form
             self._expect_possible(name)
@@ -58,25 +58,26 @@ class Laws:
         return PAYLOAD in self._forms
 
     def draw_arm(self, rng: np.random.Generator) -> ArmModel:
-        """Return the arm with numbers of its own."""
+        """Return an arm with drawn numbers."""
         return build_arm(with_parameters(self._description, {
-            name: self._one(name, rng) for name in self._forms if name != PAYLOAD}))
+            name: self._draw(name, rng) for name in self._forms if name != PAYLOAD}))
 
     def draw_payload(self, rng: np.random.Generator) -> float:
-        """Return the mass of a payload [kg]."""
-        return self._one(PAYLOAD, rng)
+        """Return a drawn payload mass [kg]."""
+        return self._draw(PAYLOAD, rng)
 
-    def _one(self, name, rng):
+    def _draw(self, name, rng):
         lower, upper = self._bounds(name)
         number = float(self._forms[name].quantile(rng.uniform(size=1))[0])
         return min(max(number, lower), upper) if self._forms[name].kind == 'normal' else number
 
     def _bounds(self, name):
-        return ((self._known[name].lower, self._known[name].upper) if name in self._known
+        return ((self._parameters[name].lower, self._parameters[name].upper)
+                if name in self._parameters
                 else (0.0, np.inf))
 
     def _scaled(self, name, form):
-        factor = self._known[name].value
+        factor = self._parameters[name].value
         if factor == 0.0:
             raise UsageError(f'{name} is 0 as described, and no multiple of it is anything else. '
                              'Vary it by values.')
@@ -85,7 +86,7 @@ class Laws:
     def _expect_possible(self, name):
         kind, numbers = self._forms[name]
         for number in numbers[:1] if kind == 'normal' else (min(numbers), max(numbers)):
-            if name in self._known:
+            if name in self._parameters:
                 expect_possible(self._description, name, number)
             elif number < 0.0:
                 raise UsageError(f'{name} = {number:g} cannot be: it must be at least 0.')

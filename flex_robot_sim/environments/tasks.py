@@ -1,8 +1,8 @@
 """
-What an agent is asked for: where the arm shall be, what the agent sees, and what that is worth.
+Tasks for learning: targets of the arm, observations, and rewards.
 
-A task has no state; what it is about is drawn for an episode, a row for each arm. Rewards are
-minus a cost per second, so that an episode of zero would be perfect.
+A task has no state; its targets are drawn for each episode, a row per arm. Rewards are minus a
+cost per second: a perfect episode has the reward zero.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-PUSH_SECONDS = 0.1          # how long a push of the task `disturbance` lasts                [s]
-CALM = 0.1                  # speed of a tip against its link that costs as much as WRONG  [m/s]
-FASTEST = 1e3               # tip that costs more the faster it is: beyond, an arm is lost    [m/s]
-WRONG = 0.05                # angle of a joint beside its target, of cost 1         [rad, m]
+PUSH_DURATION_S = 0.1       # of a push in the task `disturbance`                          [s]
+UNIT_TIP_SPEED = 0.1        # speed of a tip relative to its link, of cost 1           [m/s]
+MAX_TIP_SPEED = 1e3         # at which the cost of a tip saturates; beyond, it is lost  [m/s]
+UNIT_ERROR = 0.05           # position error of a joint, of cost 1         [rad, m]
 
 
 class Look(NamedTuple):
-    """What there is to be seen of c arms, for rewards and observations of one's own."""
+    """Measurements of c arms, for custom rewards and observations."""
 
     time: np.ndarray            # (c,)          since the episode began                     [s]
-    target: np.ndarray          # (c, joints)   where the arm shall be now                  [rad]
+    target: np.ndarray          # (c, joints)   target position now                         [rad]
     target_rate: np.ndarray     # (c, joints)
     position: np.ndarray        # (c, joints)   motor side                                  [rad]
     velocity: np.ndarray        # (c, joints)
     curvature: np.ndarray       # (c, sensors)  of the flex sensors                         [1/m]
-    tip: np.ndarray             # (c, links, 3)  of flexible links, against straight ones   [m]
+    tip: np.ndarray             # (c, links, 3)  deflection of flexible links              [m]
     tip_rate: np.ndarray        # (c, links, 3)                                             [m/s]
     reach: np.ndarray           # (c, links)    lengths of the flexible links               [m]
     action: np.ndarray          # (c, joints)   from -1 to 1
 
 
-class Drawn(NamedTuple):
-    """What an episode is about, a row for each arm."""
+class EpisodeTargets(NamedTuple):
+    """Targets and disturbances of an episode, a row per arm."""
 
     start: np.ndarray           # (joints,)     [rad, m]
     goal: np.ndarray            # (joints,)
@@ -53,54 +53,54 @@ class Task:
     """A task; `reward` and `observation` may be replaced."""
 
     name: str
-    draw: Callable[[np.random.Generator, Task, int], Drawn]
+    draw: Callable[[np.random.Generator, Task, int], EpisodeTargets]
     reward: Reward
-    span: float = 0.5           # of poses, to either side of zero                     [rad, m]
+    span: float = 0.5           # of poses, on either side of zero                     [rad, m]
     within: float = 0.4         # of a motion from rest to rest                             [s]
-    force: float = 0.0          # of a push, at most                                        [N]
+    force: float = 0.0          # of a push, maximum                                        [N]
 
 
-def what_a_bench_sees(look: Look) -> np.ndarray:
-    """Encoders against the target, and flex sensors: what a real controller has."""
+def bench_observation(look: Look) -> np.ndarray:
+    """Tracking errors of the encoders, and flex sensors, as on a real bench."""
     return np.concatenate([look.position - look.target, look.velocity - look.target_rate,
                            look.curvature], axis=1)
 
 
 def cost_of_tips(look: Look) -> np.ndarray:
-    """Minus what it costs that joints are beside their targets and that tips move."""
-    beside = ((look.position - look.target) / WRONG)**2
-    swing = (np.minimum(np.abs(look.tip_rate), FASTEST) / CALM)**2
-    return -(beside.mean(axis=1) + _mean_of_links(swing))
+    """Minus the cost of joint errors and of tip motion."""
+    errors = ((look.position - look.target) / UNIT_ERROR)**2
+    swing = (np.minimum(np.abs(look.tip_rate), MAX_TIP_SPEED) / UNIT_TIP_SPEED)**2
+    return -(errors.mean(axis=1) + _mean_of_links(swing))
 
 
 def cost_of_the_way(look: Look) -> np.ndarray:
-    """Minus what it costs that tips are beside the way, joints and bending together."""
-    beside = ((look.position - look.target) / WRONG)**2
-    bent = ((look.tip / look.reach[..., None])[..., 1:] / WRONG)**2
-    return -(beside.mean(axis=1) + _mean_of_links(bent))
+    """Minus the cost of joint errors and of tip deflection."""
+    errors = ((look.position - look.target) / UNIT_ERROR)**2
+    deflections = ((look.tip / look.reach[..., None])[..., 1:] / UNIT_ERROR)**2
+    return -(errors.mean(axis=1) + _mean_of_links(deflections))
 
 
 def _mean_of_links(costs):
-    """Mean over flexible links of the sums of costs (c, links, ways); none cost nothing."""
+    """Mean over flexible links of the sums of costs (c, links, ways); 0 without links."""
     return costs.sum(axis=(1, 2)) / max(costs.shape[1], 1)
 
 
 def _draw_move(rng, task, joints):
     start, goal = rng.uniform(-task.span, task.span, (2, joints))
-    return Drawn(start, goal, np.zeros(joints), np.zeros(3), np.inf)
+    return EpisodeTargets(start, goal, np.zeros(joints), np.zeros(3), np.inf)
 
 
 def _draw_swing(rng, task, joints):
     start = np.zeros(joints)
     goal = rng.uniform(0.3, 1.0, joints) * task.span
-    return Drawn(start, goal, rng.uniform(0.2, 0.6, joints), np.zeros(3), np.inf)
+    return EpisodeTargets(start, goal, rng.uniform(0.2, 0.6, joints), np.zeros(3), np.inf)
 
 
 def _draw_push(rng, task, joints):
-    place = rng.uniform(-task.span, task.span, joints)
-    way = rng.normal(size=3)
-    force = rng.uniform(0.3, 1.0) * task.force * way / np.linalg.norm(way)
-    return Drawn(place, place, np.zeros(joints), force, rng.uniform(0.1, 0.5))
+    position = rng.uniform(-task.span, task.span, joints)
+    direction = rng.normal(size=3)
+    force = rng.uniform(0.3, 1.0) * task.force * direction / np.linalg.norm(direction)
+    return EpisodeTargets(position, position, np.zeros(joints), force, rng.uniform(0.1, 0.5))
 
 
 TASKS = {task.name: task for task in (
@@ -108,27 +108,31 @@ TASKS = {task.name: task for task in (
     Task('tracking', _draw_swing, cost_of_the_way),
     Task('disturbance', _draw_push, cost_of_tips, force=2.0),
 )}
-"""From rest to rest without ringing; along a swing; still, though it is pushed."""
+"""Rest to rest without vibration; tracking a swing; holding against a push."""
 
 
-def reference(drawn: Drawn, within: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def reference(targets: EpisodeTargets, within: float,
+              times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Where the arm shall be at times (c,) of an episode, and its rate, (c, joints) each.
+    Target positions at times (c,) of an episode, and their rates, (c, joints) each.
 
-    :param drawn: of all arms, arrays with rows; a minimum-jerk motion [s], or a sine where there
-        is a rate.
+    :param targets: of all arms, arrays with rows; a minimum-jerk motion, or a sine if its rate is
+        not 0.
+    :param within: duration of the minimum-jerk motion [s].
     """
     t = times[:, None]
     u = np.clip(t / within, 0.0, 1.0)
-    way, moves = drawn.goal - drawn.start, (u < 1.0)
-    place = drawn.start + way * u**3 * (10 - 15 * u + 6 * u**2)
-    rate = way / within * 30 * u**2 * (1 - u)**2 * moves
-    turn = 2 * np.pi * drawn.rate
-    swings = drawn.rate > 0.0
-    # from rest, so that its beginning is no blow
-    grown, growing = np.minimum(t, 1.0), t < 1.0
-    sine, cosine = np.sin(turn * t), np.cos(turn * t)
-    place = np.where(swings, drawn.start + drawn.goal * grown**2 * (3 - 2 * grown) * sine, place)
-    rate = np.where(swings, drawn.goal * (
-        grown**2 * (3 - 2 * grown) * turn * cosine + growing * 6 * t * (1 - t) * sine), rate)
-    return place, rate
+    travel, moves = targets.goal - targets.start, (u < 1.0)
+    position = targets.start + travel * u**3 * (10 - 15 * u + 6 * u**2)
+    rate = travel / within * 30 * u**2 * (1 - u)**2 * moves
+    omega = 2 * np.pi * targets.rate
+    is_swing = targets.rate > 0.0
+    # fade in from rest, without an impact
+    envelope, is_rising = np.minimum(t, 1.0), t < 1.0
+    sine, cosine = np.sin(omega * t), np.cos(omega * t)
+    position = np.where(
+        is_swing, targets.start + targets.goal * envelope**2 * (3 - 2 * envelope) * sine, position)
+    rate = np.where(is_swing, targets.goal * (
+        envelope**2 * (3 - 2 * envelope) * omega * cosine
+        + is_rising * 6 * t * (1 - t) * sine), rate)
+    return position, rate

@@ -1,9 +1,9 @@
 """
-The feedback law of an arm as a joint controller holds it, over its poses; takes seconds.
+Design of the vibration feedback of a joint controller, over the poses of an arm; takes seconds.
 
-Flex sensors are heard of less often than joints: between two messages the newest one stands, so
-what a law sees of them is older than what it sees of the joints. By how much on the mean, strain
-feedback is designed for; LQG takes its samples as often as they come.
+Flex sensors have a longer period than joint states. Between two messages the newest one is held,
+so curvatures are older than joint positions. Strain feedback is designed for the mean of this
+delay; LQG runs with the period of the flex sensors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.modal_damping import (
-    OSCILLATING,
+    MAX_MODE_RATIO,
     DampingDesign,
     closed_rates,
     design_damping,
@@ -33,39 +33,39 @@ from flex_robot_sim.feedback.strain_feedback import DampingTable, StrainFeedback
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
-PERIOD = 2e-3           # of states where nothing else is said, and the shortest of LQG      [s]
-PLACES = 3              # of a joint that changes the modes
-GROWTH = 1e-2           # by rounding and the like                                         [1/s]
+DEFAULT_PERIOD_S = 2e-3  # of states, by default, and the shortest of LQG                     [s]
+POSES_PER_JOINT = 3     # for joints that change the modes
+MAX_GROWTH = 1e-2       # that counts as stable: rounding errors                           [1/s]
 
 
 class Timing(NamedTuple):
-    """When a joint controller sees an arm."""
+    """Timing of the measurements of a joint controller."""
 
     period: float               # between two joint states                                   [s]
-    delay: float                # from a state to the effort that answers it                 [s]
+    delay: float                # from a state to the resulting effort                       [s]
     strain_period: float        # between two messages of flex sensors; 0: each state has them
 
 
 class Feedback(NamedTuple):
-    """A law, and what a joint controller needs to know of it."""
+    """A law, and its requirements on the joint controller."""
 
     law: StrainFeedback | Lqg
-    period: float               # between two samples of it                                  [s]
+    period: float               # between two samples of the law                             [s]
     needs_strain: bool
-    is_paired: bool             # whether its samples are those of strain
-    patience: float             # age of strain that is too old                              [s]
+    is_paired: bool             # whether it runs with the samples of strain
+    strain_timeout: float       # largest age of strain                                      [s]
     complaint: str
 
 
 def timing_of(settings: FeedbackSettings, state_period: float, is_late: bool) -> Timing:
-    """Return the Timing of FeedbackSettings, for states that come every `state_period` [s]."""
-    period = state_period or PERIOD
+    """Return the Timing of FeedbackSettings, for a state period [s]."""
+    period = state_period or DEFAULT_PERIOD_S
     late = period if is_late else 0.0
     return Timing(period, late + settings.loop_delay, settings.strain_period if is_late else 0.0)
 
 
 def refuse_feedback(arm: ArmModel, settings: FeedbackSettings) -> None:
-    """Raise SettingError where FeedbackSettings cannot be for an arm."""
+    """Raise SettingError if FeedbackSettings are impossible for an arm."""
     if settings.vibration_feedback in ('strain', 'ppf'):
         refuse_without_sensors(arm, settings.vibration_feedback)
 
@@ -75,12 +75,12 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
                     feedback: str = 'motor',
                     progress: Callable[[int, int], object] | None = None) -> Feedback:
     """
-    Return the Feedback of a kind; SettingError if there is none that does the arm good.
+    Return the Feedback of a kind; SettingError if none improves the arm.
 
     :param gains: (stiffness, damping) of the servo, (joints,) each.
-    :param position: of the joints, where those stand that do not change the modes [rad, m].
-    :param limits: of the efforts, (joints,) [N m, N]; feedback: side that encoders see.
-    :param progress: function of the poses that were looked at, and of all of them.
+    :param position: of the joints; fixed for those that do not change the modes [rad, m].
+    :param limits: of the efforts, (joints,) [N m, N]; feedback: side of the encoders.
+    :param progress: function of the number of finished poses and of all poses.
     """
     position = np.asarray(position, float)
     axes = _grid(arm, position, gains)
@@ -105,54 +105,57 @@ def design_feedback(arm: ArmModel, kind: str, gains: tuple[ArrayLike, ArrayLike]
     _refuse_if_worse(arm, kind, axes, table, gains, feedback)
     complaint = max(table.values(), key=lambda design: -design.ratio).complaint
     law = StrainFeedback(arm, DampingTable(axes, table, complaint), limits)
-    return Feedback(law, timing.period, True, False, _patience(timing), complaint)
+    return Feedback(law, timing.period, True, False, _strain_timeout(timing), complaint)
 
 
 def _lqg(arm, axes, timing, limits, feedback):
     has_strain = bool(flex_sensors(arm).names)
-    longest = max(PERIOD, timing.strain_period if has_strain else 0.0)
+    longest = max(DEFAULT_PERIOD_S, timing.strain_period if has_strain else 0.0)
     period = timing.period * max(1, round(longest / timing.period))
-    # strain arrives when its state was answered, and is taken into account with the next one
+    # strain arrives after the effort for its state, and is used with the next state
     is_paired = has_strain and timing.strain_period > 0.0
     late = timing.period if is_paired else 0.0
     design = design_lqg(arm, axes, Loop(period, timing.delay + late), feedback=feedback)
-    return Feedback(Lqg(arm, design, limits), period, has_strain, is_paired, _patience(timing), '')
+    return Feedback(Lqg(arm, design, limits), period, has_strain, is_paired,
+                    _strain_timeout(timing), '')
 
 
-def _patience(timing):
+def _strain_timeout(timing):
     return max(0.1, 10 * timing.strain_period)
 
 
 def _grid(arm, position, gains):
-    """Positions of a grid of poses, one array per joint: three of those that change the modes."""
+    """Grid of poses, one array per joint: three positions if it changes the modes."""
     count = excited_modes(arm, position, gains).frequencies.size
     if count == 0:
         raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
                            'feedback')
     lower, upper = range_of(arm)
     joints = joints_that_matter(arm, position, lower, upper, 1)
-    return tuple(np.linspace(lower[j], upper[j], PLACES) if j in joints else np.array([place])
-                 for j, place in enumerate(position))
+    return tuple(np.linspace(lower[j], upper[j], POSES_PER_JOINT) if j in joints
+                 else np.array([fixed])
+                 for j, fixed in enumerate(position))
 
 
 def _refuse_if_worse(arm, kind, axes, table, gains, feedback):
-    """Raise SettingError if something grows, at the poses of the table or between them."""
+    """Raise SettingError if the loop is unstable at the poses of the table or between them."""
     name = arm.description.name
     for corner, design in table.items():
-        if _growth(design.after) > GROWTH or design.ratio < _first_ratio(design.before):
+        if _growth(design.after) > MAX_GROWTH or design.ratio < _first_ratio(design.before):
             pose = ' '.join(f'{axis[k]:.3g}' for axis, k in zip(axes, corner))
             raise SettingError(f'no {kind} feedback does {name} good at {pose} with these gains '
                                'and this delay: take other gains, or a shorter strain_period')
     cells = itertools.product(*(range(max(axis.size - 1, 1)) for axis in axes))
     for cell in cells:
-        sides = [(k, k + 1) if axis.size > 1 else (0,) for k, axis in zip(cell, axes)]
-        around = [table[corner] for corner in itertools.product(*sides)]
-        pose = [np.mean([axis[k] for k in side]) for axis, side in zip(axes, sides)]
-        channels = [replace(channel, push=channel.push / len(around)) for design in around
+        edges = [(k, k + 1) if axis.size > 1 else (0,) for k, axis in zip(cell, axes)]
+        neighbours = [table[corner] for corner in itertools.product(*edges)]
+        pose = [np.mean([axis[k] for k in side]) for axis, side in zip(axes, edges)]
+        channels = [replace(channel, drive_weights=channel.drive_weights / len(neighbours))
+                    for design in neighbours
                     for channel in design.channels]
-        rates = closed_rates(pose_model(arm, pose, feedback), around[0].loop, *gains, channels,
-                             around[0].late)
-        if _growth(rates) > GROWTH:
+        rates = closed_rates(pose_model(arm, pose, feedback), neighbours[0].loop, *gains, channels,
+                             neighbours[0].late)
+        if _growth(rates) > MAX_GROWTH:
             raise SettingError(f'no {kind} feedback holds {name} all over its range: take other '
                                'gains, a shorter strain_period, or lqg')
 
@@ -162,6 +165,6 @@ def _growth(rates):
 
 
 def _first_ratio(rates):
-    """Damping ratio of the slowest motion that swings, 0 without one."""
+    """Damping ratio of the slowest oscillating motion, 0 without one."""
     ratios = -rates.real / np.maximum(np.abs(rates), 1e-300)
-    return float(next((ratio for ratio in ratios if ratio < OSCILLATING), 0.0))
+    return float(next((ratio for ratio in ratios if ratio < MAX_MODE_RATIO), 0.0))

@@ -1,12 +1,12 @@
 """
-LQG at every sample of a loop: joints led along a reference, links without ringing.
+LQG controller, sample by sample: joints follow a reference, link vibration is damped.
 
-A model of the arm goes ahead: it is led along the reference by gains of its own, and is where the
-arm is to be when an effort of now arrives (C25). The Kalman filter, led ahead by the efforts under
-way, says where the arm will be then. The regulator takes away the difference, and the slow part of
-the efforts what pulls at the arm unknown to the model. Filter and model know the efforts that
-were applied, limits included. While the law is off, its filter watches; where it takes over, the
-model begins on the reference, and what the efforts differ by fades.
+A reference model of the arm follows the reference with gains of its own. Its state is the target
+for the time at which a present effort acts (C25). The Kalman filter, predicted with the pending
+efforts, estimates the state of the arm at that time. The regulator removes the difference; the
+slow efforts compensate unknown disturbances. Filter and model use the applied efforts, limits
+included. While the law is off, its filter keeps running. At the start the model begins on the
+reference, and the difference of the efforts fades out.
 """
 
 import math
@@ -22,7 +22,7 @@ from flex_robot_sim.motion.limits import effort_limits
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable
 
-LARGEST = 1e9           # measurement that is still believed                  [rad, m, 1/m]
+MAX_MEASUREMENT = 1e9   # larger measurements are refused         [rad, m, 1/m]
 
 
 class Lqg(Serializable):
@@ -44,183 +44,186 @@ class Lqg(Serializable):
         limits = effort_limits(arm) if limits is None else checked('limits', limits, names)
         if not (limits > 0.0).all():
             raise SettingError('the limits of lqg must be > 0, one per joint')
-        self.design, self.limits, self._lowest = design, limits, -limits
+        self.design, self.limits, self._lower_limits = design, limits, -limits
         entries = {index: {name: getattr(gains, name) for name in (
-            'A', 'B', 'C', 'regulator', 'leading', 'filter', 'inertia', 'seen_rest', 'effort')}
+            'A', 'B', 'C', 'regulator', 'tracking', 'filter', 'inertia',
+            'encoders_rest', 'effort')}
             for index, gains in design.gains.items()}
-        for index, entry in entries.items():    # how far encoders are from the drives at rest
+        for index, entry in entries.items():    # offset of encoders from drives
             pose = np.array([axis[k] for axis, k in zip(design.axes, index)])
-            entry['seen_rest'] = entry['seen_rest'].copy()
-            entry['seen_rest'][:pose.size] -= pose
+            entry['encoders_rest'] = entry['encoders_rest'].copy()
+            entry['encoders_rest'][:pose.size] -= pose
         self._table = GainTable(design.axes, entries)
         v = self._table.values
         (s, m), y = v['B'].shape, len(v['C'])
         self._m, self._p = m, s // 2
         self.effort, self.saturated = np.zeros((2, m))
         self.is_on, self.refused = False, 0
-        self._is_new = True                     # nothing was seen yet
-        self._under_way = np.zeros((design.late + 1, m))        # a ring; `_oldest` is overwritten
+        self._is_uninitialised = True           # no sample yet
+        self._pending = np.zeros((design.late + 1, m))          # a ring; `_oldest` is overwritten
         self._oldest = 0
-        self._state, self._ahead, self._model = np.zeros((3, s))
-        self._centre, self._error, self._step = np.zeros((3, s))
-        self._slow, self._bump, self._given, self._wanted, self._part = np.zeros((5, m))
-        self._y, self._miss = np.zeros((2, y))
+        self._state, self._predicted, self._model = np.zeros((3, s))
+        self._centre, self._error, self._state_change = np.zeros((3, s))
+        (self._slow_effort, self._transition_effort, self._model_effort, self._unlimited,
+         self._term) = np.zeros((5, m))
+        self._y, self._predicted_output = np.zeros((2, y))
         self._correction = np.zeros(s + m)
         self._pose = np.array([axis[0] for axis in design.axes])
-        self._fade = math.exp(-design.loop.period * 2 * math.pi * design.bandwidth)
+        self._fade_factor = math.exp(-design.loop.period * 2 * math.pi * design.bandwidth)
         self._reference = np.zeros((3, m))
-        self._starts = False
+        self._is_starting = False
 
     @property
     def estimate(self) -> np.ndarray:
-        """What the filter takes for the state: drives and modes, then rates, (s,)."""
+        """Filtered state: drives and modes, then rates, (s,)."""
         return self._state.copy()
 
     @property
     def disturbance(self) -> np.ndarray:
-        """Efforts (joints,) that the filter finds beside those that it knows [N m, N]."""
-        return self._slow.copy()
+        """Estimated slow disturbance efforts (joints,) [N m, N]."""
+        return self._slow_effort.copy()
 
     def start(self, position: np.ndarray, velocity: np.ndarray | None = None,
               curvature: np.ndarray | None = None, effort: ArrayLike | None = None) -> None:
-        """Switch on at a sample, with the efforts (joints,) that the arm had until now."""
+        """Switch on at a sample, with the efforts (joints,) applied until now."""
         if self.is_on:
             return
-        if self._is_new:
+        if self._is_uninitialised:
             self._begin(np.asarray(position, float), effort)
         if effort is not None:
-            self._bump[:] = effort
+            self._transition_effort[:] = effort
         else:
-            self._bump[:] = self.effort
-        self.is_on = self._starts = True
+            self._transition_effort[:] = self.effort
+        self.is_on = self._is_starting = True
 
     def stop(self) -> None:
-        """Switch off: from now on only `watch`."""
-        self.is_on = self._starts = False
+        """Switch off: from now on call `watch`."""
+        self.is_on = self._is_starting = False
 
     def reset(self) -> None:
-        """Switch off, and forget what was seen: somebody else has led the arm."""
+        """Switch off and discard the state, after another controller has moved the arm."""
         self.stop()
-        self._is_new = True
-        self._bump[:] = 0.0
+        self._is_uninitialised = True
+        self._transition_effort[:] = 0.0
 
     def watch(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
               effort: ArrayLike) -> None:
-        """See the arm while others drive it, with the efforts (joints,) of the last period."""
-        if self._is_new:
+        """Update the filter while off, with the applied efforts (joints,) of the last period."""
+        if self._is_uninitialised:
             self._begin(np.asarray(position, float), effort)
         self._pose[:] = position
-        self._follow(position, curvature)
+        self._update_filter(position, curvature)
         self.effort[:] = effort
-        self._push()
+        self._store_effort()
 
     def update(self, position: np.ndarray, velocity: np.ndarray, curvature: np.ndarray,
                reference: np.ndarray) -> np.ndarray:
         """
         Efforts at a sample, (joints,) [N m, N]; overwritten by the next call.
 
-        :param position: of the joints, as the design sees them, (joints,) [rad, m].
-        :param velocity: is not needed: the filter has a better one.
-        :param curvature: of all flex sensors, (k,) [1/m]; not read by a design of encoders alone.
+        :param position: of the joints, as measured in the design, (joints,) [rad, m].
+        :param velocity: not used; the filter estimates it.
+        :param curvature: of all flex sensors, (k,) [1/m]; not used by a design with encoders only.
         :param reference: positions, velocities and accelerations of the joints (3, joints).
         """
         if not self.is_on:
             raise SettingError('lqg is off: start it first')
         self._reference[:] = reference
         self._pose[:] = self._reference[0]
-        self._follow(position, curvature)
-        self._lead_ahead()
-        if self._starts:                        # the regulator leads the arm to it, gently
+        self._update_filter(position, curvature)
+        self._predict()
+        if self._is_starting:                   # start the model on the reference
             m, p = self._m, self._p
             self._model[:] = 0.0
             self._model[:m], self._model[p:p + m] = self._reference[:2]
-        self._lead_model()
-        v, wanted = self._table.values, self._wanted
-        np.subtract(self._ahead, self._model, out=self._error)
-        np.dot(v['regulator'], self._error, out=self._part)
-        np.subtract(self._given, self._part, out=wanted)
-        wanted += v['effort']
-        wanted -= self._slow
-        if self._starts:                        # what others gave goes over into what we give
-            self._bump -= wanted
-            self._starts = False
-        wanted += self._bump
-        self._bump *= self._fade
-        np.clip(wanted, self._lowest, self.limits, out=self.effort)
-        if (self.effort != wanted).any():
-            self.saturated += self.effort != wanted
-        self._push()
-        self._given += v['effort']
-        self._advance(self._model, self._given)
+        self._update_model_effort()
+        v, unlimited = self._table.values, self._unlimited
+        np.subtract(self._predicted, self._model, out=self._error)
+        np.dot(v['regulator'], self._error, out=self._term)
+        np.subtract(self._model_effort, self._term, out=unlimited)
+        unlimited += v['effort']
+        unlimited -= self._slow_effort
+        if self._is_starting:                   # bumpless transfer from the previous efforts
+            self._transition_effort -= unlimited
+            self._is_starting = False
+        unlimited += self._transition_effort
+        self._transition_effort *= self._fade_factor
+        np.clip(unlimited, self._lower_limits, self.limits, out=self.effort)
+        if (self.effort != unlimited).any():
+            self.saturated += self.effort != unlimited
+        self._store_effort()
+        self._model_effort += v['effort']
+        self._advance(self._model, self._model_effort)
         return self.effort
 
     def _begin(self, position, effort):
-        """Believe that the arm stands where it was first seen."""
+        """Initialise the filter at rest at the first sample."""
         self._pose[:] = position
         self._table.update(self._pose)
-        for state in (self._state, self._ahead, self._model):
+        for state in (self._state, self._predicted, self._model):
             state[:] = 0.0
             state[:self._m] = position
-        self._slow[:] = 0.0
+        self._slow_effort[:] = 0.0
         held = self._table.values['effort'] if effort is None else np.asarray(effort, float)
-        self._under_way[:] = held
+        self._pending[:] = held
         self.effort[:] = held
-        self._is_new = False
+        self._is_uninitialised = False
 
-    def _follow(self, position, curvature):
-        """Renew the filter by what is seen."""
+    def _update_filter(self, position, curvature):
+        """Update the filter with a sample."""
         self._table.update(self._pose)
         self._centre[:self._m] = self._pose
         v, m = self._table.values, self._m
-        self._advance(self._state, self._under_way[self._oldest] + self._slow)
+        self._advance(self._state, self._pending[self._oldest] + self._slow_effort)
         y = self._y
         y[:m] = position
         if y.size > m:
             y[m:] = curvature
-        if not math.hypot(*y) < LARGEST:                    # nan is not less either
-            self.refused += 1                               # and the filter goes by the model
+        if not math.hypot(*y) < MAX_MEASUREMENT:            # nan is not less either
+            self.refused += 1                               # the filter relies on the model
             return
         np.subtract(self._state, self._centre, out=self._error)
-        np.dot(v['C'], self._error, out=self._miss)
+        np.dot(v['C'], self._error, out=self._predicted_output)
         y[:m] -= self._pose
-        y -= v['seen_rest']
-        y -= self._miss
+        y -= v['encoders_rest']
+        y -= self._predicted_output
         np.dot(v['filter'], y, out=self._correction)
         self._state += self._correction[:-m]
-        self._slow += self._correction[-m:]
+        self._slow_effort += self._correction[-m:]
 
-    def _lead_ahead(self):
-        """Where the arm will be when an effort of now arrives."""
-        self._ahead[:] = self._state
-        count = len(self._under_way)
+    def _predict(self):
+        """Predict the state for the time at which a present effort acts."""
+        self._predicted[:] = self._state
+        count = len(self._pending)
         for k in range(1, count):
-            self._advance(self._ahead, self._under_way[(self._oldest + k) % count] + self._slow)
+            self._advance(self._predicted,
+                          self._pending[(self._oldest + k) % count] + self._slow_effort)
 
-    def _lead_model(self):
-        """Efforts `_given` (joints,) that lead the model along, and its next state."""
+    def _update_model_effort(self):
+        """Update the efforts (joints,) that move the reference model."""
         v, m, error = self._table.values, self._m, self._error
         error[:] = self._model
         error[:m] -= self._reference[0]
         error[self._p:self._p + m] -= self._reference[1]
-        np.dot(v['leading'], error, out=self._part)
-        np.dot(v['inertia'], self._reference[2], out=self._given)
-        self._given -= self._part
-        # the model has the motors of the arm
-        self._given += v['effort']
-        np.clip(self._given, self._lowest, self.limits, out=self._given)
-        self._given -= v['effort']
+        np.dot(v['tracking'], error, out=self._term)
+        np.dot(v['inertia'], self._reference[2], out=self._model_effort)
+        self._model_effort -= self._term
+        # the model has the effort limits of the arm
+        self._model_effort += v['effort']
+        np.clip(self._model_effort, self._lower_limits, self.limits, out=self._model_effort)
+        self._model_effort -= v['effort']
 
     def _advance(self, state, effort):
-        """Lead a state (s,) on by a period with efforts (joints,)."""
+        """Advance a state (s,) by a period with efforts (joints,)."""
         v = self._table.values
         np.subtract(state, self._centre, out=self._error)
         np.dot(v['A'], self._error, out=state)
         state += self._centre
-        np.subtract(effort, v['effort'], out=self._part)
-        np.dot(v['B'], self._part, out=self._step)
-        state += self._step
+        np.subtract(effort, v['effort'], out=self._term)
+        np.dot(v['B'], self._term, out=self._state_change)
+        state += self._state_change
 
-    def _push(self):
+    def _store_effort(self):
         """Put the newest effort into the ring."""
-        self._under_way[self._oldest] = self.effort
-        self._oldest = (self._oldest + 1) % len(self._under_way)
+        self._pending[self._oldest] = self.effort
+        self._oldest = (self._oldest + 1) % len(self._pending)

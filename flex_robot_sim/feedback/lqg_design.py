@@ -1,10 +1,9 @@
 """
-LQG for an arm that is not quite as described: the gains over poses, as high as all of it allows.
+Robust LQG design: gains over poses, with the highest bandwidth that is stable for all plants.
 
-What the design does not know, modes that were left out and another stiffness, is asked for by the
-eigenvalues of the closed loop with the whole arm: the bandwidth is the highest at which every
-motion decays, in every pose of a grid and at every stiffness that may be met, and with motors that
-are a little stronger or weaker than said.
+The design model omits modes and uncertainty. The eigenvalues of the closed loop with the full arm
+account for them. The bandwidth is the highest at which every motion decays: at every pose of a
+grid, at every stiffness of the range, and with deviating motor strengths.
 """
 
 import itertools
@@ -18,17 +17,17 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.analysis.natural_modes import frequencies
 from flex_robot_sim.analysis.tangent import driven
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law, outputs_of
-from flex_robot_sim.feedback.pose_model import Loop, checked_loop, closing, pose_model
+from flex_robot_sim.feedback.pose_model import Loop, checked_loop, closed_loop_step, pose_model
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
 SENSORS = ('encoders', 'all')
-SLOWER, SLOWEST = 0.8, 0.02     # from one bandwidth to the next, and the last, over the first mode
-DECAY = 0.1                 # of everything in the closed loop, over the bandwidth
-OWN = 0.5                   # or over that of the links by themselves, if that is slower
-STRENGTHS = (0.8, 1.25)     # of motors, over what they should have
-PLANTS = 5                  # stiffnesses that are tried, beside the design itself
+BANDWIDTH_STEP, MIN_BANDWIDTH = 0.8, 0.02  # from one to the next; over the first mode
+MIN_DECAY = 0.1             # of the closed loop, over the bandwidth
+MIN_LINK_DECAY = 0.5        # or over that of the links alone, if it is slower
+MOTOR_STRENGTHS = (0.8, 1.25)  # over the nominal ones
+STIFFNESS_SAMPLES = 5       # stiffnesses of the plants, in addition to the nominal one
 
 
 @summarized
@@ -37,13 +36,13 @@ class LqgDesign:
     """Gains over a grid of poses."""
 
     loop: Loop
-    late: int                   # periods of delay that the law reckons with
+    late: int                   # delay in the law, in periods
     sensors: str
     feedback: str
     axes: tuple                 # positions of the grid, one array per joint            [rad, m]
     gains: dict                 # index of the grid -> LqgGains
     bandwidth: float            # [Hz]
-    slowest: float              # decay of the slowest motion of all plants; None: none    [1/s]
+    slowest: float              # slowest decay of all plants; None: unstable     [1/s]
     complaint: str = ''
 
 
@@ -54,14 +53,12 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], loop: Loo
     """
     Return the LqgDesign of an ArmModel.
 
-    :param poses: one pose (joints,), or one array of positions per joint, whose grid it is
-        [rad, m].
+    :param poses: one pose (joints,), or an array of grid positions per joint [rad, m].
     :param bandwidth: to begin with [Hz]; None: the first natural frequency with locked drives.
-    :param modes: how many the law knows; None: those that swing at least 8 times slower than it
-        samples, and at least one.
-    :param sensors: 'encoders' or 'all'; None: all that there are.
-    :param stiffness: least and largest one at which the loop is to be stable, over that of the
-        description.
+    :param modes: number of modes in the law; None: those below an eighth of the sampling rate,
+        and at least one.
+    :param sensors: 'encoders' or 'all'; None: all available ones.
+    :param stiffness: smallest and largest one with a stable loop, over that of the description.
     """
     loop = checked_loop(loop or Loop(2e-3, 2e-3))
     has_gauges = bool(flex_sensors(arm).names)
@@ -89,61 +86,63 @@ def design_lqg(arm: ArmModel, poses: ArrayLike | Sequence[np.ndarray], loop: Loo
     if modes < 0:
         raise SettingError(f'modes = {modes!r} must be >= 0')
     corners = list(itertools.product(*(range(axis.size) for axis in axes)))
-    factors = sorted({1.0, *np.geomspace(low, high, PLANTS)})
-    whole, known = {}, {}
+    factors = sorted({1.0, *np.geomspace(low, high, STIFFNESS_SAMPLES)})
+    plants, reduced = {}, {}
     like = pose_model(arm, middle, feedback).reduced(modes)
     for corner in corners:
         pose = np.array([axis[k] for axis, k in zip(axes, corner)])
-        whole[corner] = [pose_model(arm, pose, feedback, factor) for factor in factors]
-        known[corner] = pose_model(arm, pose, feedback).reduced(modes, like)
-    late, wish = round(loop.delay / loop.period), bandwidth
-    trials = [_Trial(corner, plant, loop, sensors)
-              for corner in corners for plant in whole[corner]]
-    # motors that pull more or less than said are what weight and payload are, too
-    trials += [_Trial(corner, replace(plant, push=strength * plant.push), loop, sensors)
-               for corner in corners for factor, plant in zip(factors, whole[corner])
-               if factor == 1.0 for strength in STRENGTHS]
+        plants[corner] = [pose_model(arm, pose, feedback, factor) for factor in factors]
+        reduced[corner] = pose_model(arm, pose, feedback).reduced(modes, like)
+    late, first_bandwidth = round(loop.delay / loop.period), bandwidth
+    cases = [_Plant(corner, plant, loop, sensors)
+             for corner in corners for plant in plants[corner]]
+    # other motor strengths also represent other weights and payloads
+    cases += [_Plant(corner, replace(plant, actuation=strength * plant.actuation), loop, sensors)
+              for corner in corners for factor, plant in zip(factors, plants[corner])
+              if factor == 1.0 for strength in MOTOR_STRENGTHS]
     while True:
         gains = {corner: gains_at(model, loop, bandwidth, first, sensors)
-                 for corner, model in known.items()}
-        slowest = _slowest(trials, gains, late, DECAY * 2 * np.pi * bandwidth)
-        if slowest is not None or bandwidth < SLOWEST * first:
+                 for corner, model in reduced.items()}
+        slowest = _slowest_decay(cases, gains, late, MIN_DECAY * 2 * np.pi * bandwidth)
+        if slowest is not None or bandwidth < MIN_BANDWIDTH * first:
             break
-        bandwidth *= SLOWER
+        bandwidth *= BANDWIDTH_STEP
     complaint = ''
     if slowest is None:
-        complaint = (f'no bandwidth from {wish:.3g} Hz down holds {arm.description.name} at '
+        complaint = (f'no bandwidth from {first_bandwidth:.3g} Hz down holds '
+                     f'{arm.description.name} at '
                      f'{low:g} to {high:g} of its stiffness: take a shorter delay, more damping, '
                      'or a narrower range')
     return LqgDesign(loop, late, sensors, feedback, axes, gains, bandwidth, slowest, complaint)
 
 
-class _Trial:
-    """A plant that a design is to hold."""
+class _Plant:
+    """A plant that the design has to stabilise."""
 
     def __init__(self, corner, plant, loop, sensors):
         self.corner, self.period = corner, loop.period
         self._step, self._outputs = plant.sampled(loop), outputs_of(plant, sensors)
-        m, n = plant.push.shape[1], len(plant.M)
-        free = np.setdiff1d(np.arange(n), driven(plant.arm))
-        bent = np.concatenate([free, n + free])
-        # how fast the links come to rest by themselves
-        self.own = -np.linalg.eigvals(plant.A[np.ix_(bent, bent)]).real.max(
-            initial=-np.inf) if free.size and m else np.inf
+        m, n = plant.actuation.shape[1], len(plant.M)
+        undriven = np.setdiff1d(np.arange(n), driven(plant.arm))
+        elastic = np.concatenate([undriven, n + undriven])
+        # decay rate of the links without feedback
+        self.link_decay = -np.linalg.eigvals(plant.A[np.ix_(elastic, elastic)]).real.max(
+            initial=-np.inf) if undriven.size and m else np.inf
 
     def decay(self, gains, late):
-        """Rate [1/s] at which the slowest motion of the closed loop decays."""
-        step = closing(self._step, lqg_law(gains, late), self._outputs)
+        """Decay rate [1/s] of the slowest motion of the closed loop."""
+        step = closed_loop_step(self._step, lqg_law(gains, late), self._outputs)
         return -np.log(np.abs(np.linalg.eigvals(step)).max()) / self.period
 
 
-def _slowest(trials, gains, late, wanted):
-    """Slowest decay [1/s] of all trials, or None if one of them is too slow."""
+def _slowest_decay(plants, gains, late, wanted):
+    """Slowest decay [1/s] of all plants, or None if one of them is too slow."""
     slowest = np.inf
-    for i, trial in enumerate(trials):
-        decay = trial.decay(gains[trial.corner], late)
-        if not decay >= min(wanted, OWN * max(trial.own, 0.0)) or not decay > 0.0:
-            trials.insert(0, trials.pop(i))     # the first to be asked next time
+    for i, plant in enumerate(plants):
+        decay = plant.decay(gains[plant.corner], late)
+        if not decay >= min(
+                wanted, MIN_LINK_DECAY * max(plant.link_decay, 0.0)) or not decay > 0.0:
+            plants.insert(0, plants.pop(i))     # checked first next time
             return None
         slowest = min(slowest, decay)
     return slowest
@@ -154,12 +153,12 @@ def _axes(arm, poses):
     names = arm.joint_names
     try:
         axes = tuple(np.atleast_1d(np.array(axis, float)) for axis in poses)
-        good = len(axes) == len(names) and all(
+        is_valid = len(axes) == len(names) and all(
             axis.ndim == 1 and axis.size and np.isfinite(axis).all()
             and (np.diff(axis) > 0).all() for axis in axes)
     except (TypeError, ValueError):
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         raise SettingError('poses must be a position per joint, or positions that rise, in this '
                            f'order: {", ".join(names)}')
     lower, upper = arm.arrays.lower, arm.arrays.upper

@@ -1,9 +1,9 @@
 """
-An arm near a pose, as feedback is designed for it: sampled, late, and with few modes if wanted.
+Linear model of an arm at a pose for feedback design: sampled, delayed, optionally reduced.
 
-Near its equilibrium in a pose the arm obeys M x'' + D x' + K x = S u (T50). A loop sees it every
-T and acts L later, so that the state of the sampled arm holds the efforts under way (C20). What it
-sees are the positions and rates of its joints, and the curvatures of its flex sensors.
+Near its equilibrium at a pose the arm obeys M x'' + D x' + K x = S u (T50). A loop samples it with
+the period T and acts after the delay L. The state of the sampled arm includes the pending efforts
+(C20). Its outputs are positions and rates of the joints, and curvatures of the flex sensors.
 """
 
 from __future__ import annotations
@@ -31,98 +31,101 @@ from flex_robot_sim.util.summary import summarized
 
 
 class Loop(NamedTuple):
-    """When a feedback law sees the arm, and how late it acts."""
+    """Sampling period and delay of a feedback law."""
 
     period: float = 1e-3        # between two samples                                       [s]
-    delay: float = 1e-3         # from a sample to the effort that answers it               [s]
+    delay: float = 1e-3         # from a sample to the resulting effort                     [s]
 
 
-class Sampled(NamedTuple):
+class SampledArm(NamedTuple):
     """x[k+1] = A x[k] + old u[k-d] + new u[k-d+1]; without delay all of it is in `new`."""
 
     A: np.ndarray               # (s, s)
     old: np.ndarray             # (s, joints)
     new: np.ndarray             # (s, joints)
-    # d, periods of delay, rounded up; tuples have a `count`, too
+    # d, periods of delay, rounded up; it shadows tuple.count
     count: int                  # type: ignore[assignment]
 
 
 @summarized
 @dataclass(frozen=True, eq=False)
 class PoseModel:
-    """Small motions about the equilibrium in a pose; coordinates x = shapes @ part (n, p)."""
+    """Small motions about the equilibrium in a pose; coordinates are shapes @ x."""
 
     arm: ArmModel
     M: np.ndarray               # (p, p)
     D: np.ndarray               # (p, p)
     K: np.ndarray               # (p, p)
-    push: np.ndarray            # (p, joints)  what efforts act on
-    seen: np.ndarray            # (joints, p)  joints as encoders see them
+    actuation: np.ndarray       # (p, joints)  input matrix S of the efforts
+    encoders: np.ndarray        # (joints, p)  positions measured by encoders
     gauges: np.ndarray          # (k, p)       curvatures                                   [1/m]
     shapes: np.ndarray          # (n, p)
     rest: np.ndarray            # (n,)         coordinates of the equilibrium
-    effort: np.ndarray          # (joints,)    that holds it                             [N m, N]
-    seen_rest: np.ndarray       # (joints,)    what encoders see there                  [rad, m]
-    gauges_rest: np.ndarray     # (k,)         and flex sensors                            [1/m]
+    effort: np.ndarray          # (joints,)    at equilibrium                            [N m, N]
+    encoders_rest: np.ndarray   # (joints,)    encoders at equilibrium                  [rad, m]
+    gauges_rest: np.ndarray     # (k,)         flex sensors at equilibrium                  [1/m]
 
     @cached_property
     def A(self) -> np.ndarray:
-        """Slopes (2 p, 2 p) of the rates of (x, x') with them."""
+        """State matrix (2 p, 2 p) of (x, x')."""
         p, inverse = len(self.M), np.linalg.inv(self.M)
         return np.block([[np.zeros((p, p)), np.eye(p)], [-inverse @ self.K, -inverse @ self.D]])
 
     @cached_property
     def B(self) -> np.ndarray:
-        """Likewise with efforts, (2 p, joints)."""
-        return np.vstack([np.zeros_like(self.push), np.linalg.solve(self.M, self.push)])
+        """Input matrix (2 p, joints) of the efforts."""
+        return np.vstack([np.zeros_like(self.actuation), np.linalg.solve(self.M, self.actuation)])
 
-    def sampled(self, loop: Loop) -> Sampled:
-        """Return the Sampled arm of a Loop, exactly, whatever share of a period its delay is."""
+    def sampled(self, loop: Loop) -> SampledArm:
+        """Return the exact SampledArm of a Loop, also for a fractional delay."""
         T = loop.period
         count = math.ceil(loop.delay / T - 1e-9)
-        early = count * T - loop.delay          # how long the newer effort acts
-        if count == 0 or early < 1e-9 * T:
+        newer = count * T - loop.delay           # of the newer effort within a period
+        if count == 0 or newer < 1e-9 * T:
             A, B = zero_order_hold(self.A, self.B, T)
-            nothing = np.zeros_like(B)
-            return Sampled(A, *((B, nothing) if count else (nothing, B)), count)
-        first, second = (zero_order_hold(self.A, self.B, time) for time in (T - early, early))
-        return Sampled(second[0] @ first[0], second[0] @ first[1], second[1], count)
+            zero = np.zeros_like(B)
+            return SampledArm(A, *((B, zero) if count else (zero, B)), count)
+        first, second = (zero_order_hold(self.A, self.B, time) for time in (T - newer, newer))
+        return SampledArm(second[0] @ first[0], second[0] @ first[1], second[1], count)
 
-    def held(self, stiffness: ArrayLike, damping: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Undamped squares of rates (p,) [1/s2] and shapes (p, p) with PD gains of the drives."""
-        return eigh(self.K_symmetric + self.seen.T @ np.diag(stiffness) @ self.seen, self.M)
+    def servo_modes(self, stiffness: ArrayLike,
+                    damping: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Squared undamped rates (p,) [1/s2] and shapes (p, p) with PD gains of the drives."""
+        return eigh(self.K_symmetric + self.encoders.T @ np.diag(stiffness) @ self.encoders,
+                    self.M)
 
     @property
     def K_symmetric(self) -> np.ndarray:
-        """Stiffness (p, p) without what only followers have."""
+        """Symmetric part (p, p) of the stiffness, without circulatory forces."""
         return (self.K + self.K.T) / 2
 
     def reduced(self, count: int, like: PoseModel | None = None) -> PoseModel:
         """
-        Keep drives and the first modes that are left when these stand (Craig & Bampton, 1968).
+        Keep the drives and the first modes with locked drives (Craig & Bampton, 1968).
 
-        What the arm does under slow efforts is kept exactly: modes that are left out still give.
+        The static response is exact: omitted modes contribute their compliance.
 
-        :param like: PoseModel reduced likewise in another pose, whose modes these resemble.
+        :param like: reduced PoseModel at another pose; the modes are aligned with its modes.
         """
         motors, n = driven(self.arm), len(self.M)
-        others = np.setdiff1d(np.arange(n), motors)
-        count = min(count, others.size)
-        part = np.ix_(others, others)
+        undriven = np.setdiff1d(np.arange(n), motors)
+        count = min(count, undriven.size)
+        block = np.ix_(undriven, undriven)
         K = self.K_symmetric
-        modes = eigh(K[part], self.M[part])[1][:, :count] if count else \
-            np.zeros((others.size, 0))
+        modes = eigh(K[block], self.M[block])[1][:, :count] if count else \
+            np.zeros((undriven.size, 0))
         T = np.zeros((n, motors.size + count))
         T[motors, range(motors.size)] = 1.0
-        if others.size:
-            T[others, :motors.size] = -np.linalg.solve(K[part], K[np.ix_(others, motors)])
+        if undriven.size:
+            T[undriven, :motors.size] = -np.linalg.solve(K[block], K[np.ix_(undriven, motors)])
         if like is not None and count:
-            # the rotation of the modes that brings them nearest to the others
-            u, _, v = np.linalg.svd(modes.T @ self.M[part] @ like.shapes[others, motors.size:])
+            # the rotation that aligns the modes with those of `like`
+            u, _, v = np.linalg.svd(modes.T @ self.M[block] @ like.shapes[undriven, motors.size:])
             modes = modes @ u @ v
-        T[others, motors.size:] = modes
+        T[undriven, motors.size:] = modes
         return replace(self, M=T.T @ self.M @ T, D=T.T @ self.D @ T, K=T.T @ self.K @ T,
-                       push=T.T @ self.push, seen=self.seen @ T, gauges=self.gauges @ T, shapes=T)
+                       actuation=T.T @ self.actuation, encoders=self.encoders @ T,
+                       gauges=self.gauges @ T, shapes=T)
 
 
 def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
@@ -131,25 +134,25 @@ def pose_model(arm: ArmModel, position: ArrayLike, feedback: str = 'motor',
     Return the PoseModel of an ArmModel in a pose.
 
     :param position: of the joints, (joints,) [rad, m].
-    :param feedback: side of the drives that the encoders see, 'motor' or 'link'.
-    :param stiffness: factor on that of links and gears: what an arm may have that is not as
-        described.
+    :param feedback: side of the drives that the encoders measure, 'motor' or 'link'.
+    :param stiffness: factor on the stiffness of links and gears, for an arm that deviates from
+        its description.
     """
     arm = with_stiffness(arm, stiffness)
     rest = equilibrium(arm, position)
-    q, still = rest.coordinates, np.zeros(arm.size)
-    K = tangent(arm, make_loads(arm), q, still, still)[1]
+    q, zero = rest.coordinates, np.zeros(arm.size)
+    K = tangent(arm, make_loads(arm), q, zero, zero)[1]
     units, drives = np.eye(arm.size), driven(arm)
-    seen = drives if feedback == 'motor' else np.arange(drives.size)
-    # friction holds at rest, and does not in motion
+    encoders = drives if feedback == 'motor' else np.arange(drives.size)
+    # without dry friction, which acts at rest only
     gauges = flex_sensors(arm).matrix
     return PoseModel(arm, mass_matrix(arm.arrays, q), spring_matrices(arm.arrays)[1], K,
-                     units[:, drives], units[seen], gauges, units, q, rest.effort, q[seen],
+                     units[:, drives], units[encoders], gauges, units, q, rest.effort, q[encoders],
                      gauges @ q)
 
 
 def checked_loop(loop: Loop) -> Loop:
-    """Return a Loop of sound numbers; SettingError if they are not."""
+    """Return a validated Loop; SettingError if it is invalid."""
     period, delay = float(loop.period), float(loop.delay)
     if not 0.0 < period < math.inf:
         raise SettingError(f'the period of a loop = {period!r} must be > 0 and finite [s]')
@@ -159,19 +162,20 @@ def checked_loop(loop: Loop) -> Loop:
     return Loop(period, delay)
 
 
-def closing(arm_step: Sampled, laws: Sequence[np.ndarray], outputs: np.ndarray) -> np.ndarray:
+def closed_loop_step(arm_step: SampledArm, laws: Sequence[np.ndarray],
+                     outputs: np.ndarray) -> np.ndarray:
     """
-    Matrix of one step of a Sampled arm that a linear law closes.
+    Step matrix of a SampledArm with a linear control law.
 
     :param laws: (P, Q, R, S): z[k] = P z[k-1] + Q y[k], u[k] = R z[k-1] + S y[k].
-    :param outputs: rows (y, s) of what the law sees of the state.
+    :param outputs: output matrix (y, s) of the law.
     """
     A, old, new, d = arm_step
     P, Q, R, S = laws
     s, m, z = len(A), old.shape[1], len(P)
     size = s + m * d + z
     step = np.zeros((size, size))
-    u = np.zeros((m, size))                     # the effort by the state of all
+    u = np.zeros((m, size))                     # the effort from the whole state
     u[:, :s], u[:, s + m * d:] = S @ outputs, R
     step[:s, :s] = A
     if d == 0:
@@ -190,7 +194,7 @@ def closing(arm_step: Sampled, laws: Sequence[np.ndarray], outputs: np.ndarray) 
 
 
 def rates_of(step: np.ndarray, period: float) -> np.ndarray:
-    """Rates [1/s] of the motions of a step, one of every conjugate pair, slowest first."""
+    """Eigenvalues of a step as rates [1/s], one of each conjugate pair, slowest first."""
     values = np.linalg.eigvals(step)
     values = values[np.abs(values) > 1e-12]
     rates = np.log(values.astype(complex)) / period

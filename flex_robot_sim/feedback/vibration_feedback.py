@@ -1,10 +1,10 @@
 """
-A feedback law beside the servo of a joint controller, or in its place, on a grid of its own.
+Vibration feedback of a joint controller: in parallel with its servo, or instead of it.
 
-States may come early or late, and strain more rarely: a law is asked once for each of its periods
-that is over, and what it has said last holds until then. It can be exchanged while the arm moves:
-what adds to the servo is faded in and out, and where efforts would jump otherwise, because another
-law leads the arm or knows of another payload, the difference fades.
+A law runs with its own period: once for each completed period, and its last efforts are held in
+between. States may arrive early or late, and strain less often. The law can be exchanged while the
+arm moves. Efforts added to the servo are faded in and out. If a change of the law or of the
+payload would make the efforts step, the difference fades out.
 """
 
 from __future__ import annotations
@@ -18,161 +18,164 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from flex_robot_sim.feedback.feedback_design import Feedback
 
-FADE = 0.2              # time constant in which a difference of efforts fades              [s]
-NOTHING = 1e-9          # effort that is none                                          [N m, N]
-MOST = 25               # periods of a law that are made up for at once
+FADE_TIME_S = 0.2       # time constant of the fade of effort differences              [s]
+ZERO_EFFORT = 1e-9      # smaller efforts count as zero                          [N m, N]
+MAX_CATCH_UP_PERIODS = 25  # periods that a law runs in one update
 
 
 class VibrationFeedback:
-    """What a joint controller asks beside its servo; at first nothing."""
+    """Feedback laws of a joint controller; none at first."""
 
     def __init__(self, joints: int, reports: list[str]) -> None:
-        """Begin without a law; `reports` is the list for lines that are to be said once."""
-        self.is_on = self.leads = False     # whether there is anything to do; if in its place
+        """Begin without a law; `reports` is the list of lines for the log."""
+        self.is_on = self.replaces_servo = False    # whether a law runs; replaces the servo
         self._reports = reports
-        self._steps: list[_Step] = []
-        self._bump = np.zeros(joints)
+        self._laws: list[_ScheduledLaw] = []
+        self._transition_effort = np.zeros(joints)
         self._is_smooth = True
         self._last: float | None = None
-        self._place = np.zeros(joints)      # where encoders were in the state before
+        self._previous_position = np.zeros(joints)  # of the encoders, in the previous state
         self._curvature: np.ndarray | None = None
-        self._is_fresh, self._seen = False, -math.inf
+        self._has_new_strain, self._last_strain_time = False, -math.inf
 
     @property
     def needs_strain(self) -> bool:
-        """Whether the law in force goes by flex sensors."""
-        return any(step.feedback.needs_strain for step in self._steps)
+        """Whether an active law uses flex sensors."""
+        return any(scheduled.feedback.needs_strain for scheduled in self._laws)
 
     @property
     def saturated(self) -> int:
-        """Updates at a limit of the law in force, over all joints."""
-        return int(sum(step.law.saturated.sum() for step in self._steps[-1:]))
+        """Number of updates at an effort limit of the active law, over all joints."""
+        return int(sum(scheduled.law.saturated.sum() for scheduled in self._laws[-1:]))
 
-    def take_strain(self, curvature: ArrayLike) -> None:
-        """Take what flex sensors show, (k,) [1/m]."""
+    def receive_strain(self, curvature: ArrayLike) -> None:
+        """Receive curvatures of the flex sensors, (k,) [1/m]."""
         self._curvature = np.array(curvature, float)
-        self._is_fresh = True
+        self._has_new_strain = True
 
     def use(self, feedback: Feedback | None) -> None:
-        """Go over to a Feedback, or to None, without a jump."""
-        for step in self._steps:
-            step.law.stop()
-            step.is_wanted = False
-        self._steps = [step for step in self._steps if step.law.adds_to_servo]
+        """Change to a Feedback, or to None, without a step in the efforts."""
+        for scheduled in self._laws:
+            scheduled.law.stop()
+            scheduled.is_wanted = False
+        self._laws = [scheduled for scheduled in self._laws if scheduled.law.adds_to_servo]
         if feedback is not None:
-            self._steps.append(_Step(feedback))
+            self._laws.append(_ScheduledLaw(feedback))
         self.smooth()
 
     def smooth(self) -> None:
-        """Let the efforts of the next update be as they were, and what differs fade."""
+        """Keep the present efforts in the next update, and fade out the difference."""
         self._is_smooth, self.is_on = False, True
 
     def reset(self) -> None:
-        """Let go of all: the arm is taken over anew, or others lead it."""
-        self._steps = self._steps[-1:] if self._steps and self._steps[-1].is_wanted else []
-        for step in self._steps:
-            step.reset()
-        self._bump[:] = 0.0
-        self._is_smooth, self._last, self.leads = True, None, False
-        self.is_on = bool(self._steps)
+        """Reset all laws, because the arm is taken over or another controller moves it."""
+        self._laws = self._laws[-1:] if self._laws and self._laws[-1].is_wanted else []
+        for scheduled in self._laws:
+            scheduled.reset()
+        self._transition_effort[:] = 0.0
+        self._is_smooth, self._last, self.replaces_servo = True, None, False
+        self.is_on = bool(self._laws)
 
-    def update(self, now: float, place: np.ndarray, points: Any, wanted: np.ndarray,
+    def update(self, now: float, position: np.ndarray, points: Any, unlimited: np.ndarray,
                effort: np.ndarray) -> None:
         """
         Add to the efforts of the servo, or replace them, at a state.
 
-        :param place: of the joints as encoders see them, (joints,) [rad, m].
-        :param points: what has `position` and `velocity` of the joints as they should be.
-        :param wanted: efforts (joints,) that are changed; effort: as applied until now [N m, N].
+        :param position: of the joints, measured by encoders, (joints,) [rad, m].
+        :param points: object with the target `position` and `velocity` of the joints.
+        :param unlimited: efforts (joints,), updated in place; effort: applied last [N m, N].
         """
-        is_new, self._is_fresh = self._is_fresh, False
+        is_new, self._has_new_strain = self._has_new_strain, False
         if is_new:
-            self._seen = now
-        self.leads = False
-        for step in [*self._steps]:
-            if not step.is_wanted and step.law.is_idle:
-                self._steps.remove(step)
-            elif not step.feedback.needs_strain or self._has_strain(now, step):
-                if not step.is_started and step.is_wanted:
-                    step.start(now, place, effort)
-                # strain that has just come belongs to the state before
-                is_paired = step.feedback.is_paired and is_new
-                step.ask(now, self._place if is_paired else place, self._curvature, points, is_new)
-                if step.law.adds_to_servo:
-                    wanted += step.law.effort
+            self._last_strain_time = now
+        self.replaces_servo = False
+        for scheduled in [*self._laws]:
+            if not scheduled.is_wanted and scheduled.law.is_idle:
+                self._laws.remove(scheduled)
+            elif not scheduled.feedback.needs_strain or self._strain_arrives(now, scheduled):
+                if not scheduled.is_started and scheduled.is_wanted:
+                    scheduled.start(now, position, effort)
+                # new strain belongs to the previous state
+                is_paired = scheduled.feedback.is_paired and is_new
+                scheduled.run_due(now, self._previous_position if is_paired else position,
+                                  self._curvature, points, is_new)
+                if scheduled.law.adds_to_servo:
+                    unlimited += scheduled.law.effort
                 else:
-                    wanted[:] = step.law.effort
-                    self.leads = True
-        self._place[:] = place
+                    unlimited[:] = scheduled.law.effort
+                    self.replaces_servo = True
+        self._previous_position[:] = position
 
-    def fade(self, now: float, wanted: np.ndarray, effort: np.ndarray) -> None:
-        """Let what would be a jump fade, when all else is added; likewise."""
-        bump, last = self._bump, self._last
+    def fade(self, now: float, unlimited: np.ndarray, effort: np.ndarray) -> None:
+        """Add the fading difference to `unlimited`, after all other efforts."""
+        difference, last = self._transition_effort, self._last
         self._last = now
         if not self._is_smooth:
-            np.subtract(effort, wanted, out=bump)
+            np.subtract(effort, unlimited, out=difference)
             self._is_smooth = True
         elif last is not None:
-            bump *= math.exp(-max(now - last, 0.0) / FADE)
-        if not (np.abs(bump) > NOTHING).any():
-            bump[:] = 0.0
-            self.is_on = bool(self._steps)
-        wanted += bump
+            difference *= math.exp(-max(now - last, 0.0) / FADE_TIME_S)
+        if not (np.abs(difference) > ZERO_EFFORT).any():
+            difference[:] = 0.0
+            self.is_on = bool(self._laws)
+        unlimited += difference
 
-    def _has_strain(self, now, step):
-        """Whether strain arrives; a law that goes by it waits until it does."""
-        if now - self._seen <= step.feedback.patience:
-            step.misses = None
-            if step.is_told:
-                step.is_told = False
+    def _strain_arrives(self, now, scheduled):
+        """Whether strain arrives; a law that uses it waits for it."""
+        if now - self._last_strain_time <= scheduled.feedback.strain_timeout:
+            scheduled.missing_since = None
+            if scheduled.is_reported:
+                scheduled.is_reported = False
                 self._reports.append('strain arrives again: the feedback goes on')
             return True
-        if step.misses is None:
-            step.misses = now
-        if step.is_started:
+        if scheduled.missing_since is None:
+            scheduled.missing_since = now
+        if scheduled.is_started:
             self.smooth()
-            step.reset()
-        if not step.is_told and now - step.misses > step.feedback.patience:
-            step.is_told = True
+            scheduled.reset()
+        if not scheduled.is_reported and (
+                now - scheduled.missing_since > scheduled.feedback.strain_timeout):
+            scheduled.is_reported = True
             self._reports.append('no strain arrives: the feedback waits, and the servo holds the '
                                  'arm')
         return False
 
 
-class _Step:
-    """A law, and when it was asked."""
+class _ScheduledLaw:
+    """A law, and the time of its last call."""
 
     def __init__(self, feedback):
         self.feedback, self.law = feedback, feedback.law
-        self.is_wanted, self.is_started, self.is_told, self.misses = True, False, False, None
-        self._asked, self._velocity = 0.0, None
+        (self.is_wanted, self.is_started, self.is_reported,
+         self.missing_since) = True, False, False, None
+        self._last_call, self._velocity = 0.0, None
 
-    def start(self, now, place, effort):
-        """Begin at a state."""
-        self.law.start(place, None, None, effort)
-        self._asked, self._velocity = now - self.feedback.period, None
+    def start(self, now, position, effort):
+        """Start at a state."""
+        self.law.start(position, None, None, effort)
+        self._last_call, self._velocity = now - self.feedback.period, None
         self.is_started = True
 
     def reset(self):
-        """Let go at once."""
+        """Reset without a fade."""
         self.law.reset()
         self.is_started = False
 
-    def ask(self, now, place, curvature, points, is_new):
-        """Ask the law once for each period that is over."""
+    def run_due(self, now, position, curvature, points, is_new):
+        """Run the law once for each completed period."""
         period, law = self.feedback.period, self.law
-        times = round((now - self._asked) / period)
-        # what goes by strain waits for it, but not for long
-        if times < 1 or (self.feedback.is_paired and not is_new and times < 2
-                         and self._velocity is not None):
+        periods = round((now - self._last_call) / period)
+        # a law with strain waits for it, for less than two periods
+        if periods < 1 or (self.feedback.is_paired and not is_new and periods < 2
+                           and self._velocity is not None):
             return
-        self._asked = now if self.feedback.is_paired or times > MOST else (
-            self._asked + times * period)
+        self._last_call = now if self.feedback.is_paired or periods > MAX_CATCH_UP_PERIODS else (
+            self._last_call + periods * period)
         reference = None
         if not law.adds_to_servo:
-            before = points.velocity if self._velocity is None else self._velocity
-            change = (points.velocity - before) / (times * period)
+            previous = points.velocity if self._velocity is None else self._velocity
+            acceleration = (points.velocity - previous) / (periods * period)
             self._velocity = points.velocity.copy()
-            reference = np.array([points.position, points.velocity, change])
-        for _ in range(min(times, MOST)):
-            law.update(place, None, curvature, reference)
+            reference = np.array([points.position, points.velocity, acceleration])
+        for _ in range(min(periods, MAX_CATCH_UP_PERIODS)):
+            law.update(position, None, curvature, reference)

@@ -71,7 +71,7 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
             bridge.zero()
             _await(lambda: run.is_steady, PATIENCE, 'the board has no origin')
         bridge.enable(True)
-        _await(lambda: controller.leads_arm and controller.is_live, PATIENCE,
+        _await(lambda: controller.drives_arm and controller.is_live, PATIENCE,
                'the board is not armed')
         begun = time.monotonic()
         end = run.follow(course)
@@ -161,7 +161,7 @@ class _Run:
             if self._end is not None and self.time < self._end:
                 self._lead()
             efforts = self.controller.update(self.time, position, velocity,
-                                             leads_arm=self.bridge.is_moving)
+                                             drives_arm=self.bridge.is_moving)
             self.bridge.command(self.arm.joint_names, efforts)
             if self._end is not None:
                 off = np.abs(position - self.controller.target)

@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.control.drive_servo import pass_to_drives
 from flex_robot_sim.control.joint_controller import JointController
-from flex_robot_sim.control.servo import ALWAYS, Sampling, servo_line
+from flex_robot_sim.control.servo import CONTINUOUS, Sampling, servo_line
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.feedback_settings import FeedbackSettings
 from flex_robot_sim.motion.profile_settings import ProfileSettings
@@ -86,7 +86,7 @@ class ControllerNode(Node):
         controller = self.controller
         assert controller is not None
         if controller.feedback.needs_strain:
-            controller.feedback.take_strain(self._gauges @ simulation.coordinates)
+            controller.feedback.receive_strain(self._gauges @ simulation.coordinates)
         efforts = controller.update(
             simulation.time, simulation.position, simulation.velocity, simulation.motor_position,
             simulation.motor_velocity)
@@ -116,13 +116,13 @@ class ControllerNode(Node):
     def _prepare(self, arm, sampling=None):
         self.controller = JointController(arm, self.parameters[ControllerSettings],
                                           self.parameters[ProfileSettings],
-                                          ALWAYS if self._is_in_drives else sampling)
+                                          CONTINUOUS if self._is_in_drives else sampling)
         if self.parameters[ControllerSettings].has_default_gains:
             self.get_logger().info(servo_line(
                 arm, self.controller.servo, self.parameters[ControllerSettings].damping_ratio))
         payload = payload_of(self.parameters[PayloadSettings])
         if payload is not None:
-            self.controller.carry(self.controller.load(payload))
+            self.controller.use_model(self.controller.build_model(payload))
         self._gauges = flex_sensors(arm).matrix
         self._now, self._target_beat = 0.0, RateGate(TARGET_RATE_HZ)
         self._target = JointStateBuffer(arm.joint_names, ('position', 'velocity'))
@@ -155,7 +155,7 @@ class ControllerNode(Node):
 
     def _on_strain(self, message):
         try:
-            self.controller.feedback.take_strain(self._strain.read(message))
+            self.controller.feedback.receive_strain(self._strain.read(message))
         except FlexRobotSimError as error:
             refuse(self, error)
 
@@ -222,8 +222,8 @@ class ControllerNode(Node):
             self._feedback.refuse(settings)
             self._feedback.change(settings)
         elif kind is PayloadSettings:
-            load = self.controller.load(payload_of(settings))   # slow, too
-            self._in_its_thread(lambda: self.controller.carry(load))
+            model = self.controller.build_model(payload_of(settings))   # slow, too
+            self._in_its_thread(lambda: self.controller.use_model(model))
         elif kind is ProfileSettings:
             self._in_its_thread(lambda: self.controller.run_profile(settings, self._time()))
 

@@ -38,7 +38,7 @@ class ControllerDiagnostics:
             self._servo = controller.servo
             if self._servo.complaint:
                 log(self._node, 'warning', self._servo.complaint)
-        controller.look()
+        controller.update_hold_monitor()
         while controller.reports:
             line = self._repeats.passed(controller.reports.pop(0))
             if line:
@@ -54,14 +54,14 @@ class ControllerDiagnostics:
     def _figures(self):
         controller = self._controller
         values = {
-            'state': controller.holding.state,
+            'state': controller.hold_monitor.state,
             'slowest closed joint [Hz]': controller.servo.frequency,
             'shaper': self._shaper.state,
             'shaper adds at most [s]': controller.shaper_duration,
             'vibration feedback': self._feedback.state,
             'feedback at the effort limit': controller.feedback.saturated,
             'refused': controller.refused,
-            'silences': controller.silences,
+            'silences': controller.state_timeouts,
             **{f'{name}: target [{unit}]': float(target) for name, unit, target in zip(
                 controller.joint_names, controller.arm.units, controller.target)},
             **{f'{name}: updates at the effort limit': int(count)
@@ -69,10 +69,10 @@ class ControllerDiagnostics:
         }
         if not controller.is_live:
             return 'warning', 'no joint states: efforts are zero', values
-        if not controller.leads_arm:
+        if not controller.drives_arm:
             return 'ok', 'the arm takes no efforts now', values
-        if controller.holding.line:
-            return 'warning', controller.holding.line, values
+        if controller.hold_monitor.line:
+            return 'warning', controller.hold_monitor.line, values
         limited = np.abs(controller.effort) >= controller.limits
         if limited.any():
             name = controller.joint_names[int(np.argmax(limited))]

@@ -62,7 +62,7 @@ class ShaperStream:
             names, positions, stamp = set_point_of(message)
             if self._is_idle and self._was_prescribed_elsewhere():
                 self.stream.forget()
-            self.stream.take(positions, names, stamp, now)
+            self.stream.receive(positions, names, stamp, now)
         except FlexRobotSimError as error:
             self.refused += 1
             self.problem = f'refused: {error}'

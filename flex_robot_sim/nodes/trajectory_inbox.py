@@ -63,7 +63,7 @@ class TrajectoryInbox:
         header = None
         try:
             header = read_trajectory_header(data, self._limits)
-            self._controller.refuse_if_dead()
+            self._controller.refuse_if_inactive()
             self._messages.put_nowait((data, header, self._controller.trajectories.ticket()))
         except queue.Full:
             self._refuse(CommandError(

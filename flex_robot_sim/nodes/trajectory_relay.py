@@ -33,7 +33,11 @@ from flex_robot_sim.nodes.settings import MessageSettings
 from flex_robot_sim.nodes.topics import COMMANDS, STATES
 from flex_robot_sim.nodes.trajectory_messages import read_trajectory_status, refuse_many_points
 from flex_robot_sim.recording.trajectory_cdr import write_trajectory
-from flex_robot_sim.shaping.trajectory_shaper import STOP, ShapedTrajectory, TrajectoryShaper
+from flex_robot_sim.shaping.trajectory_shaper import (
+    STOP_TIME_S,
+    ShapedTrajectory,
+    TrajectoryShaper,
+)
 from flex_robot_sim.util.exceptions import CommandError, SettingError
 
 MIN_LEAD_S = 0.02           # from the request to the first point that may differ
@@ -166,9 +170,10 @@ class TrajectoryRelay:
         measured = self.measured
         names = [name for name in names if name in measured.positions]
         self.pass_on(JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(
-            positions=[measured.positions[name] + measured.velocities[name] * STOP / 2
+            positions=[measured.positions[name] + measured.velocities[name] * STOP_TIME_S / 2
                        for name in names],
-            velocities=[0.0] * len(names), time_from_start=Duration(nanosec=round(STOP * SECOND)),
+            velocities=[0.0] * len(names),
+            time_from_start=Duration(nanosec=round(STOP_TIME_S * SECOND)),
         )]))
 
     def publish(self, sent: SentTrajectory) -> None:

@@ -73,7 +73,7 @@ class Prediction:
             key = case.payload, case.sampling
             if self._laden is None or self._laden[0] != key:
                 self._laden = key, ControllerModel(loaded(self._arm, case.payload), case.sampling)
-            servo = self._laden[1].fitted(case.controller)
+            servo = self._laden[1].servo_for(case.controller)
             gains = servo.stiffness, servo.damping
         found = excited_modes(loaded(self._arm, case.payload), pose, gains)
         return found.frequencies[found.shares > LEAST][:MOST]

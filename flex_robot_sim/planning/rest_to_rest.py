@@ -1,17 +1,16 @@
 """
-Rest to rest without ringing, within the limits of an arm: plans by the full nonlinear model.
+Rest-to-rest planning without residual vibration, within limits, by the full nonlinear model.
 
-The drives follow a SplinePaths motion, and the links do what the nonlinear model says. What is
-left at the end is measured by the modes that would ring on while the drives stand: with the mass
-matrix M, the shapes phi of unit modal mass and their rates w,
+The drives follow a SplinePaths motion, and the nonlinear model gives the motion of the links. The
+residual at the end is expressed by the modes with locked drives. With the mass matrix M, the
+shapes phi of unit modal mass and their rates w,
 
     r = (phi' M (e - e_rest), phi' M e' / w),                                                (C27)
 
-and the weights of the splines are chosen so that r vanishes and nothing goes beyond its limit:
-Gauss and Newton's method, whose slopes are differences of whole motions, with a penalty on what is
-beyond a limit and a little of one on the weights, so that the path stays near minimum jerk. A path
-of so many splines can be led to rest in any time that the limits allow; shortest of these is
-searched for by halving. A joint that ends where it begins stands all the time.
+The weights of the splines are chosen so that r vanishes within all limits. The solver is a
+Gauss-Newton method whose slopes are finite differences of whole motions. Penalties act on violated
+limits and, weakly, on the weights, which keeps the path near minimum jerk. A bisection finds the
+shortest duration. A joint with equal start and goal does not move.
 """
 
 from collections.abc import Mapping
@@ -40,33 +39,33 @@ from flex_robot_sim.motion.limits import (
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.motion.spline_path import SplinePaths, plain_motion
 from flex_robot_sim.motion.trajectory import Trajectory
-from flex_robot_sim.planning.rollout import Roller
+from flex_robot_sim.planning.rollout import MotionSimulator
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
 from flex_robot_sim.util.settings import Settings, setting
 from flex_robot_sim.util.summary import summarized
 
-SPLINES = 10                # per joint
-STEP = 1e-3                 # of the simulation, at most                                    [s]
-PERIOD_SHARE = 200          # steps in a period of the first mode, at least
-RIGID_STEPS = 300           # of an arm in which nothing bends, in one motion
-COARSER = 2.0               # steps of motions that only serve for slopes
-LOOKS = 40                  # stretches of a path, in each of which the largest share counts
-FEWEST = 2 * LOOKS          # steps in one motion, or a stretch would have none
-SHORTEST = 1e-6             # duration of a plan                                            [s]
-MARGIN = 0.97               # share of every limit that a plan takes
-ROUNDS = 10                 # corrections of a plan
-POOR, STUCK = 0.4, 0.9      # of a correction: what calls for new slopes, and what for an end
-QUIET = 0.003               # what a plan leaves of the ringing, over minimum jerk
-LOUDEST = 0.05              # with which a plan is still one
-NUDGE = 0.02                # of a weight, for its slope, over the way of the longest joint
+SPLINES_PER_JOINT = 10
+MAX_STEP_S = 1e-3           # time step of the simulation                                   [s]
+STEPS_PER_PERIOD = 200      # in a period of the first mode, minimum
+MIN_RIGID_STEPS = 300       # in a motion of a rigid arm
+SLOPE_STEP_FACTOR = 2.0     # factor on the step of simulations for slopes
+SEGMENTS = 40               # of a path; the largest share of each one counts
+MIN_STEPS = 2 * SEGMENTS    # in one motion, so that no segment is empty
+MIN_DURATION_S = 1e-6       # of a plan                                                     [s]
+LIMIT_SHARE = 0.97          # target for the largest share of a limit
+MAX_ITERATIONS = 10         # of a plan
+NEW_SLOPES_RATIO, STAGNATION_RATIO = 0.4, 0.9  # cost over the best one: compute new slopes; stop
+RESIDUAL_GOAL = 0.003       # target residual vibration, over minimum jerk
+MAX_RESIDUAL = 0.05         # of an acceptable plan
+WEIGHT_STEP = 0.02          # finite difference of a weight, over the longest travel
 WEIGHTS = {'ringing': 300.0, 'beyond': 30.0, 'weights': 0.1}
-CLOSE = 0.02                # to which the shortest duration is searched for
-LONGEST = 64.0              # duration that is tried, over that of the first guess
+DURATION_TOLERANCE = 0.02   # relative, of the shortest duration
+MAX_DURATION_RATIO = 64.0   # largest trial duration, over the first guess
 
 
 @dataclass(frozen=True)
 class PlanLimits(Settings):
-    """What a plan keeps to; lists have one number per joint, none: the description, or free."""
+    """Limits of a plan; lists have one number per joint, none: the description, or free."""
 
     effort: tuple = setting((), 'largest effort of each motor', 'N m, N', above=0.0, of=float)
     velocity: tuple = setting((), 'of each joint', 'rad/s, m/s', above=0.0, of=float)
@@ -79,18 +78,18 @@ class PlanLimits(Settings):
 @summarized
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A motion that leaves the arm at rest."""
+    """A planned motion that ends with the arm at rest."""
 
     motion: Motion              # of the drives, which begins at 0
     duration: float             # [s]
-    ringing: float              # amplitude left at the end, over that of minimum jerk
+    ringing: float              # residual amplitude, over that of minimum jerk
     times: np.ndarray           # (t,)          of the efforts                              [s]
-    efforts: np.ndarray         # (t, joints)   that it takes                           [N m, N]
+    efforts: np.ndarray         # (t, joints)   of the drives                           [N m, N]
     use: dict                   # 'effort of "elbow"' -> largest share of that limit
     joint_names: tuple
 
     def effort(self, t: float) -> np.ndarray:
-        """Efforts at a time (joints,), for a feed forward [N m, N]."""
+        """Efforts (joints,) at a time, for feed-forward [N m, N]."""
         return np.array([np.interp(t, self.times, row) for row in self.efforts.T])
 
     def trajectory(self) -> Trajectory:
@@ -105,9 +104,9 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, duration: float 
               limits: PlanLimits | None = None,
               payload: Mapping[str, float] | None = None) -> Plan:
     """
-    Return a Plan from rest to rest; SettingError says which limit does not allow it.
+    Return a Plan from rest to rest; SettingError names a limit that prevents it.
 
-    :param start: positions of the drives (joints,) [rad, m]; goal: likewise.
+    :param start: positions of the drives (joints,) [rad, m]; goal: (joints,) [rad, m].
     :param duration: [s]; None: as short as the limits allow.
     :param limits: PlanLimits; payload: link -> mass at its origin [kg].
     """
@@ -123,8 +122,9 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, duration: float 
     planner = _Planner(arm, start, goal, limits or PlanLimits())
     if duration is None:
         return planner.shortest()
-    if not SHORTEST <= duration < np.inf:
-        raise SettingError(f'duration = {duration!r} must be at least {SHORTEST:g} and finite [s]')
+    if not MIN_DURATION_S <= duration < np.inf:
+        raise SettingError(f'duration = {duration!r} must be at least {MIN_DURATION_S:g} and '
+                           'finite [s]')
     plan = planner.plan(float(duration))
     complaint = planner.complaint(plan)
     if complaint:
@@ -134,19 +134,19 @@ def plan_move(arm: ArmModel, start: ArrayLike, goal: ArrayLike, duration: float 
     return plan
 
 
-class _Best(NamedTuple):
+class _BestPath(NamedTuple):
     """The best path so far."""
 
     cost: float
     weights: np.ndarray
     motion: object
-    rolled: object
-    left: np.ndarray
-    used: np.ndarray
+    rollout: object
+    residual: np.ndarray
+    shares: np.ndarray
 
 
 def _corrected_slopes(slopes, step, change):
-    """Slopes that say of the last step what it did (Broyden, 1965)."""
+    """Update slopes with the effect of the last step (Broyden, 1965)."""
     step = step.ravel()
     whole = np.vstack(slopes)
     whole = whole + np.outer(change - whole @ step, step) / max(step @ step, 1e-300)
@@ -154,8 +154,8 @@ def _corrected_slopes(slopes, step, change):
 
 
 def _extremes(rows):
-    """Entries of (t, joints) that are largest in each of LOOKS stretches, flat."""
-    starts = [part[0] for part in np.array_split(np.arange(len(rows)), min(LOOKS, len(rows)))]
+    """Largest entries of (t, joints) in each of SEGMENTS segments, flat."""
+    starts = [part[0] for part in np.array_split(np.arange(len(rows)), min(SEGMENTS, len(rows)))]
     highest, lowest = (extreme.reduceat(rows, starts) for extreme in (np.maximum, np.minimum))
     return np.where(highest >= -lowest, highest, lowest).ravel()
 
@@ -165,195 +165,204 @@ class _Planner:
         self.arm, self.start, self.goal = arm, start, goal
         n = len(arm.joint_names)
 
-        def given(name, otherwise):
+        def limit(name, default):
             values = getattr(limits, name)
-            return checked(name, values, arm.joint_names) if values else otherwise
+            return checked(name, values, arm.joint_names) if values else default
         free = np.full(n, np.inf)
-        self.limits = {'effort': given('effort', effort_limits(arm)),
-                       'velocity': given('velocity', rate_limits(arm)),
-                       'acceleration': given('acceleration', free), 'jerk': given('jerk', free)}
+        self.limits = {'effort': limit('effort', effort_limits(arm)),
+                       'velocity': limit('velocity', rate_limits(arm)),
+                       'acceleration': limit('acceleration', free), 'jerk': limit('jerk', free)}
         self.deflection = limits.deflection or np.inf
         self.lengths = {link: sum(arm.beams[body].length for body in arm.segments[link])
                         for link in arm.tips}
-        self.paths = SplinePaths(start, goal, SPLINES)
-        rest = equilibrium(arm, start).coordinates
+        self.paths = SplinePaths(start, goal, SPLINES_PER_JOINT)
+        start_rest = equilibrium(arm, start).coordinates
         self.rest = equilibrium(arm, goal)
-        others = np.setdiff1d(np.arange(arm.size), driven(arm))
-        part = np.ix_(others, others)
-        q, still = self.rest.coordinates, np.zeros(arm.size)
-        K = tangent(arm, make_loads(arm), q, still, still)[1][part]
-        self._others = others
-        M = mass_matrix(arm.arrays, q)[part]
-        # SciPy 1.8 refuses the matrices of an arm in which nothing gives
-        squares, shapes = eigh((K + K.T) / 2, M) if others.size else (np.zeros(0), M)
+        undriven = np.setdiff1d(np.arange(arm.size), driven(arm))
+        block = np.ix_(undriven, undriven)
+        q, zero = self.rest.coordinates, np.zeros(arm.size)
+        K = tangent(arm, make_loads(arm), q, zero, zero)[1][block]
+        self._undriven = undriven
+        M = mass_matrix(arm.arrays, q)[block]
+        # SciPy 1.8 rejects the empty matrices of a rigid arm
+        squares, shapes = eigh((K + K.T) / 2, M) if undriven.size else (np.zeros(0), M)
         self._modes = shapes.T @ M
         self._rates = np.sqrt(np.maximum(squares, 1e-12))
         natural = frequencies(arm, goal)
         natural = natural[natural > 0.0]
         self.first = natural[0] if natural.size else np.inf
-        self._begin, self._weights = rest, np.zeros((n, SPLINES))
-        self.way = np.abs(goal - start).max()
+        self._start_coordinates, self._weights = start_rest, np.zeros((n, SPLINES_PER_JOINT))
+        self.distance = np.abs(goal - start).max()
 
     def shortest(self):
         """Return the Plan of the shortest duration that the limits allow."""
         if not np.isfinite(np.concatenate([*self.limits.values(), [self.deflection]])).any():
             raise SettingError('nothing limits this move: give a duration, or limits of effort, '
                                'velocity, acceleration, jerk or deflection')
-        peaks = self._peaks(self._rolled(plain_motion(self.start, self.goal, 1.0), 1.0))
-        known = {name: share for name, share in peaks.items() if name.startswith('velocity')}
-        duration = max([*known.values(), 0.5 / self.first if np.isfinite(self.first) else 0.1])
-        longest = LONGEST * duration
-        low, plan = 0.0, self._tried(duration)
+        peaks = self._peaks(self._simulate(plain_motion(self.start, self.goal, 1.0), 1.0))
+        velocity_shares = {name: share for name, share in peaks.items()
+                           if name.startswith('velocity')}
+        duration = max([*velocity_shares.values(),
+                        0.5 / self.first if np.isfinite(self.first) else 0.1])
+        longest = MAX_DURATION_RATIO * duration
+        low, plan = 0.0, self._plan_warm_started(duration)
         while self.complaint(plan):
             if duration > longest:
                 raise SettingError(f'no duration up to {longest:.3g} s is long enough: '
                                    f'{self.complaint(plan)}')
             low, duration = duration, 1.3 * duration
-            plan = self._tried(duration)
-        good = plan
+            plan = self._plan_warm_started(duration)
+        best = plan
         while low == 0.0:               # the first guess was too long
-            plan = self._tried(good.duration / 1.3)
+            plan = self._plan_warm_started(best.duration / 1.3)
             if self.complaint(plan):
                 low = plan.duration
             else:
-                good = plan
-        while good.duration > (1 + CLOSE) * low:
-            plan = self._tried((low * good.duration)**0.5)
+                best = plan
+        while best.duration > (1 + DURATION_TOLERANCE) * low:
+            plan = self._plan_warm_started((low * best.duration)**0.5)
             if self.complaint(plan):
                 low = plan.duration
             else:
-                good = plan
-        refuse_curve_beyond_stops(self.arm, good.motion)
-        return good
+                best = plan
+        refuse_curve_beyond_stops(self.arm, best.motion)
+        return best
 
-    def _tried(self, duration):
-        """Return a Plan that goes on from the last good one, or else begins with minimum jerk."""
-        kept = self._weights
+    def _plan_warm_started(self, duration):
+        """Return a Plan that starts from the last good one, or else from minimum jerk."""
+        previous = self._weights
         plan = self.plan(duration)
-        if self.complaint(plan) and kept.any():
-            self._weights = np.zeros_like(kept)
+        if self.complaint(plan) and previous.any():
+            self._weights = np.zeros_like(previous)
             plan = self.plan(duration)
         if self.complaint(plan):
-            self._weights = kept
+            self._weights = previous
         return plan
 
     def plan(self, duration):
-        """Return the best Plan of a duration, whether it keeps to the limits or not."""
-        plain = self._rolled(plain_motion(self.start, self.goal, duration), duration)
-        loud = self._left(plain)
-        size = np.linalg.norm(loud)
-        scale = size if size > 0.0 else 1.0
-        weights, slopes, best, fresh = self._weights.copy(), None, None, False
-        for _ in range(ROUNDS):
+        """Return the best Plan of a duration, also if it violates limits."""
+        minimum_jerk = self._simulate(plain_motion(self.start, self.goal, duration), duration)
+        unplanned = self._residual(minimum_jerk)
+        amplitude = np.linalg.norm(unplanned)
+        scale = amplitude if amplitude > 0.0 else 1.0
+        weights, slopes, best, has_new_slopes = self._weights.copy(), None, None, False
+        for _ in range(MAX_ITERATIONS):
             motion = self.paths.motion(weights, duration)
-            rolled = self._rolled(motion, duration)
-            left, used = self._left(rolled) / scale, self._used(rolled)
-            ringing, beyond = np.linalg.norm(left), max(used.max(initial=0.0) - 1.0, 0.0)
-            cost = ringing + 3 * beyond
+            rollout = self._simulate(motion, duration)
+            residual, shares = self._residual(rollout) / scale, self._limit_shares(rollout)
+            ringing, excess = np.linalg.norm(residual), max(shares.max(initial=0.0) - 1.0, 0.0)
+            cost = ringing + 3 * excess
             if slopes is not None:
                 slopes = _corrected_slopes(slopes, weights - best.weights,
-                                           np.concatenate([left, used])
-                                           - np.concatenate([best.left, best.used]))
+                                           np.concatenate([residual, shares])
+                                           - np.concatenate([best.residual, best.shares]))
             gain = cost / best.cost if best is not None and best.cost > 0.0 else 0.0
             if best is None or gain < 1.0:
-                best = _Best(cost, weights, motion, rolled, left, used)
-            if cost < QUIET and used.max(initial=0.0) <= MARGIN + 0.01 or fresh and gain > STUCK:
+                best = _BestPath(cost, weights, motion, rollout, residual, shares)
+            if cost < RESIDUAL_GOAL and shares.max(initial=0.0) <= LIMIT_SHARE + 0.01 or (
+                    has_new_slopes and gain > STAGNATION_RATIO):
                 break
-            fresh = slopes is None or gain > POOR
-            if fresh:
+            has_new_slopes = slopes is None or gain > NEW_SLOPES_RATIO
+            if has_new_slopes:
                 slopes = self._slopes(best.weights, duration, scale)
-            weights = self._corrected(best.weights, best.left, best.used, slopes)
-        motion, rolled, ringing, weights = (best.motion, best.rolled, np.linalg.norm(best.left),
-                                            best.weights)
+            weights = self._corrected(best.weights, best.residual, best.shares, slopes)
+        motion, rollout, ringing, weights = (
+            best.motion, best.rollout, np.linalg.norm(best.residual), best.weights)
         self._weights = weights
-        return Plan(motion, duration, float(ringing if size > 0.0 else 0.0), rolled.times,
-                    rolled.effort, self._peaks(rolled), self.arm.joint_names)
+        return Plan(motion, duration, float(ringing if amplitude > 0.0 else 0.0), rollout.times,
+                    rollout.effort, self._peaks(rollout), self.arm.joint_names)
 
     def complaint(self, plan):
-        """Say what a Plan does not keep to, or nothing."""
+        """Line about a violated limit of a Plan, or ''."""
         name, share = max(plan.use.items(), key=lambda item: item[1], default=('', 0.0))
         if share > 1.0:
             return f'the {name} would be {share:.3g} times its limit'
-        if plan.ringing > LOUDEST:
-            tight = f', because the {name} is at its limit' if share > MARGIN - 0.02 else ''
+        if plan.ringing > MAX_RESIDUAL:
+            tight = f', because the {name} is at its limit' if share > LIMIT_SHARE - 0.02 else ''
             return f'{plan.ringing:.2g} of the ringing would be left{tight}'
         return ''
 
-    def _rolled(self, motion, duration, coarser=1.0):
-        longest = duration / RIGID_STEPS
+    def _simulate(self, motion, duration, coarser=1.0):
+        longest = duration / MIN_RIGID_STEPS
         if np.isfinite(self.first):
-            longest = coarser * min(STEP, 1.0 / (PERIOD_SHARE * self.first))
-        steps = max(int(np.ceil(duration / longest - 1e-9)), FEWEST)
+            longest = coarser * min(MAX_STEP_S, 1.0 / (STEPS_PER_PERIOD * self.first))
+        steps = max(int(np.ceil(duration / longest - 1e-9)), MIN_STEPS)
         try:
-            return Roller(self.arm, self._begin, duration / steps).roll(motion, duration)
+            return MotionSimulator(self.arm, self._start_coordinates,
+                                   duration / steps).run(motion, duration)
         except SimulationError as error:
             raise SettingError(f'a move in {duration:.3g} s tears the arm apart: {error}'
                                ) from error
 
-    def _left(self, rolled):
-        """What rings on, (C27)."""
-        away = (rolled.path[-1] - self.rest.coordinates)[self._others]
-        return np.concatenate([self._modes @ away,
-                               self._modes @ rolled.rates[self._others] / self._rates])
+    def _residual(self, rollout):
+        """Residual vibration (C27)."""
+        offset = (rollout.path[-1] - self.rest.coordinates)[self._undriven]
+        return np.concatenate([self._modes @ offset,
+                               self._modes @ rollout.rates[self._undriven] / self._rates])
 
-    def _limited(self, rolled):
-        """Pairs of a name and shares of limits (t, joints) along a path."""
-        jerk = np.gradient(rolled.sample[:, 2], rolled.times[1], axis=0)
-        rows = {'effort': rolled.effort, 'velocity': rolled.sample[:, 1],
-                'acceleration': rolled.sample[:, 2], 'jerk': jerk}
+    def _limit_ratios(self, rollout):
+        """Yield pairs of a name and shares of limits (t, joints) along a path."""
+        jerk = np.gradient(rollout.sample[:, 2], rollout.times[1], axis=0)
+        rows = {'effort': rollout.effort, 'velocity': rollout.sample[:, 1],
+                'acceleration': rollout.sample[:, 2], 'jerk': jerk}
         for name, row in rows.items():
             limit = self.limits[name]
             if np.isfinite(limit).any():
                 yield name, row / limit
 
-    def _used(self, rolled):
-        """Largest shares of all limits in the stretches of a path, with their signs, flat."""
-        shares = [_extremes(row) for _, row in self._limited(rolled)]
+    def _limit_shares(self, rollout):
+        """Largest signed shares of all limits in the segments of a path, flat."""
+        shares = [_extremes(row) for _, row in self._limit_ratios(rollout)]
         if np.isfinite(self.deflection):
-            shares.append(np.array([bent / self.lengths[link] / self.deflection
-                                    for link, bent in rolled.bent(self.arm).items()]))
+            shares.append(np.array([deflection / self.lengths[link] / self.deflection
+                                    for link, deflection
+                                    in rollout.max_deflections(self.arm).items()]))
         return np.concatenate(shares) if shares else np.zeros(0)
 
-    def _peaks(self, rolled):
-        """Largest share of every limit, by its name."""
+    def _peaks(self, rollout):
+        """Largest share of every limit, by name."""
         use = {}
-        for name, row in self._limited(rolled):
+        for name, row in self._limit_ratios(rollout):
             for joint, peak in zip(self.arm.joint_names, np.abs(row).max(axis=0)):
                 use[f'{name} of "{joint}"'] = float(peak)
         if np.isfinite(self.deflection):
-            for link, bent in rolled.bent(self.arm).items():
-                use[f'deflection of "{link}"'] = float(bent / self.lengths[link]
+            for link, deflection in rollout.max_deflections(self.arm).items():
+                use[f'deflection of "{link}"'] = float(deflection / self.lengths[link]
                                                        / self.deflection)
         return use
 
     def _slopes(self, weights, duration, scale):
-        """Slopes of what is left and of what is used with the weights."""
-        nudge = NUDGE * self.way
-        rolled = self._rolled(self.paths.motion(weights, duration), duration, COARSER)
-        left, used = self._left(rolled) / scale, self._used(rolled)
-        out = np.zeros((left.size + used.size, weights.size))
-        for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES)):
-            moved = weights.copy()
-            moved.flat[k] += nudge
-            rolled = self._rolled(self.paths.motion(moved, duration), duration, COARSER)
-            out[:left.size, k] = (self._left(rolled) / scale - left) / nudge
-            out[left.size:, k] = (self._used(rolled) - used) / nudge
-        return out[:left.size], out[left.size:]
+        """Slopes of residual and limit shares with the weights."""
+        nudge = WEIGHT_STEP * self.distance
+        rollout = self._simulate(self.paths.motion(weights, duration), duration, SLOPE_STEP_FACTOR)
+        residual, shares = self._residual(rollout) / scale, self._limit_shares(rollout)
+        out = np.zeros((residual.size + shares.size, weights.size))
+        for k in np.flatnonzero(np.repeat(self.goal != self.start, SPLINES_PER_JOINT)):
+            changed = weights.copy()
+            changed.flat[k] += nudge
+            rollout = self._simulate(self.paths.motion(changed, duration), duration,
+                                     SLOPE_STEP_FACTOR)
+            out[:residual.size, k] = (self._residual(rollout) / scale - residual) / nudge
+            out[residual.size:, k] = (self._limit_shares(rollout) - shares) / nudge
+        return out[:residual.size], out[residual.size:]
 
-    def _corrected(self, weights, left, used, slopes):
-        """Weights with which the linear model has neither ringing nor anything beyond."""
-        there, loud, beyond = weights.ravel(), WEIGHTS['ringing'], WEIGHTS['beyond']
-        small = WEIGHTS['weights'] / self.way * np.eye(there.size)
+    def _corrected(self, weights, residual, shares, slopes):
+        """Weights for which the linear model has no residual and violates no limit."""
+        current, residual_weight, limit_weight = (
+            weights.ravel(), WEIGHTS['ringing'], WEIGHTS['beyond'])
+        regularisation = WEIGHTS['weights'] / self.distance * np.eye(current.size)
 
-        def rest(step):
-            share = used + slopes[1] @ step
-            excess = np.sign(share) * np.maximum(np.abs(share) - MARGIN, 0.0)
-            return np.concatenate([loud * (left + slopes[0] @ step), beyond * excess,
-                                   small @ (there + step)])
+        def costs(step):
+            share = shares + slopes[1] @ step
+            excess = np.sign(share) * np.maximum(np.abs(share) - LIMIT_SHARE, 0.0)
+            return np.concatenate([residual_weight * (residual + slopes[0] @ step),
+                                   limit_weight * excess,
+                                   regularisation @ (current + step)])
 
         def slope(step):
-            over = np.abs(used + slopes[1] @ step) > MARGIN
-            return np.vstack([loud * slopes[0], beyond * over[:, None] * slopes[1], small])
+            is_beyond = np.abs(shares + slopes[1] @ step) > LIMIT_SHARE
+            return np.vstack([residual_weight * slopes[0],
+                              limit_weight * is_beyond[:, None] * slopes[1], regularisation])
 
-        answer = least_squares(rest, np.zeros(there.size), slope, method='trf', max_nfev=60)
-        return weights + answer.x.reshape(weights.shape)
+        solution = least_squares(costs, np.zeros(current.size), slope, method='trf', max_nfev=60)
+        return weights + solution.x.reshape(weights.shape)

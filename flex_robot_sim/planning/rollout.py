@@ -1,4 +1,4 @@
-"""What an arm does while its drives follow a Motion: the full nonlinear model, without a servo."""
+"""Rollout of a Motion by the full nonlinear model, with prescribed drives."""
 
 from typing import NamedTuple
 
@@ -11,35 +11,35 @@ from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.util.settings import SimulationSettings
 from flex_robot_sim.util.summary import summarized
 
-LOOKS = 40              # at the deflection, in one motion
+DEFLECTION_SAMPLES = 40  # of the deflection, in one motion
 
 
 @summarized
 class Rollout(NamedTuple):
-    """Rows by time step."""
+    """Result of a simulated motion, a row per time step."""
 
     times: np.ndarray           # (t,)          [s]
-    sample: np.ndarray          # (t, 3, joints)  of the motion: places, speeds, accelerations
-    effort: np.ndarray          # (t, joints)   that it takes                           [N m, N]
+    sample: np.ndarray          # (t, 3, joints)  positions, velocities, accelerations
+    effort: np.ndarray          # (t, joints)   of the drives                           [N m, N]
     path: np.ndarray            # (t, n)        coordinates
     rates: np.ndarray           # (n,)          at the end
 
-    def bent(self, arm: ArmModel) -> dict[str, float]:
-        """Return {flexible link: largest distance of its tip [m]}, as far as looks tell."""
-        looks = self.path[1::max(1, (len(self.path) - 1) // LOOKS)]
+    def max_deflections(self, arm: ArmModel) -> dict[str, float]:
+        """Return {flexible link: largest sampled deflection of its tip [m]}."""
+        samples = self.path[1::max(1, (len(self.path) - 1) // DEFLECTION_SAMPLES)]
         return {link: max((float(np.linalg.norm(tip_deflection(arm, link, q)[:3]))
-                           for q in looks), default=0.0) for link in arm.tips}
+                           for q in samples), default=0.0) for link in arm.tips}
 
 
-class Roller:
-    """An arm whose drives can be led along one motion after another."""
+class MotionSimulator:
+    """Simulates motions of an arm with prescribed drives, one after another."""
 
     def __init__(self, arm: ArmModel, start: np.ndarray, time_step: float) -> None:
-        """Put an ArmModel at rest at the coordinates (n,) where its motions begin."""
+        """Take an ArmModel and its coordinates (n,) at rest at the start of the motions."""
         self.simulation = Simulation(arm, SimulationSettings(time_step=time_step))
         self.arm, self._start = arm, start
 
-    def roll(self, motion: Motion, duration: float) -> Rollout:
+    def run(self, motion: Motion, duration: float) -> Rollout:
         """Return the Rollout of a Motion from 0 to `duration` [s], of whole time steps."""
         simulation = self.simulation
         h = simulation.settings.time_step

@@ -1,4 +1,4 @@
-"""Trials of a move in the simulation: drives with a servo, and what the tip misses."""
+"""Simulated trials of a move with a servo, and the errors of the tip."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -17,60 +17,64 @@ from flex_robot_sim.simulation.simulation import Simulation
 
 
 class SimulatedTrials:
-    """An arm, its servo, and where its tip is to be."""
+    """A servo, and the target positions of the tip."""
 
     def __init__(self, arm: ArmModel, link: str, motion: Motion, duration: float,
                  stiffness: ArrayLike, damping: ArrayLike, loop: Loop, every: int = 10) -> None:
         """
-        Find where the tip is to be: where it were if the motion took for ever.
+        Compute the targets of the tip: its positions for a quasi-static motion.
 
         :param link: whose origin is the tip; motion: of the drives, from 0 on.
-        :param stiffness: of the servo, (joints,) [N m/rad, N/m]; damping: likewise.
-        :param loop: Loop; every: samples of it from one look at the tip to the next.
+        :param stiffness: of the servo, (joints,) [N m/rad, N/m]; damping: (joints,)
+            [N m s/rad, N s/m].
+        :param loop: Loop; every: periods of it between two samples of the tip.
         """
         self.link, self.loop, self.every, self.duration = link, loop, every, duration
         self.servo = np.asarray(stiffness, float), np.asarray(damping, float)
         times = np.arange(0.0, duration, every * loop.period)
-        rests = [equilibrium(arm, motion.sample(t)[0]) for t in times]
-        self.target = np.array([pose(arm, rest.coordinates, link)[:3, 3] for rest in rests])
-        self._times, self._carrying = times.tolist(), np.array([rest.effort for rest in rests])
-        self._rising = np.diff(self._carrying, axis=0) / np.diff(times)[:, None]
+        equilibria = [equilibrium(arm, motion.sample(t)[0]) for t in times]
+        self.target = np.array([pose(arm, state.coordinates, link)[:3, 3] for state in equilibria])
+        self._times, self._gravity_effort = times.tolist(), np.array(
+            [state.effort for state in equilibria])
+        self._gravity_effort_rate = np.diff(self._gravity_effort, axis=0) / np.diff(times)[:, None]
         self._start = motion.sample(0.0)[0]
 
     def run(self, arm: ArmModel, reference: Callable[[float], np.ndarray],
             damping: StrainFeedback | None = None) -> np.ndarray:
         """
-        Return what the tip of an ArmModel misses, rows by look (t, 3) [m].
+        Return the position errors of the tip of an ArmModel, rows by sample (t, 3) [m].
 
-        :param reference: function from time to places and speeds of the drives.
-        :param damping: a StrainFeedback, new and on, that helps the servo.
+        :param reference: function from time to positions and velocities of the drives.
+        :param damping: StrainFeedback in parallel, new and switched on.
         """
         simulation = Simulation(arm)
         simulation.set_state(coordinates=equilibrium(arm, self._start).coordinates)
-        stiffness, slowing = self.servo
-        missed: list[np.ndarray] = []
-        looks = 0
+        stiffness, damping_gain = self.servo
+        errors: list[np.ndarray] = []
+        samples = 0
 
-        def law(seen):
-            place, speed = reference(seen.time)[:2]
-            effort = (self._feed(seen.time) + stiffness * (place - seen.position)
-                      + slowing * (speed - seen.velocity))
+        def law(measured):
+            position, velocity = reference(measured.time)[:2]
+            effort = (self._feed_forward(measured.time)
+                      + stiffness * (position - measured.position)
+                      + damping_gain * (velocity - measured.velocity))
             if damping is not None:
-                effort += damping.update(seen.position, seen.velocity, seen.curvature)
+                effort += damping.update(measured.position, measured.velocity, measured.curvature)
             return effort
 
-        def watch(simulation):
-            nonlocal looks
-            if looks % self.every == 0 and len(missed) < len(self.target):
-                missed.append(simulation.pose(self.link)[:3, 3] - self.target[len(missed)])
-            looks += 1
+        def record(simulation):
+            nonlocal samples
+            if samples % self.every == 0 and len(errors) < len(self.target):
+                errors.append(simulation.pose(self.link)[:3, 3] - self.target[len(errors)])
+            samples += 1
 
-        SampledLoop(simulation, law, self.loop).advance_to(self.duration, watch)
-        return np.array(missed)
+        SampledLoop(simulation, law, self.loop).advance_to(self.duration, record)
+        return np.array(errors)
 
-    def _feed(self, time):
-        """Efforts (joints,) that carry the arm, on even lines between those of its rests."""
+    def _feed_forward(self, time):
+        """Gravity efforts (joints,), interpolated linearly between the equilibria."""
         row = bisect_right(self._times, time) - 1
-        if row >= len(self._rising):
-            return self._carrying[-1]
-        return self._rising[row] * (time - self._times[row]) + self._carrying[row]
+        if row >= len(self._gravity_effort_rate):
+            return self._gravity_effort[-1]
+        return (self._gravity_effort_rate[row] * (time - self._times[row])
+                + self._gravity_effort[row])

@@ -1,10 +1,10 @@
 """
-Shapers for sampled set points: impulses between two samples, without loss at the modes.
+FIR coefficients: shapers for sampled set points, exact at the modes of the design.
 
-An impulse between two samples could be shared out between them, as a line between the samples
-would have it. That leaves about (omega T)^2 / 8 of the vibration. So the shares are then moved, as
-little as possible, until the response at every mode of the design is exactly that of the impulses
-(S6). Whatever holds or joins the samples behind, steps or lines, does not matter to that.
+Linear interpolation distributes an impulse between two samples over both. That leaves about
+(omega T)^2 / 8 of the vibration. The weights are then corrected, as little as possible, until the
+response at every mode of the design equals that of the impulses (S6). This is independent of the
+reconstruction after the shaper, by steps or by lines.
 """
 
 import math
@@ -13,72 +13,74 @@ import numpy as np
 
 from flex_robot_sim.shaping.impulses import Shaper, check_mode, check_period, pole_of
 
-SIDES = (0, 1, 2, 3)        # samples beyond the two neighbours that an impulse may use, in turn
-EXACT = 1e-10               # difference of the responses that is none
-WHOLE = 1e-9                # of a sample: an impulse so near to one lies on it
+EXTRA_SAMPLES = (0, 1, 2, 3)  # beyond the two neighbours of an impulse, in trial order
+MAX_RESPONSE_ERROR = 1e-10  # of the response at a mode
+WHOLE_SAMPLE_TOLERANCE = 1e-9  # of a sample: closer impulses lie on it
 
 
 def fir_coefficients(shaper: Shaper, period: float) -> tuple[np.ndarray, np.ndarray]:
     """
-    Delays in samples (k,) and weights (k,), positive and of sum 1, that do what a Shaper does.
+    Delays in samples (k,) and weights (k,) of a Shaper, positive and of sum 1.
 
     :param period: of the samples [s].
     """
     check_period(period)
     for frequency, ratio in shaper.modes:
         check_mode(frequency, ratio, period)
-    places = shaper.times / period
-    nearest = np.round(places)
-    if (np.abs(places - nearest) < WHOLE).all():
+    positions = shaper.times / period
+    nearest = np.round(positions)
+    if (np.abs(positions - nearest) < WHOLE_SAMPLE_TOLERANCE).all():
         return nearest.astype(int), shaper.amplitudes.copy()
-    shared = _shared(places, shaper.amplitudes)
+    interpolated = _interpolated_weights(positions, shaper.amplitudes)
     if not shaper.modes:
-        return _kept(np.arange(shared.size), shared)
+        return _nonzero_taps(np.arange(interpolated.size), interpolated)
     poles = np.array([pole_of(*mode) for mode in shaper.modes])
     wanted = shaper.response(poles)
-    near = np.floor(places).astype(int)
-    for sides in SIDES:
-        used = np.unique(np.concatenate([near + k for k in range(-sides, sides + 2)]))
+    previous = np.floor(positions).astype(int)
+    for extra in EXTRA_SAMPLES:
+        used = np.unique(np.concatenate([previous + k for k in range(-extra, extra + 2)]))
         used = used[used >= 0]
         line = np.zeros(used[-1] + 1)
-        line[:shared.size] = shared[:line.size]
-        weights = _moved(used, line[used], poles * period, wanted)
+        line[:interpolated.size] = interpolated[:line.size]
+        weights = _corrected_weights(used, line[used], poles * period, wanted)
         if weights is not None:
-            return _kept(used, weights)
-    return _kept(np.arange(shared.size), shared)
+            return _nonzero_taps(used, weights)
+    return _nonzero_taps(np.arange(interpolated.size), interpolated)
 
 
-def _shared(places, amplitudes):
-    """Weights (k,) by sample, as a line between the samples has them."""
-    weights = np.zeros(math.ceil(places[-1]) + 2)
-    for place, amplitude in zip(places, amplitudes):
-        k = math.floor(place + WHOLE)
-        share = max(place - k, 0.0)
+def _interpolated_weights(positions, amplitudes):
+    """Weights (k,) by sample, from linear interpolation."""
+    weights = np.zeros(math.ceil(positions[-1]) + 2)
+    for position, amplitude in zip(positions, amplitudes):
+        k = math.floor(position + WHOLE_SAMPLE_TOLERANCE)
+        share = max(position - k, 0.0)
         weights[k] += (1 - share) * amplitude
         weights[k + 1] += share * amplitude
     return weights
 
 
-def _moved(used, line, turns, wanted):
-    """Weights nearest to `line` with the wanted responses, or None."""
+def _corrected_weights(delays, interpolated, pole_steps, wanted):
+    """Weights nearest to `interpolated` with the wanted responses, or None."""
     from scipy.optimize import linprog  # a tenth of a start, and rarely needed
 
-    size = used.size
-    columns = np.exp(-turns[:, None] * used)
+    size = delays.size
+    columns = np.exp(-pole_steps[:, None] * delays)
     A = np.vstack([np.ones((1, size)), columns.real, columns.imag])
     b = np.concatenate([[1.0], wanted.real, wanted.imag])
-    # weights = line + up - down, with the least sum of both
-    answer = linprog(np.ones(2 * size), A_eq=np.hstack([A, -A]), b_eq=b - A @ line,
-                     A_ub=np.hstack([-np.eye(size), np.eye(size)]), b_ub=line, method='highs')
-    # the solver gives up where next to nothing is to be moved; then the last part does it alone
-    weights = line if answer.status else np.maximum(line + answer.x[:size] - answer.x[size:], 0.0)
-    scaled = A * weights        # what is left by the solver, shared out by size
+    # weights = interpolated + up - down, with the least sum of both
+    solution = linprog(np.ones(2 * size), A_eq=np.hstack([A, -A]), b_eq=b - A @ interpolated,
+                       A_ub=np.hstack([-np.eye(size), np.eye(size)]), b_ub=interpolated,
+                       method='highs')
+    # the solver may fail for tiny corrections; the least squares below then suffice
+    weights = interpolated if solution.status else np.maximum(
+        interpolated + solution.x[:size] - solution.x[size:], 0.0)
+    scaled = A * weights        # residual of the solver, distributed by weight
     weights = weights + weights * (
         A.T @ np.linalg.lstsq(scaled @ A.T, b - A @ weights, rcond=1e-12)[0])
-    is_exact = np.abs(A @ weights - b).max() < EXACT and weights.min() >= 0.0
+    is_exact = np.abs(A @ weights - b).max() < MAX_RESPONSE_ERROR and weights.min() >= 0.0
     return weights if is_exact else None
 
 
-def _kept(delays, weights):
-    kept = weights > 0.0
-    return np.asarray(delays)[kept], weights[kept] / weights[kept].sum()
+def _nonzero_taps(delays, weights):
+    is_nonzero = weights > 0.0
+    return np.asarray(delays)[is_nonzero], weights[is_nonzero] / weights[is_nonzero].sum()

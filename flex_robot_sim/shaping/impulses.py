@@ -1,10 +1,10 @@
 """
-Input shapers: sequences of impulses that, convolved with a motion, leave no vibration behind.
+Input shapers: impulse sequences that, convolved with a motion, cancel its residual vibration.
 
-Every impulse starts a vibration of its own; they are spaced and weighted so that these cancel. The
-amplitudes add up to one, so that the motion ends where it was meant to end, later by the last of
-the times. Amplitudes are positive throughout: the shaped motion is a mean of the motion at several
-times, and breaks no limit on position, velocity, acceleration or jerk that the motion keeps.
+Every impulse excites a vibration; times and amplitudes are chosen so that these cancel. The
+amplitudes add up to one: the shaped motion reaches the same end, later by the last of the times.
+All amplitudes are positive: the shaped motion is a weighted mean of the motion at several times.
+It satisfies every limit on position, velocity, acceleration and jerk that the motion satisfies.
 """
 
 import math
@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
 KINDS = ('zv', 'zvd', 'zvdd', 'ei', 'ei2')      # of one mode each; see `of_kind`
-TOLERANCE = 0.05            # of extra insensitive shapers, as is usual
-DAMPING_STEP = 0.03         # from one damping ratio to the next, when (S4) is followed
-MOST_DAMPING = 0.3          # up to which extra insensitive shapers are found
-SMALLEST = 1e-12            # amplitude of an impulse that is none
+TOLERANCE = 0.05            # residual vibration of extra insensitive shapers, the usual value
+DAMPING_STEP = 0.03         # of damping ratios in the continuation of (S4)
+MAX_DAMPING = 0.3           # damping ratio up to which extra insensitive shapers exist
+MIN_AMPLITUDE = 1e-12       # smaller impulses are removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Shaper:
 
     def vibration(self, frequency: ArrayLike, ratio: ArrayLike = 0.0) -> np.ndarray:
         """
-        Vibration that it leaves, over that of an impulse at time 0 (S2).
+        Residual vibration, over that of an impulse at time 0 (S2).
 
         :param frequency: of a mode, natural, any shape [Hz]; ratio: of its damping.
         """
@@ -89,7 +89,7 @@ def zero_vibration(frequency: float, ratio: float = 0.0, order: int = 1) -> Shap
 def extra_insensitive(frequency: float, ratio: float = 0.0, tolerance: float = TOLERANCE,
                       humps: int = 1) -> Shaper:
     """
-    Shaper of a wide band, that leaves a tolerated vibration at its middle, or at two humps (S4).
+    Shaper of a wide band, with a tolerated vibration at its middle, or at two humps (S4).
 
     :param tolerance: largest vibration within the band, as a share of the unshaped one.
     :param humps: 1 for EI, 2 for two-hump EI.
@@ -97,15 +97,15 @@ def extra_insensitive(frequency: float, ratio: float = 0.0, tolerance: float = T
     check_mode(frequency, ratio)
     if not 0.0 < tolerance < 0.5:
         raise SettingError(f'tolerance = {tolerance!r} of a shaper must lie between 0 and 0.5')
-    if ratio > MOST_DAMPING:
-        raise SettingError(f'an extra insensitive shaper takes damping up to {MOST_DAMPING:g}, '
+    if ratio > MAX_DAMPING:
+        raise SettingError(f'an extra insensitive shaper takes damping up to {MAX_DAMPING:g}, '
                            f'not {ratio:g}: such a mode hardly rings. Take zv or zvd')
     unknown = _undamped(tolerance, humps)
     if ratio > 0.0:
         from scipy.optimize import root  # a tenth of a start, and rarely needed
 
         for step in np.linspace(0.0, ratio, 2 + int(ratio / DAMPING_STEP))[1:]:
-            found = root(_lacking, unknown, (step, tolerance, humps), tol=1e-13)
+            found = root(_residual, unknown, (step, tolerance, humps), tol=1e-13)
             unknown = found.x
             if not np.abs(found.fun).max() < 1e-9:
                 raise SettingError(f'no {"two-hump" if humps == 2 else "such"} shaper leaves '
@@ -125,8 +125,8 @@ def _undamped(V, humps):
     if humps == 1:
         amplitudes = [(1 + V) / 4, (1 - V) / 2, (1 + V) / 4]
         # 2 A1 cos(pi f) + A2 = 0, with the phase taken from the middle impulse
-        turn = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
-        still, tops = [turn, 2 - turn], []
+        zero = math.acos(-amplitudes[1] / (2 * amplitudes[0])) / math.pi
+        still, tops = [zero, 2 - zero], []
     else:
         X = (V**2 * (math.sqrt(1 - V**2) + 1))**(1 / 3)
         first = (3 * X**2 + 2 * X + 3 * V**2) / (16 * X)
@@ -134,8 +134,8 @@ def _undamped(V, humps):
         # response 2 A1 cos(3 x) + 2 A2 cos(x) = c (8 A1 c^2 - 6 A1 + 2 A2), x = pi f / 2
         c = math.sqrt((6 * first - 2 * (0.5 - first)) / (8 * first))
         top = math.sqrt((6 * first - 2 * (0.5 - first)) / (24 * first))
-        turn, at = (2 * math.acos(value) / math.pi for value in (c, top))
-        still, tops = [turn, 2 - turn], [at, 2 - at]
+        zero, at = (2 * math.acos(value) / math.pi for value in (c, top))
+        still, tops = [zero, 2 - zero], [at, 2 - at]
     times = 0.5 * np.arange(1, len(amplitudes))
     return np.array([*amplitudes, *times, *still, *tops])
 
@@ -149,8 +149,8 @@ def _parts(unknown, humps):
     return amplitudes, np.concatenate([[0.0], times]), still, tops
 
 
-def _lacking(unknown, ratio, V, humps):
-    """What lacks to (S4), for a mode of the frequency 1."""
+def _residual(unknown, ratio, V, humps):
+    """Residual of (S4), for a mode of the frequency 1."""
     amplitudes, times, still, tops = _parts(unknown, humps)
     shaper = Shaper('', times, amplitudes)
     zeros = shaper.response(pole_of(still, ratio))
@@ -175,7 +175,7 @@ def of_kind(kind: str, frequency: float, ratio: float = 0.0,
 
 
 def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
-    """Shaper that does what several do one after the other."""
+    """Shaper equivalent to several in series."""
     times, amplitudes = np.zeros(1), np.ones(1)
     for shaper in shapers:
         times = np.add.outer(times, shaper.times).ravel()
@@ -186,15 +186,15 @@ def convolved(shapers: Iterable[Shaper], name: str = '') -> Shaper:
 
 def tidied(name: str, times: np.ndarray, amplitudes: np.ndarray,
            modes: Iterable[tuple[float, float]] = ()) -> Shaper:
-    """Shaper of impulses in any order: those at one time become one, those of no size none."""
+    """Shaper of impulses in any order: equal times are merged, zero amplitudes removed."""
     order = np.argsort(times, kind='stable')
     times, amplitudes = np.asarray(times)[order], np.asarray(amplitudes)[order]
     is_new = np.concatenate([[True], np.diff(times) > 1e-12 * max(times[-1], 1e-300)])
     row = np.cumsum(is_new) - 1
     sums = np.bincount(row, amplitudes)
     times = times[is_new]
-    kept = sums > SMALLEST
-    sums, times = sums[kept], times[kept]
+    is_kept = sums > MIN_AMPLITUDE
+    sums, times = sums[is_kept], times[is_kept]
     return Shaper(name, times - times[0], sums / sums.sum(), tuple(modes))
 
 

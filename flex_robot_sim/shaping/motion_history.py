@@ -1,4 +1,4 @@
-"""Motions that change from one to another, and what a shaper makes of them at any times."""
+"""Motion history: concatenated motions, and samples of a shaped motion at any times."""
 
 from bisect import bisect_left
 
@@ -26,11 +26,11 @@ def sampled(shaper: Shaper, motion: Motion, times: np.ndarray) -> np.ndarray:
         values = np.einsum(
             'dki,kin->dkn', np.array([powers, slopes / T, bends / T**2]), pieces[rows])
         newest = values if newest is None else newest
-        # as a difference to the newest one: where all are the same, nothing is rounded
+        # relative to the newest one: a constant motion has no rounding errors
         total = total + amplitude * (values - newest)
     assert newest is not None       # every shaper has an impulse
     total = newest + total
-    # times less delays are rounded, and the end is the end
+    # differences of times are rounded; the end must be exact
     total[:, times >= knots[-1] + shaper.duration] = np.array(
         [pieces[-1][0], 0 * pieces[-1][0], 0 * pieces[-1][0]])[:, None]
     return total
@@ -38,18 +38,18 @@ def sampled(shaper: Shaper, motion: Motion, times: np.ndarray) -> np.ndarray:
 
 def appended(old: Motion | None, new: Motion, cut: float, shift: float, since: float) -> Motion:
     """
-    Motion that changes from one to another.
+    Motion that changes from one motion to another.
 
-    :param old: None where nothing went before.
-    :param cut: when it changes; shift: when the time of the new one is 0 [s].
-    :param since: before when nothing is of interest [s].
+    :param old: None without a previous motion.
+    :param cut: time of the change; shift: time at which the new motion starts [s].
+    :param since: earlier history is discarded [s].
     """
     knots, pieces = [], [new.pieces[0]]
     if old is not None and old.knots[0] < cut:
-        kept = bisect_left(old.knots, cut)
-        knots, pieces = old.knots[:kept], old.pieces[:kept + 1]
-        if kept < len(old.knots):
-            start, end = old.knots[kept - 1], old.knots[kept]
+        count = bisect_left(old.knots, cut)
+        knots, pieces = old.knots[:count], old.pieces[:count + 1]
+        if count < len(old.knots):
+            start, end = old.knots[count - 1], old.knots[count]
             pieces[-1] = shortened(pieces[-1], (cut - start) / (end - start))
         while len(knots) > 1 and knots[1] < since:
             del knots[0], pieces[0]

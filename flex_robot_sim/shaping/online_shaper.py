@@ -1,8 +1,8 @@
 """
-Shaping set points that come one by one, with delays that may follow the pose.
+Online shaper: shapes set points one by one, with delays that may follow the pose.
 
-A tick is one compiled call that allocates nothing. The shaped set points never leave the range of
-those that came in, have no jump where they have none, and end exactly where they end.
+A tick is one compiled call without allocation. The shaped set points stay in the range of the
+received ones, have no step where those have none, and end exactly at the last one.
 """
 
 import math
@@ -26,26 +26,26 @@ from flex_robot_sim.shaping.shaper_stages import Stage
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.serialization import Serializable, writable
 
-LARGEST = 1e9               # set point that is still believed                          [rad, m]
-SPARE = 8                   # samples more than the longest delay needs
-MOST_SAMPLES = 2**20        # that a shaper remembers
+MAX_SET_POINT = 1e9         # larger set points are refused                           [rad, m]
+SPARE_SAMPLES = 8           # of the ring, beyond the longest delay
+MAX_SAMPLES = 2**20         # length of the ring
 
 
 class OnlineShaper(Serializable):
     """
     Shaper for set points of n joints, one sample after another.
 
-    It begins where its first sample is, or where `reset` says: as if everything had always stood
-    there. To take an arm over, reset it to where the arm is.
+    Its initial history is constant, at the first sample or at the position of `reset`. To take
+    control of an arm, reset it to the position of the arm.
     """
 
     def __init__(self, joints: int, period: float, shaper: Shaper = NONE,
                  table: ModeTable | None = None, stages: Iterable[Stage] = ()) -> None:
         """
-        Make room.
+        Allocate the ring and the tables.
 
-        :param joints: how many; period: of the samples [s].
-        :param shaper: Shaper whose delays stand still, before the stages.
+        :param joints: number of joints; period: of the samples [s].
+        :param shaper: Shaper with constant delays, before the stages.
         :param stages: [Stage] of `shaper_stages.stages_of`, with the ModeTable they are of.
         """
         check_period(period)
@@ -55,22 +55,22 @@ class OnlineShaper(Serializable):
                                f'looks at joint {max(table.joints) + 1}: give the number of '
                                'joints of the arm that the table is of')
         self.period, self.joints = period, joints
-        # the fastest first: what follows it is slow against what it does
+        # fastest stage first: the following ones are slow in comparison
         stages = sorted(stages, key=lambda stage: -stage.frequencies.mean())
         delays = [shaper.duration, *(stage.cycles[-1] / stage.frequencies.min()
                                      for stage in stages)]
         self.duration = sum(delays)     # at most [s]
-        count = math.ceil(max(delays) / period) + SPARE
-        if count > MOST_SAMPLES:
+        count = math.ceil(max(delays) / period) + SPARE_SAMPLES
+        if count > MAX_SAMPLES:
             raise SettingError(f'a shaper of {count} samples is too long: send set points less '
                                'often, or leave slow modes out')
         for stage in stages:
             check_mode(float(stage.frequencies.max()), 0.0, period)
         delays, weights = fir_coefficients(shaper, period)
-        self.refused = 0                                # samples that were no set points
+        self.refused = 0                                # count of invalid samples
         self.position, self.velocity = np.zeros((2, joints))    # shaped [rad, m, per s]
-        s, most = len(stages), max([1, *(stage.cycles.size for stage in stages)])
-        cycles, amplitude = np.zeros((2, s, most))
+        s, max_impulses = len(stages), max([1, *(stage.cycles.size for stage in stages)])
+        cycles, amplitude = np.zeros((2, s, max_impulses))
         for i, stage in enumerate(stages):
             cycles[i, :stage.cycles.size] = stage.cycles
             amplitude[i, :stage.cycles.size] = stage.amplitudes
@@ -86,10 +86,10 @@ class OnlineShaper(Serializable):
             else np.zeros((1, 0)))
         self._state = ShaperState(
             np.full(1, EMPTY), np.zeros((count, joints)), np.zeros((s, count, joints)),
-            np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, most), int),
+            np.zeros((s, count)), np.zeros((s, count)), np.zeros((s, max_impulses), int),
             self.position, np.zeros((3, joints)), np.zeros(s))
-        self._sample, self._before = np.zeros((2, joints))
-        # compiled or loaded now, and not in the first tick of a loop that cannot wait
+        self._sample, self._previous = np.zeros((2, joints))
+        # compile or load now, not in the first tick of a real-time loop
         shaper_tick(self._arrays, self._state, self._sample)
         self._state.ticks[0] = EMPTY
 
@@ -97,22 +97,22 @@ class OnlineShaper(Serializable):
         super().__setstate__(state)
         self._arrays = ShaperArrays(*map(writable, self._arrays))
         self._state = ShaperState(*map(writable, self._state))
-        self.position = self._state.output      # one array, which each tick writes
+        self.position = self._state.output      # one array, written by each tick
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Frequencies that the stages have now, damped (stages,) [Hz]."""
+        """Present damped frequencies of the stages, (stages,) [Hz]."""
         return self._state.now.copy()
 
     @property
     def is_settled(self) -> bool:
-        """Whether the shaped set points have arrived at the newest one."""
+        """Whether the shaped set points have reached the newest one."""
         return bool((self.position == self._sample).all())
 
     def reset(self, position: np.ndarray) -> None:
-        """Let everything have stood at a position (joints,) for ever [rad, m]."""
+        """Reset to a constant history at a position (joints,) [rad, m]."""
         position = np.asarray(position, float)
-        if position.shape != (self.joints,) or not math.hypot(*position) < LARGEST:
+        if position.shape != (self.joints,) or not math.hypot(*position) < MAX_SET_POINT:
             raise SettingError(f'a shaper starts at {self.joints} finite positions, one per joint')
         self._state.ticks[0] = EMPTY
         shaper_tick(self._arrays, self._state, position)
@@ -122,7 +122,7 @@ class OnlineShaper(Serializable):
         """
         Shape one set point, (joints,) [rad, m]; the array returned is overwritten by the next.
 
-        One that is not finite is refused and counted, and the one before stands in for it.
+        One that is not finite is refused and counted; the previous one replaces it.
         """
         state = self._state
         try:
@@ -133,7 +133,7 @@ class OnlineShaper(Serializable):
         if count != self.joints:
             raise SettingError(f'a set point of {count} numbers goes to a shaper of '
                                f'{self.joints}: give one per joint')
-        if math.hypot(*sample) < LARGEST:
+        if math.hypot(*sample) < MAX_SET_POINT:
             self._sample[:] = sample
         else:
             self.refused += 1
@@ -141,18 +141,19 @@ class OnlineShaper(Serializable):
                 raise SettingError('the first set point of a shaper must be finite: reset it to '
                                    'where the arm is')
         is_first = state.ticks[0] == EMPTY
-        self._before[:] = self.position
+        self._previous[:] = self.position
         shaper_tick(self._arrays, state, self._sample)
         if not is_first:
-            np.subtract(self.position, self._before, out=self.velocity)
+            np.subtract(self.position, self._previous, out=self.velocity)
             self.velocity /= self.period
         return self.position
 
     def run(self, samples: ArrayLike) -> np.ndarray:
-        """Shape set points (k, joints) [rad, m] up to the end, which is theirs: (m, joints)."""
+        """Shape set points (k, joints) [rad, m] until they arrive at the last one: (m, joints)."""
         samples = checked_samples(samples)
         out = [self.tick(sample).copy() for sample in samples]
-        for _ in range(math.ceil(self.duration / self.period) + SPARE * len(self._arrays.cycles)):
+        for _ in range(math.ceil(self.duration / self.period)
+                       + SPARE_SAMPLES * len(self._arrays.cycles)):
             if self.is_settled:
                 break
             out.append(self.tick(samples[-1]).copy())

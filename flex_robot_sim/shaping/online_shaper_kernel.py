@@ -1,9 +1,9 @@
 """
 One sample of an input shaper for joints: set points in, shaped set points out, nothing allocated.
 
-First come the taps of a fixed shaper, then stages whose delays follow the phase of a mode (S7): a
-stage keeps what went into it together with the phase of its mode then, and looks up what went in
-half a cycle ago, however long that took. So delays change as smoothly as the phase grows.
+The taps of a fixed shaper are followed by stages whose delays follow the phase of a mode (S7). A
+stage stores its input together with the phase of its mode at that time. It looks up the input of
+half a cycle ago, whatever the time since then. So delays change as smoothly as the phase grows.
 """
 
 from typing import NamedTuple
@@ -12,11 +12,11 @@ import numpy as np
 
 from flex_robot_sim.jit.compiled import compiled
 
-EMPTY = -1                  # place of a shaper that has seen no sample yet
+EMPTY = -1                  # tick count before the first sample
 
 
 class ShaperArrays(NamedTuple):
-    """What a shaper of n joints is, with rings of r samples, s stages and a table of d axes."""
+    """Constants of a shaper: n joints, rings of r samples, s stages, a table of d axes."""
 
     period: np.ndarray          # (1,)       of the samples                                 [s]
     delay: np.ndarray           # (k,)       of the taps, whole samples
@@ -24,23 +24,23 @@ class ShaperArrays(NamedTuple):
     cycles: np.ndarray          # (s, i)     delays of the impulses of a stage          [cycles]
     amplitude: np.ndarray       # (s, i)     0 where a stage has fewer
     axis: np.ndarray            # (d,)       joints that the frequencies depend on
-    lowest: np.ndarray          # (d,)       where the table begins                     [rad, m]
-    spacing: np.ndarray         # (d,)       and its mesh
-    # (d,)  places along each axis; tuples have a `count`, too
+    lowest: np.ndarray          # (d,)       first position of the table                [rad, m]
+    spacing: np.ndarray         # (d,)       mesh of the table
+    # (d,)  positions along each axis; it shadows tuple.count
     count: np.ndarray           # type: ignore[assignment]
-    stride: np.ndarray          # (d,)       rows of the table from one place to the next
+    stride: np.ndarray          # (d,)       rows of the table from one position to the next
     frequency: np.ndarray       # (rows, s)  damped, of the modes                           [Hz]
 
 
 class ShaperState(NamedTuple):
-    """What a shaper remembers."""
+    """State of a shaper."""
 
     ticks: np.ndarray           # (1,)       samples so far, EMPTY before the first
-    first: np.ndarray           # (r, n)     samples that the taps see
-    ring: np.ndarray            # (s, r, n)  what went into each stage
-    phase: np.ndarray           # (s, r)     of its mode then                          [cycles]
-    rate: np.ndarray            # (s, r)     and its frequency                             [Hz]
-    place: np.ndarray           # (s, i)     tick at or before the one that an impulse looks up
+    first: np.ndarray           # (r, n)     input of the taps
+    ring: np.ndarray            # (s, r, n)  input of each stage
+    phase: np.ndarray           # (s, r)     of its mode at that time                  [cycles]
+    rate: np.ndarray            # (s, r)     its frequency at that time                    [Hz]
+    place: np.ndarray           # (s, i)     tick at or before the delayed input of an impulse
     output: np.ndarray          # (n,)       the newest shaped sample                  [rad, m]
     work: np.ndarray            # (3, n)
     now: np.ndarray             # (s,)       frequencies now                               [Hz]
@@ -66,20 +66,20 @@ def shaper_tick(arrays, state, sample):
         set_frequencies(arrays, state.output, state.now)
     flow, mean = state.work[0], state.work[1]
 
-    # taps: what comes in, and what came in a while ago
+    # taps: the newest and the delayed samples
     for j in range(n):
         state.first[row, j] = sample[j]
         flow[j] = sample[j]
         mean[j] = 0.0
     for k in range(arrays.delay.size):
-        past = max(tick - arrays.delay[k], 0) % length
+        delayed_row = max(tick - arrays.delay[k], 0) % length
         for j in range(n):
-            # as a difference to the newest sample: an arm at rest gets exactly where it shall
-            mean[j] += arrays.weight[k] * (state.first[past, j] - flow[j])
+            # relative to the newest sample: the end is reached exactly
+            mean[j] += arrays.weight[k] * (state.first[delayed_row, j] - flow[j])
     for j in range(n):
         flow[j] += mean[j]
 
-    # stages: what went in when the phase of the mode was less by so many cycles
+    # stages: the input at which the phase of the mode was less by the cycles of an impulse
     for s in range(state.now.size):
         last = (tick - 1) % length
         rate = state.now[s]
@@ -95,7 +95,7 @@ def shaper_tick(arrays, state, sample):
 
 @compiled
 def _begin(state, sample):
-    """Let everything have stood where it is for ever."""
+    """Initialise a constant history."""
     state.ticks[0] = 0
     state.phase[:] = 0.0
     state.place[:] = 0
@@ -108,7 +108,7 @@ def _begin(state, sample):
 
 @compiled
 def _shape_by_phase(arrays, state, s, tick, flow, mean):
-    """Replace what flows through by the mean that stage s makes of it."""
+    """Replace `flow` by the weighted mean of stage s."""
     n, length = flow.size, state.first.shape[0]
     total = 0.0
     for j in range(n):
@@ -127,18 +127,18 @@ def _shape_by_phase(arrays, state, s, tick, flow, mean):
         if here != after and wanted > state.phase[s, here]:
             share = (wanted - state.phase[s, here]) / (state.phase[s, after]
                                                        - state.phase[s, here])
-        # a vibration begun at another frequency has another size now (S8)
+        # the amplitude of a vibration depends on the frequency at its start (S8)
         rate = state.rate[s, here] + share * (state.rate[s, after] - state.rate[s, here])
         weight *= np.sqrt(rate / state.rate[s, tick % length])
         total += weight
-        has_sides = place + 2 <= tick and place - 1 >= max(0, tick - length + 1)
-        before, later = (place - 1) % length, (place + 2) % length
+        has_neighbours = place + 2 <= tick and place - 1 >= max(0, tick - length + 1)
+        previous_row, next_row = (place - 1) % length, (place + 2) % length
         for j in range(n):
             a, b = state.ring[s, here, j], state.ring[s, after, j]
             value = a + share * (b - a)
-            if has_sides:
-                # cubic through four samples, within the two it lies between
-                z, c = state.ring[s, before, j], state.ring[s, later, j]
+            if has_neighbours:
+                # cubic through four samples, clipped to its two neighbours
+                z, c = state.ring[s, previous_row, j], state.ring[s, next_row, j]
                 bend = ((share - 2.0) * (z - 2.0 * a + b) - (1.0 + share) * (a - 2.0 * b + c))
                 value += share * (1.0 - share) * bend / 6.0
                 value = min(max(value, min(a, b)), max(a, b))
@@ -149,7 +149,7 @@ def _shape_by_phase(arrays, state, s, tick, flow, mean):
 
 @compiled
 def set_frequencies(arrays, position, out):
-    """Frequencies of the stages at joint positions (n,) into out (s,): linear between places."""
+    """Frequencies of the stages at joint positions (n,) into out (s,): linear interpolation."""
     d = arrays.axis.size
     for s in range(out.size):
         out[s] = 0.0

@@ -1,8 +1,8 @@
 """
-Motions shaped by delays that follow the pose, ahead of time and again and again.
+Pose-dependent shaping of whole motions, ahead of time.
 
-An OnlineShaper sees the motion on a grid. It is kept as it was at a time that is over, so that
-another motion, which differs from then on only, goes on from exactly the same state.
+An OnlineShaper samples the motion on a grid. Its state at a past time is stored. Another motion
+that differs only from then on continues from exactly the same state.
 """
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ import numpy as np
 
 from flex_robot_sim.motion.motion import Motion
 
-if TYPE_CHECKING:       # which need what is here
+if TYPE_CHECKING:       # circular import
     from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 
 GRID = 5e-3                 # time between two samples of a motion                              [s]
 
 
 class PoseDependentShaper:
-    """An OnlineShaper at a time of the motion that it shapes."""
+    """Stored state of an OnlineShaper at a time of its motion."""
 
-    def __init__(self, parts: ShaperSpecification, position: np.ndarray, time: float) -> None:
-        """Let everything have stood at a position (joints,) until a time [s]."""
-        self._online, self.time = parts.online(len(position), GRID), time
+    def __init__(self, specification: ShaperSpecification, position: np.ndarray,
+                 time: float) -> None:
+        """Begin with a constant history at a position (joints,) until a time [s]."""
+        self._online, self.time = specification.online(len(position), GRID), time
         self._online.reset(position)
 
     @property
     def duration(self) -> float:
-        """Time that it adds to a motion, at most [s]."""
+        """Time that the shaper adds to a motion, at most [s]."""
         return self._online.duration
 
     def advanced(self, motion: Motion, time: float) -> PoseDependentShaper:
-        """Return the follower at the last sample at a time or before [s]."""
+        """Return a shaper advanced to the last sample at or before a time [s]."""
         other = deepcopy(self)
         while other.time + GRID <= time:
             other.time += GRID

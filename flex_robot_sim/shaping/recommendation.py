@@ -1,8 +1,8 @@
 """
-The shaper that is recommended for an arm: one rule for the command line, nodes and benchmarks.
+Shaper recommendation for an arm, shared by the command line, the nodes and the benchmarks.
 
-It looks at poses and payloads, judges all shapers by the linear models there (`comparison`),
-and tries those that will do, the shortest first, on the nonlinear arm (`validation_moves`).
+It evaluates all shapers by linear models at several poses and payloads (`comparison`). It then
+tries the acceptable ones, shortest first, on the nonlinear arm (`validation_moves`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,35 +14,41 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, excited_modes, loaded, mode_table
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, Design, ShaperCandidate, choices, keeps
+from flex_robot_sim.shaping.comparison import (
+    Case,
+    Design,
+    ShaperCandidate,
+    compare_shapers,
+    meets_tolerance,
+)
 from flex_robot_sim.shaping.impulses import TOLERANCE
-from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo
+from flex_robot_sim.shaping.residual_vibration_diagnosis import slow_servo_diagnosis
 from flex_robot_sim.shaping.shaper_stages import Stage, stages_of
 from flex_robot_sim.shaping.validation_moves import ValidationMoves
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-POSES = 6                   # looked at if none are given
-OFF = 0.1                   # share by which the frequencies of a model may be off
+DEFAULT_POSES = 6           # number of poses if none are given
+DEFAULT_UNCERTAINTY = 0.1   # relative error of model frequencies
 
 
 @summarized
 class Recommendation(NamedTuple):
-    """What was looked at, all shapers, and which one to take."""
+    """Evaluated cases, all shaper candidates, and the recommended one."""
 
-    cases: list                 # [Case]; empty: nothing rings
-    found: list                 # [Choice], without a shaper first
-    best: int                   # row of it; 0: no shaper helps
-    moves: int                  # that were tried; 0: none, because there is one pose only
-    why: str = ''               # none keeps the tolerance, if none does and that is known
+    cases: list                 # [Case]; empty: no vibration
+    found: list                 # [ShaperCandidate], the unshaped motion first
+    best: int                   # row of the recommended one; 0: no shaper helps
+    moves: int                  # number of trial moves; 0 for a single pose
+    why: str = ''               # why no shaper meets the tolerance, if known
 
     @property
     def choice(self) -> ShaperCandidate:
-        """The Choice to take."""
+        """The recommended candidate."""
         return self.found[self.best]
 
     def refuse_none(self, arm: ArmModel) -> None:
-        """Raise SettingError if an arm has nothing that rings, or if no shaper helps it."""
+        """Raise SettingError if an arm does not vibrate, or if no shaper helps."""
         name = arm.description.name
         if not self.cases:
             raise SettingError(f'nothing of {name} rings: it needs no shaper')
@@ -54,49 +60,51 @@ class Recommendation(NamedTuple):
 
 def recommend(arm: ArmModel, poses: ArrayLike | None = None,
               payloads: Sequence[tuple | None] = (None,),
-              gains: tuple[ArrayLike, ArrayLike] | None = None, uncertainty: float = OFF,
+              gains: tuple[ArrayLike, ArrayLike] | None = None,
+              uncertainty: float = DEFAULT_UNCERTAINTY,
               tolerance: float = TOLERANCE, allowed: float = 5e-4,
               fixed: bool = False) -> Recommendation:
     """
     Return the Recommendation for an ArmModel.
 
-    :param poses: (k, joints) [rad, m]; one: small motions about it; default: all its range.
-    :param payloads: that it may carry, each as of `mode_table.loaded`.
-    :param gains: (stiffness, damping) of the servo that holds the joints; None: they are locked.
-    :param uncertainty, tolerance, allowed, fixed: as of `comparison.choices`.
+    :param poses: (k, joints) [rad, m]; one: small motions about it; default: the joint range.
+    :param payloads: possible payloads, each as of `mode_table.loaded`.
+    :param gains: (stiffness, damping) of the servo; None: the joints are locked.
+    :param uncertainty, tolerance, allowed, fixed: as of `comparison.compare_shapers`.
     """
-    given = None if poses is None or not np.size(poses) else np.atleast_2d(
+    chosen = None if poses is None or not np.size(poses) else np.atleast_2d(
         np.asarray(poses, float))
     payloads = tuple(payloads) or (None,)
-    poses = poses_within(arm, POSES)[:POSES] if given is None else given
+    poses = poses_within(arm, DEFAULT_POSES)[:DEFAULT_POSES] if chosen is None else chosen
     cases = cases_of(arm, poses, payloads, gains)
     if not cases:
         return Recommendation([], [], 0, 0)
-    trials = None
-    if given is None or len(given) > 1:
-        trials = ValidationMoves(arm, given, payloads, uncertainty, cases[0].frequencies.size,
-                                 gains)
-    found, best = choices(cases, uncertainty, tolerance, allowed, fixed, trials)
-    why = '' if keeps(found[best], tolerance) else slow_servo(arm, poses[0], gains)
-    return Recommendation(cases, found, best, 0 if trials is None else len(trials), why)
+    moves = None
+    if chosen is None or len(chosen) > 1:
+        moves = ValidationMoves(arm, chosen, payloads, uncertainty, cases[0].frequencies.size,
+                                gains)
+    candidates, best = compare_shapers(cases, uncertainty, tolerance, allowed, fixed, moves)
+    why = '' if meets_tolerance(candidates[best], tolerance) else slow_servo_diagnosis(
+        arm, poses[0], gains)
+    return Recommendation(cases, candidates, best, 0 if moves is None else len(moves), why)
 
 
 def cases_of(arm: ArmModel, poses: Iterable[np.ndarray],
              payloads: Sequence[tuple | None] = (None,),
              gains: tuple[ArrayLike, ArrayLike] | None = None) -> list[Case]:
-    """Return the Cases of an arm, of as many modes as ring in any of them; none: nothing rings."""
-    found, names, places = [], [], []
+    """Return the Cases of an arm, with all modes that any of them excites; [] without any."""
+    modes, names, indices = [], [], []
     for payload in payloads:
-        carrying = loaded(arm, payload)
+        loaded_arm = loaded(arm, payload)
         for k, pose in enumerate(poses):
-            found.append(excited_modes(carrying, pose, gains))
+            modes.append(excited_modes(loaded_arm, pose, gains))
             names.append(' '.join(f'{value:.3g}' for value in pose)
                          + (f', {payload[1]:g} kg at {payload[0]}' if payload else ''))
-            places.append(k)
-    count = max(1 + max(np.flatnonzero(one.shares >= SHARE), default=-1) for one in found)
-    count = min([count, *(one.frequencies.size for one in found)])
-    return [Case(one.frequencies[:count], one.ratios[:count], one.sizes[:count], name, place)
-            for one, name, place in zip(found, names, places)] if count else []
+            indices.append(k)
+    count = max(1 + max(np.flatnonzero(found.shares >= SHARE), default=-1) for found in modes)
+    count = min([count, *(found.frequencies.size for found in modes)])
+    return [Case(found.frequencies[:count], found.ratios[:count], found.sizes[:count], name, index)
+            for found, name, index in zip(modes, names, indices)] if count else []
 
 
 def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = (None,),
@@ -106,8 +114,8 @@ def following(arm: ArmModel, design: Design, payloads: Sequence[tuple | None] = 
     """
     Return the ModeTable and the Stages of a Design, for an OnlineShaper of all poses of an arm.
 
-    :param payloads: that it may carry: one that is known, or several of which nobody tells.
-    :param progress: as of `mode_table`; count: of modes, likewise.
+    :param payloads: one known payload, or the candidates for an unknown one.
+    :param progress, count: as of `mode_table`.
     """
     tables: list[ModeTable] = []
     for payload in tuple(payloads) or (None,):

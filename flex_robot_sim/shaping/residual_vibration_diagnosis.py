@@ -1,8 +1,8 @@
 """
-Whether what an arm does after a move is ringing at all, or a servo that comes to rest slowly.
+Diagnosis of the motion after a move: link vibration, or the slow response of a soft servo.
 
-A servo that is soft has modes of its own, slower than those of the links and well damped. They are
-what is left of a move then, and neither shapers nor feedback from the links mend them.
+A soft servo adds modes that are slower than those of the links and well damped. They dominate the
+motion after a move then, and neither shapers nor link feedback reduce them.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ from flex_robot_sim.analysis.statics import equilibrium
 from flex_robot_sim.model.arm_model import ArmModel
 
 
-def slow_servo(arm: ArmModel, position: ArrayLike,
-               gains: tuple[ArrayLike, ArrayLike] | None) -> str:
+def slow_servo_diagnosis(arm: ArmModel, position: ArrayLike,
+                         gains: tuple[ArrayLike, ArrayLike] | None) -> str:
     """
-    Say how the slowest mode comes to rest, if it is one that does not ring; else ''.
+    Describe the slowest mode if it is well damped, a servo mode; else ''.
 
     :param position: of the joints, (joints,) [rad, m].
-    :param gains: (stiffness, damping) of the servo that holds them; None: they are locked.
+    :param gains: (stiffness, damping) of the servo; None: the joints are locked.
     """
     if gains is None:
         return ''

@@ -1,10 +1,10 @@
 """
-Set points that stream in from somebody, shaped on their way to a driver.
+Online shaping of streamed set points, between their source and a driver.
 
-They come when they come: with gaps, twice, late, or no more. So a reference of our own goes after
-the newest one, no faster than the joints may and on a line from one to the next, and it is this
-reference that is shaped, on a grid of its own. If the source stops, the reference arrives at what
-it has sent last, and the shaped set points arrive there, too, and rest.
+The set points may arrive irregularly: with gaps, twice, late, or not at all. An internal reference
+follows the newest one, within the velocity limits and linearly from one to the next. The stream
+shapes this reference, on its own grid. If the source stops, the reference and the shaped set
+points come to rest at the last set point.
 """
 
 from collections.abc import Sequence
@@ -15,35 +15,35 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import rate_limits
 from flex_robot_sim.motion.trajectory import joint_rows
-from flex_robot_sim.shaping.online_shaper import LARGEST
+from flex_robot_sim.shaping.online_shaper import MAX_SET_POINT
 from flex_robot_sim.shaping.shaped_reference import ShapedReference
 from flex_robot_sim.shaping.shaper_specification import ShaperSpecification
 from flex_robot_sim.util.exceptions import SettingError
 
-SLOWEST = 0.25              # time between two set points that are still joined by a line      [s]
-MEMORY = 0.8                # share of the time between set points that is remembered
-SET_BACK = 5.0              # of stamps, from which on they tell another time                  [s]
+MAX_INTERVAL_S = 0.25       # longest time between two set points for interpolation           [s]
+INTERVAL_SMOOTHING = 0.8    # weight of the past, in the mean time between set points
+MAX_STAMP_SETBACK_S = 5.0   # larger jumps of stamps restart their time base                  [s]
 
 
 class SetPointStream:
-    """Shape set points of joints, one tick after another."""
+    """Shapes streamed set points of joints, tick by tick."""
 
     def __init__(self, names: Sequence[str], period: float, parts: ShaperSpecification,
                  arm: ArmModel | None = None, tolerance: float = 0.1) -> None:
         """
-        Begin where `begin` or the first set point says.
+        Begin; the start position is the measured one, or the first set point.
 
         :param names: of the joints, in the order of the ArmModel if there is one.
         :param period: of the ticks [s]; parts: ShaperSpecification.
-        :param arm: ArmModel, whose stops and velocities are kept to; None: of nobody's.
-        :param tolerance: how far a joint without a limit of velocity may be sent at once, and any
-            from where the arm is at first [rad, m].
+        :param arm: ArmModel with stops and velocity limits; None: without limits.
+        :param tolerance: largest step of a joint without a velocity limit, and largest distance
+            of the first set point from the measured position [rad, m].
         """
         n = len(names)
         self.names, self.period, self.tolerance = tuple(names), period, tolerance
         self.lower, self.upper = np.full(n, -np.inf), np.full(n, np.inf)
-        self.rates = np.full(n, np.inf)             # velocities that joints may have
-        # what follows a number in a message; nobody knows without a robot
+        self.rates = np.full(n, np.inf)             # velocity limits
+        # units for messages; unknown without a robot
         self._units = [''] * n if arm is None else [f' {unit}' for unit in arm.units]
         if arm is not None:
             self.lower, self.upper = arm.arrays.lower, arm.arrays.upper
@@ -51,75 +51,77 @@ class SetPointStream:
         self.position, self.velocity = np.zeros((2, n))     # shaped [rad, m, per s]
         self.measured: dict[str, float] = {}        # positions by joint              [rad, m]
         self.has_begun = False
-        self.omitted_modes = ''     # line about modes that are too fast for the ticks
-        self.ignored = self.limited = 0             # set points that came late or twice; too far
-        self._target = _Target(n, self.rates)
-        self._points = ShapedReference(self._target, self.rates)
+        self.omitted_modes = ''     # line about modes that are too fast for the period
+        self.ignored = self.limited = 0     # count of late or repeated, and of clipped set points
+        self._target = _StreamReference(n, self.rates)
+        self._shaped = ShapedReference(self._target, self.rates)
         self._stamp: float | None = None
-        self._heard: float | None = None
+        self._last_receipt: float | None = None
         self._ticks = 0
         self.use(parts)
 
     def use(self, parts: ShaperSpecification) -> None:
-        """Change the ShaperSpecification without a jump; SettingError if it needs more samples."""
+        """Change the shaper without a step; SettingError if it needs a shorter period."""
         parts, self.omitted_modes = parts.for_samples(self.period)
         online = parts.online(len(self.names), self.period, 2)
-        self._points.use(None if online.duration == 0.0 else online)
+        self._shaped.use(None if online.duration == 0.0 else online)
         self.parts = parts
 
     @property
     def is_settled(self) -> bool:
-        """Whether what is sent rests where the source has left it."""
-        return (self._target.is_there and not self._points.is_arriving
+        """Whether the outgoing set points rest at the last one of the source."""
+        return (self._target.has_arrived and not self._shaped.is_arriving
                 and (self.position == self._target.position).all())
 
-    def take(self, positions: ArrayLike, names: Sequence[str] | None = None,
-             stamp: float | None = None, now: float = 0.0) -> bool:
+    def receive(self, positions: ArrayLike, names: Sequence[str] | None = None,
+                stamp: float | None = None, now: float = 0.0) -> bool:
         """
-        Take a set point; SettingError if it is none.
+        Receive a set point; SettingError if it is invalid.
 
-        :param positions: [rad, m]; names: of their joints, None: all; the others stay.
-        :param stamp: by the clock of the source, None: it has none; now: by that of the ticks [s].
-        :returns: whether it counts: not if it is late, or is there twice.
+        :param positions: [rad, m]; names: of their joints, None: all; other goals stay.
+        :param stamp: by the clock of the source, or None; now: by the clock of the ticks [s].
+        :returns: whether it is used; late and repeated ones are not.
         """
         names = self.names if names is None else tuple(names)
         rows = joint_rows(names, self.names)
         values = np.array(positions, float)
         if values.shape != (len(rows),):
             raise SettingError(f'{values.size} positions for {len(rows)} joints: send one each')
-        if not (np.abs(values) < LARGEST).all():
+        if not (np.abs(values) < MAX_SET_POINT).all():
             raise SettingError('set points must be finite')
         if stamp is not None and self._stamp is not None and (
-                self._stamp - SET_BACK < stamp <= self._stamp):
+                self._stamp - MAX_STAMP_SETBACK_S < stamp <= self._stamp):
             self.ignored += 1
             return False
         if not self.has_begun:
             self._begin(rows, values)
         goal = self._target.goal.copy()
         goal[rows] = np.clip(values, self.lower[rows], self.upper[rows])
-        self._refuse_leap(goal)
+        self._refuse_step(goal)
         self.limited += int((goal[rows] != values).any())
         self._stamp = stamp
-        since = SLOWEST if self._heard is None else min(now - self._heard, SLOWEST)
-        self._heard = now
-        self._target.aim(goal, max(since, self.period), self._time)
+        since = MAX_INTERVAL_S if self._last_receipt is None else min(
+            now - self._last_receipt, MAX_INTERVAL_S)
+        self._last_receipt = now
+        self._target.set_goal(goal, max(since, self.period), self._time)
         return True
 
     def tick(self) -> None:
-        """Go on by a period: renew `position` and `velocity`."""
+        """Advance by a period: update `position` and `velocity`."""
         if not self.has_begun:
             return
         self._ticks += 1
-        self._points.update(self._time, self._target.move)
-        source = self._points if self._points.is_shaped else self._target
-        before = self.position.copy()
+        self._shaped.update(self._time, self._target.move)
+        source = self._shaped if self._shaped.is_shaped else self._target
+        previous = self.position.copy()
         self.position[:] = source.position
-        # rounding makes no joint faster than it may be
-        self.velocity[:] = np.clip((self.position - before) / self.period, -self.rates, self.rates)
+        # rounding must not exceed the velocity limits
+        self.velocity[:] = np.clip((self.position - previous) / self.period,
+                                   -self.rates, self.rates)
 
     def forget(self) -> None:
-        """Begin anew with the next set point: somebody else has led the arm."""
-        self.has_begun, self._stamp, self._heard = False, None, None
+        """Restart with the next set point, after another controller has moved the arm."""
+        self.has_begun, self._stamp, self._last_receipt = False, None, None
 
     @property
     def _time(self):
@@ -133,31 +135,31 @@ class SetPointStream:
             elif j in rows:
                 start[j] = values[rows.index(j)]
             else:
-                raise SettingError(f'nobody has said where "{name}" is: send joint_states, or all '
-                                   'joints in the first set point')
+                raise SettingError(f'the position of "{name}" is unknown: send joint_states, or '
+                                   'all joints in the first set point')
         for j, value in zip(rows, values):
             if abs(value - start[j]) > self.tolerance:
                 raise SettingError(
                     f'the set points begin with "{self.names[j]}" at {value:.6g}, but it is at '
                     f'{start[j]:.6g}{self._units[j]}: let them begin where the arm is')
         start = np.clip(start, self.lower, self.upper)
-        self._target.stand(start, self._time)
-        self._points.reset()
+        self._target.reset_to(start, self._time)
+        self._shaped.reset()
         self.position[:], self.velocity[:] = start, 0.0
         self.has_begun = True
 
-    def _refuse_leap(self, goal):
-        leaps = np.isinf(self.rates) & (np.abs(goal - self._target.goal) > self.tolerance)
-        if leaps.any():
-            j = int(np.argmax(leaps))
+    def _refuse_step(self, goal):
+        steps = np.isinf(self.rates) & (np.abs(goal - self._target.goal) > self.tolerance)
+        if steps.any():
+            j = int(np.argmax(steps))
             raise SettingError(
                 f'the set points leap with "{self.names[j]}" from {self._target.goal[j]:.6g} to '
-                f'{goal[j]:.6g}{self._units[j]}, and nobody has said how fast it may be: send '
+                f'{goal[j]:.6g}{self._units[j]}, and its velocity limit is unknown: send '
                 'smaller steps, or name a robot whose URDF limits velocities')
 
 
-class _Target:
-    """A reference that goes after set points, as `SetPoints` wants one."""
+class _StreamReference:
+    """Reference that follows set points, for a ShapedReference."""
 
     doublet = None              # of profiles, which streams have not
 
@@ -166,32 +168,33 @@ class _Target:
         self._rates, self._time, self._arrival, self._interval = rates, 0.0, 0.0, None
 
     @property
-    def is_there(self):
+    def has_arrived(self):
         return bool((self.position == self.goal).all())
 
-    def stand(self, position, time):
+    def reset_to(self, position, time):
         self.position[:] = self.goal[:] = position
         self.velocity[:] = 0.0
         self._time, self._interval = time, None
 
-    def aim(self, goal, since, now):
-        """Go for a goal; `since` the last one so much time has passed [s]."""
+    def set_goal(self, goal, since, now):
+        """Set a goal; `since`: time since the last one [s]."""
         if self._interval is None:
             self._interval = since
-        self._interval += (1 - MEMORY) * (since - self._interval)
+        self._interval += (1 - INTERVAL_SMOOTHING) * (since - self._interval)
         self.goal[:] = goal
         self._arrival = now + self._interval
 
     def move(self, time):
-        """Go on to a time [s]."""
+        """Advance to a time [s]."""
         step = time - self._time
         if step <= 0.0:
             return
-        left = max(self._arrival - self._time, step)
-        most = self._rates * step
-        change = np.clip((self.goal - self.position) * (step / left), -most, most)
-        arrives = (left <= step * (1 + 1e-9)) & (np.abs(self.goal - self.position) <= most)
-        before = self.position.copy()
-        self.position[:] = np.where(arrives, self.goal, self.position + change)
-        self.velocity[:] = (self.position - before) / step
+        remaining = max(self._arrival - self._time, step)
+        max_change = self._rates * step
+        change = np.clip((self.goal - self.position) * (step / remaining), -max_change, max_change)
+        is_reached = (remaining <= step * (1 + 1e-9)) & (
+            np.abs(self.goal - self.position) <= max_change)
+        previous = self.position.copy()
+        self.position[:] = np.where(is_reached, self.goal, self.position + change)
+        self.velocity[:] = (self.position - previous) / step
         self._time = time

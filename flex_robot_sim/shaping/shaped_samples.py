@@ -1,7 +1,7 @@
 """
-Shaped motions: sampled set points, Motions, and set points that come one by one.
+Shaped motions: sampled set points and Motions.
 
-All of them end exactly where the motion ends, later by the duration of the shaper.
+They end exactly where the motion ends, later by the duration of the shaper.
 """
 
 from math import comb
@@ -15,12 +15,12 @@ from flex_robot_sim.shaping.fir_coefficients import fir_coefficients
 from flex_robot_sim.shaping.impulses import Shaper
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
-SAME_TIME = 1e-12           # two knots nearer than this, over the duration, are one
+SAME_TIME = 1e-12           # over the duration: closer knots are merged
 
 
 def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndarray:
     """
-    Shape set points: (k, n) [rad, m] become (k + delay, n); before the first one they stood still.
+    Shape set points: (k, n) [rad, m] become (k + delay, n), with a constant history.
 
     :param period: of the samples [s].
     """
@@ -30,7 +30,7 @@ def shaped_samples(shaper: Shaper, samples: ArrayLike, period: float) -> np.ndar
     newest = samples[np.minimum(rows, len(samples) - 1)]
     out = newest.copy()
     for delay, weight in zip(delays, weights):
-        # as a difference to the newest one: where all are the same, nothing is rounded
+        # relative to the newest one: a constant motion has no rounding errors
         out += weight * (samples[np.clip(rows - delay, 0, len(samples) - 1)] - newest)
     return out
 
@@ -72,16 +72,16 @@ def shaped_motion(shaper: Shaper, motion: Motion) -> Motion:
 
 
 def _unrolled(motion, duration):
-    """Knots and pieces of a motion that repeats, so often that its shaped cycle is in it."""
+    """Knots and pieces of a periodic motion, unrolled until they contain a shaped cycle."""
     knots, pieces = list(motion.knots), motion.pieces
     start = motion.repeats_from
     first = knots.index(start)
     cycle = knots[-1] - start
-    once, parts = np.array(knots[first + 1:]) - start, pieces[first + 1:-1]
+    period_knots, period_pieces = np.array(knots[first + 1:]) - start, pieces[first + 1:-1]
     pieces = pieces[:-1]
     for _ in range(1 + int(np.ceil(duration / cycle))):
-        knots += list(knots[-1] + once)
-        pieces += parts
+        knots += list(knots[-1] + period_knots)
+        pieces += period_pieces
     return knots, [*pieces, rest(pieces[-1].sum(axis=0))], cycle
 
 
@@ -97,10 +97,10 @@ def _part(piece, start, length):
 def trajectory_points(motion: Motion,
                       period: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """
-    Points of a Motion for who joins them by quintics, as trajectory controllers do.
+    Points of a Motion for trajectory controllers, which interpolate them by quintics.
 
-    They are the knots, and as many between that none is longer than `period` [s]: where the motion
-    has an acceleration that jumps, as a cubic at its ends, only these come near it.
+    They are the knots, and intermediate points at most `period` [s] apart. The latter matter where
+    the acceleration is discontinuous, as at the ends of a cubic.
 
     :returns: times (k,) [s], positions, velocities and accelerations (k, n), at rest at the end.
     """
@@ -116,7 +116,7 @@ def trajectory_points(motion: Motion,
 
 
 def checked_samples(samples: ArrayLike) -> np.ndarray:
-    """Set points as an array (k, n); SettingError if they are none."""
+    """Set points as an array (k, n); SettingError if they are invalid."""
     samples = array_or_nan(samples)
     if samples.ndim != 2 or not samples.size or not np.isfinite(samples).all():
         raise SettingError('set points must be finite numbers in rows, one row per sample and one '

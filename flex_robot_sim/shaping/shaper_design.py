@@ -1,4 +1,4 @@
-"""The input shaper of an arm as its servo holds it, for set points one after another."""
+"""Design of the online shaper of an arm with its servo."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from flex_robot_sim.shaping.shaper_stages import stages_of
 from flex_robot_sim.shaping.shaping_settings import ShapingSettings
 from flex_robot_sim.util.exceptions import SettingError
 
-PERIOD = 1e-3           # of set points where nothing else is said                          [s]
+DEFAULT_PERIOD_S = 1e-3  # of set points, by default                                         [s]
 
 
 def design_shaper(arm: ArmModel, settings: ShapingSettings,
@@ -22,14 +22,14 @@ def design_shaper(arm: ArmModel, settings: ShapingSettings,
                   poses: ArrayLike | None = None,
                   progress: Callable[[int, int], object] | None = None) -> OnlineShaper | None:
     """
-    Return the OnlineShaper of ShapingSettings for SetPoints, or None for 'none'; takes seconds.
+    Return the OnlineShaper of ShapingSettings, or None for 'none'; takes seconds.
 
-    :param gains: (stiffness, damping) of the servo that holds the joints; None: they are locked.
-    :param position: of the joints, whose modes a shaper is for that does not follow the pose.
-    :param period: of the set points; 0: no matter [s].
+    :param gains: (stiffness, damping) of the servo; None: the joints are locked.
+    :param position: of the joints, the pose of a shaper with constant delays.
+    :param period: of the set points; 0: default [s].
     :param payload: as of `mode_table.loaded`.
-    :param poses: (k, joints) that the arm goes through; default: all its range [rad, m].
-    :param progress: function of the poses that were looked at, and of all of them.
+    :param poses: (k, joints) of the task; default: the joint range [rad, m].
+    :param progress: function of the number of finished poses and of all poses.
     """
     if settings.shaper == 'none':
         return None
@@ -45,28 +45,29 @@ def shaper_of_table(arm: ArmModel, settings: ShapingSettings, table: ModeTable,
     """Return the OnlineShaper of ShapingSettings for the modes of a ModeTable."""
     stages = stages_of(table, settings.shaper, settings.shaper_tolerance,
                        settings.shaper_uncertainty)
-    return OnlineShaper(2 * len(arm.joint_names), period or PERIOD, table=table, stages=stages)
+    return OnlineShaper(2 * len(arm.joint_names), period or DEFAULT_PERIOD_S, table=table,
+                        stages=stages)
 
 
 def refuse_shaper(arm: ArmModel, settings: ShapingSettings,
                   gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   period: float = 0.0) -> None:
-    """Raise SettingError where a look at a pose shows that ShapingSettings make no shaper."""
+    """Raise SettingError if ShapingSettings are infeasible at a pose."""
     if settings.shaper == 'none':
         return
     table = table_of_pose(arm, gains, position)
     for frequency in table.frequencies[0]:
-        check_mode(float(frequency), 0.0, period or PERIOD)
-    if settings.shaper != 'si':         # which takes a while, and is always found
+        check_mode(float(frequency), 0.0, period or DEFAULT_PERIOD_S)
+    if settings.shaper != 'si':         # slow, and always feasible
         stages_of(table, settings.shaper, settings.shaper_tolerance)
 
 
 def table_of_pose(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None, position: ArrayLike,
                   payload: tuple | None = None) -> ModeTable:
-    """Return the ModeTable of one pose; SettingError if nothing rings there."""
-    found = excited_modes(loaded(arm, payload), np.asarray(position, float), gains)
-    count = 1 + max(np.flatnonzero(found.shares >= SHARE), default=-1)
+    """Return the ModeTable of one pose; SettingError if no mode is excited there."""
+    modes = excited_modes(loaded(arm, payload), np.asarray(position, float), gains)
+    count = 1 + max(np.flatnonzero(modes.shares >= SHARE), default=-1)
     if count == 0:
         raise SettingError(f'nothing of {arm.description.name} rings in this pose: it needs no '
                            'shaper')
-    return ModeTable((), (), found.frequencies[None, :count], found.ratios[None, :count])
+    return ModeTable((), (), modes.frequencies[None, :count], modes.ratios[None, :count])

@@ -14,18 +14,18 @@ from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.files import checksum, open_atomic, read_bytes
 
 KIND = 'flex_robot_sim shaper 1'
-LARGEST = 16 * 2**20        # file that is read                                             [bytes]
+MAX_FILE_BYTES = 16 * 2**20  # of a file that is read                                       [bytes]
 
 
-def write_parts(path: str | Path, parts: ShaperSpecification, robot: str = '',
+def write_parts(path: str | Path, specification: ShaperSpecification, robot: str = '',
                 joints: Sequence[str] = ()) -> None:
     """Write the ShaperSpecification of a robot with these joints to a JSON file."""
-    table, shaper = parts.table, parts.shaper
-    tree = {'kind': KIND, 'robot': robot, 'joints': list(joints), 'name': parts.name,
+    table, shaper = specification.table, specification.shaper
+    tree = {'kind': KIND, 'robot': robot, 'joints': list(joints), 'name': specification.name,
             'shaper': {'times': shaper.times.tolist(), 'amplitudes': shaper.amplitudes.tolist(),
                        'modes': [list(mode) for mode in shaper.modes]},
             'stages': [{name: value.tolist() for name, value in stage._asdict().items()}
-                       for stage in parts.stages]}
+                       for stage in specification.stages]}
     if table is not None:
         tree['table'] = {'joints': list(table.joints),
                          'axes': [axis.tolist() for axis in table.axes],
@@ -40,12 +40,12 @@ def write_parts(path: str | Path, parts: ShaperSpecification, robot: str = '',
 
 def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperSpecification:
     """
-    Read what `write_parts` has written; SettingError says in one line what is wrong with it.
+    Read a file of `write_parts`; SettingError describes in one line what is wrong with it.
 
-    :param joints: names of those of the robot; None: nobody knows them.
+    :param joints: joint names of the robot; None: unknown.
     """
     try:
-        tree = json.loads(read_bytes(path, LARGEST))
+        tree = json.loads(read_bytes(path, MAX_FILE_BYTES))
     except OSError as error:
         raise SettingError(f'{path}: cannot be read: {error.strerror}') from error
     except (ValueError, RecursionError) as error:
@@ -53,32 +53,33 @@ def read_parts(path: str | Path, joints: Sequence[str] | None = None) -> ShaperS
     if not isinstance(tree, dict) or tree.get('kind') != KIND:
         raise SettingError(f'{path}: is no shaper. Write one by flexsim shape --output')
     try:
-        if tree.pop('crc32', None) not in (None, checksum(tree)):       # other programs give none
+        if tree.pop('crc32', None) not in (None, checksum(tree)):       # optional
             raise ValueError
-        parts = _parts(tree)
+        specification = _specification(tree)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError,
             OverflowError) as error:        # the last of a number of 400 digits
         raise SettingError(f'{path}: is damaged. Write it again by flexsim shape --output'
                            ) from error
-    if parts.stages and joints is not None and list(joints) != tree['joints']:
+    if specification.stages and joints is not None and list(joints) != tree['joints']:
         raise SettingError(f'{path}: is for {tree["robot"]} with the joints '
                            f'{", ".join(map(str, tree["joints"]))}, not for '
                            f'{", ".join(joints)}. Write one for this robot')
-    return parts
+    return specification
 
 
-def _parts(tree):
-    given = tree['shaper']
-    shaper = tidied(str(tree['name']), _numbers(given['times']), _numbers(given['amplitudes']),
-                    [(float(f), float(ratio)) for f, ratio in given['modes']])
+def _specification(tree):
+    impulses = tree['shaper']
+    shaper = tidied(str(tree['name']), _numbers(impulses['times']),
+                    _numbers(impulses['amplitudes']),
+                    [(float(f), float(ratio)) for f, ratio in impulses['modes']])
     stages = tuple(Stage(*(_numbers(stage[name]) for name in Stage._fields))
                    for stage in tree['stages'])
     table = None
     if stages:
-        found = tree['table']
-        joints = tuple(int(joint) for joint in found['joints'])
-        table = ModeTable(joints, tuple(_numbers(axis) for axis in found['axes']),
-                          _numbers(found['frequencies']), _numbers(found['ratios']))
+        table_tree = tree['table']
+        joints = tuple(int(joint) for joint in table_tree['joints'])
+        table = ModeTable(joints, tuple(_numbers(axis) for axis in table_tree['axes']),
+                          _numbers(table_tree['frequencies']), _numbers(table_tree['ratios']))
         rows = int(np.prod([axis.size for axis in table.axes]))
         sizes = {len(table.frequencies), *(stage.frequencies.size for stage in stages)}
         if (sizes != {rows} or len(joints) != len(table.axes)

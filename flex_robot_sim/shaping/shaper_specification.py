@@ -1,4 +1,4 @@
-"""What shapes set points of any arm: a fixed shaper, or stages that follow its pose."""
+"""Shaper specification: a fixed shaper, or stages that follow the pose of an arm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.joint_space_inertia import poses_within
 from flex_robot_sim.analysis.mode_table import SHARE, ModeTable, PoseModes, excited_modes, loaded
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.shaping.comparison import Case, Design, choices
+from flex_robot_sim.shaping.comparison import Case, Design, compare_shapers
 from flex_robot_sim.shaping.impulses import NONE, Shaper
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import following, recommend
@@ -20,8 +20,8 @@ from flex_robot_sim.shaping.shaping_settings import AUTO
 from flex_robot_sim.shaping.trajectory_shaper import NO_SHAPER, shaper_of_modes
 from flex_robot_sim.util.exceptions import SettingError
 
-POSES = 6                       # in which the shares of modes are computed
-MAX_CYCLES_PER_SAMPLE = 0.49    # of a mode that a shaper of samples can cancel
+MODE_POSES = 6                  # number of poses for the shares of modes
+MAX_CYCLES_PER_SAMPLE = 0.49    # highest mode that a sampled shaper can cancel
 
 
 class ShaperSpecification(NamedTuple):
@@ -35,7 +35,7 @@ class ShaperSpecification(NamedTuple):
 
     def for_samples(self, period: float) -> tuple[ShaperSpecification, str]:
         """
-        Return parts for samples every period [s], and a line about modes that they omit, or ''.
+        Return the specification for a sample period [s], and a line about omitted modes, or ''.
 
         Modes that are too fast for the samples are omitted if their share of the vibration at the
         tool is negligible; SettingError if it is not.
@@ -62,16 +62,16 @@ class ShaperSpecification(NamedTuple):
 
     def online(self, joints: int, period: float, copies: int = 1) -> OnlineShaper:
         """
-        Return the OnlineShaper of an arm of so many joints, for samples every period [s].
+        Return the OnlineShaper of an arm with `joints` joints, for a sample period [s].
 
-        :param copies: of all joints in a sample, whose first ones tell the pose.
+        :param copies: of all joints in a sample; the first one is the pose.
         """
         return OnlineShaper(copies * joints, period, self.shaper, self.table, self.stages)
 
 
 def parts_by_modes(kind: str, frequencies: Sequence[float],
                    ratios: Sequence[float] = ()) -> ShaperSpecification:
-    """Return the ShaperSpecification for modes [Hz] that are the same in all poses."""
+    """Return the ShaperSpecification for modes [Hz] that are independent of the pose."""
     if not len(frequencies):
         raise SettingError('frequencies = [] must name what the arm rings with [Hz], or robot a '
                            'URDF with <flexibility>')
@@ -81,10 +81,11 @@ def parts_by_modes(kind: str, frequencies: Sequence[float],
     ratios = ratios or [0.0] * len(frequencies)
     shaper = shaper_of_modes('zv' if kind == AUTO else kind, frequencies, ratios)
     if kind == AUTO:
-        # how large each mode is, nobody has said: as the mass on a spring that its frequency is
+        # sizes of the modes are unknown: take those of a spring-mass oscillator
         f = np.array(frequencies, float)
-        found, best = choices([Case(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
-        shaper = found[best].shaper
+        candidates, best = compare_shapers([
+            Case(f, np.array(ratios, float), 1 / (2 * np.pi * f)**2)])
+        shaper = candidates[best].shaper
     return ShaperSpecification(NO_SHAPER if kind == NO_SHAPER else shaper.name, shaper)
 
 
@@ -94,8 +95,8 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     """
     Return the ShaperSpecification for the modes of an ArmModel, whose delays follow the pose.
 
-    :param masses: that its tool may carry: one that is known, or several of which nobody tells
-        [kg]; none: what the description has.
+    :param masses: one known payload mass of the tool, or the candidates for an unknown one [kg];
+        none: the description.
     :param progress: as of `mode_table.mode_table`.
     """
     if kind == NO_SHAPER:
@@ -103,13 +104,13 @@ def parts_by_arm(kind: str, arm: ArmModel, masses: Sequence[float] = (),
     payloads = tuple((arm.tool, float(mass)) for mass in masses) or (None,)
     design = Design(kind, 0.05)
     if kind == AUTO:
-        found = recommend(arm, payloads=payloads, gains=gains)
-        found.refuse_none(arm)
-        design = found.choice.design
+        recommendation = recommend(arm, payloads=payloads, gains=gains)
+        recommendation.refuse_none(arm)
+        design = recommendation.choice.design
         if design is None:
-            return ShaperSpecification(found.choice.name, found.choice.shaper)
+            return ShaperSpecification(recommendation.choice.name, recommendation.choice.shaper)
     table, stages = following(arm, design, payloads, gains, progress)
     modes = tuple(excited_modes(loaded(arm, payload), pose, gains) for payload in payloads
-                  for pose in poses_within(arm, POSES))
+                  for pose in poses_within(arm, MODE_POSES))
     return ShaperSpecification(f'{design.kind} by pose', table=table, stages=tuple(stages),
                                modes=modes)

@@ -12,13 +12,13 @@ from flex_robot_sim.shaping.impulses import Shaper, of_kind
 from flex_robot_sim.shaping.specified_insensitivity import specified_insensitivity
 from flex_robot_sim.util.exceptions import SettingError
 
-CLOSE = 1.5                 # ratio of frequencies that one stage takes together
+MAX_GROUP_RATIO = 1.5       # ratio of frequencies of modes that share a stage
 
 
 class Stage(NamedTuple):
     """A part of a shaper whose delays follow the phase of a mode, or of a group of close ones."""
 
-    cycles: np.ndarray          # (k,) delays of its impulses
+    cycles: np.ndarray          # (k,) delays of the impulses
     amplitudes: np.ndarray      # (k,)
     frequencies: np.ndarray     # (rows of the table,) damped                              [Hz]
 
@@ -28,10 +28,10 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     """
     Return the Stages of a shaper that follows the modes of a ModeTable.
 
-    :param tables: one, or several with the same places, as for several payloads.
-    :param kind: of impulses.KINDS, for each mode; or 'si': close modes share a stage, which keeps
-        them all below the tolerance, in all tables.
-    :param uncertainty: share by which the frequencies may be wrong, for 'si'.
+    :param tables: one, or several at the same poses, for several payloads.
+    :param kind: of impulses.KINDS, for each mode; or 'si': close modes share a stage, which
+        limits all of them to the tolerance, in all tables.
+    :param uncertainty: relative error of the frequencies, for 'si'.
     :param grouped: whether close modes share a stage of 'si', or each has its own.
     """
     tables = [tables] if isinstance(tables, ModeTable) else [*tables]
@@ -47,8 +47,8 @@ def stages_of(tables: ModeTable | Sequence[ModeTable], kind: str, tolerance: flo
     return [_stage(unit, frequency) for unit, frequency in zip(units, np.sqrt(low * high).T)]
 
 
-def stretched(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stage]:
-    """Return the Stages of `units_of` that follow the modes of ModeTables of the same places."""
+def scaled_stages(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stage]:
+    """Return the Stages of `units_of` for the modes of ModeTables at the same poses."""
     frequencies = np.array([table.frequencies for table in tables])
     middle = np.sqrt(frequencies.min(axis=0) * frequencies.max(axis=0))
     return [_stage(unit, frequency) for unit, frequency in zip(units, middle.T)]
@@ -57,7 +57,7 @@ def stretched(units: Sequence[Shaper], tables: Sequence[ModeTable]) -> list[Stag
 def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
              tolerance: float = 0.05, uncertainty: float = 0.0) -> list[Shaper]:
     """
-    Return a Shaper for each mode as if its frequency were 1, as `stages_of` stretches them.
+    Return a Shaper for each mode at unit frequency, which `stages_of` scales.
 
     :param low: lowest frequencies (poses, modes) of each mode in each pose [Hz]; high: the
         highest ones.
@@ -66,16 +66,17 @@ def units_of(kind: str, low: np.ndarray, high: np.ndarray, ratios: np.ndarray,
     if kind != 'si':
         return [of_kind(kind, 1.0, float(ratio), tolerance) for ratio in ratios]
     middle = np.sqrt(low * high)
-    # of the same damping for all: where bands are the same, the shaper is, too
+    # one damping ratio for all: equal bands then have the same shaper
     ratio = round(float(np.mean(ratios)), 3)
-    return [_insensitive(round(float(below * (1 - uncertainty)), 6),
-                         round(float(above * (1 + uncertainty)), 6), ratio, float(tolerance))
+    return [_insensitive_shaper(round(float(below * (1 - uncertainty)), 6),
+                                round(float(above * (1 + uncertainty)), 6), ratio,
+                                float(tolerance))
             for below, above in zip((low / middle).min(axis=0), (high / middle).max(axis=0))]
 
 
 @lru_cache(maxsize=64)
-def _insensitive(low, high, ratio, tolerance):
-    """Shaper for a band about 1, which takes a second to find."""
+def _insensitive_shaper(low, high, ratio, tolerance):
+    """Shaper for a band about 1; the search takes a second."""
     try:
         return specified_insensitivity(low, high, ratio, tolerance)
     except SettingError as error:
@@ -85,16 +86,16 @@ def _insensitive(low, high, ratio, tolerance):
 
 
 def for_frequency(unit: Shaper, frequency: float) -> Shaper:
-    """Shaper for a frequency [Hz] of one for the frequency 1."""
+    """Scale a shaper for unit frequency to a frequency [Hz]."""
     return replace(unit, times=unit.times / frequency, modes=tuple(
         (frequency * mode, ratio) for mode, ratio in unit.modes))
 
 
 def groups_of(table: ModeTable) -> list[list[int]]:
-    """Columns of the table in groups whose frequencies are close in all poses."""
+    """Group columns of the table whose frequencies are close in all poses."""
     groups = [[0]]
     for k in range(1, table.frequencies.shape[1]):
-        if (table.frequencies[:, k] < CLOSE * table.frequencies[:, groups[-1][0]]).all():
+        if (table.frequencies[:, k] < MAX_GROUP_RATIO * table.frequencies[:, groups[-1][0]]).all():
             groups[-1].append(k)
         else:
             groups.append([k])
@@ -102,6 +103,6 @@ def groups_of(table: ModeTable) -> list[list[int]]:
 
 
 def _stage(unit: Shaper, frequencies):
-    """Stage of a shaper for the frequency 1."""
+    """Stage of a shaper for unit frequency."""
     damped = np.sqrt(1 - unit.modes[0][1]**2)
     return Stage(unit.times * damped, unit.amplitudes, frequencies * damped)

@@ -1,8 +1,8 @@
 """
-The shortest positive shapers that keep any modes, or bands of frequencies, below a vibration.
+Specified insensitivity: shortest positive shapers for modes or bands of frequencies.
 
-Times are taken from a grid first: then the shortest sequence is a linear program. Its impulses,
-a few, are then moved off the grid until they are as short as can be.
+With impulse times on a grid, the shortest sequence is the solution of linear programs. The few
+nonzero impulses are then moved off the grid by nonlinear programming, for the shortest duration.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,15 +21,15 @@ from flex_robot_sim.shaping.impulses import (
 )
 from flex_robot_sim.util.exceptions import SettingError, bearable
 
-PER_PERIOD = 24             # times of the grid in the period of the fastest mode
-MOST_TIMES = 160            # of the grid
-CORNERS = 16             # from which a vibration is looked at: a circle as a polygon
-ROUNDS = 7                  # of halving the range of durations
-SMALL = 1e-5                # amplitude of an impulse of the linear program that is noise
+TIMES_PER_PERIOD = 24       # grid times in a period of the fastest mode
+MAX_TIMES = 160             # number of grid times
+POLYGON_CORNERS = 16     # of the polygon that replaces the circle of the tolerance
+BISECTIONS = 7              # of the range of durations
+MIN_AMPLITUDE = 1e-5        # smaller amplitudes of the linear program are noise
 
 
 class Band(NamedTuple):
-    """Frequencies that are to be kept still."""
+    """Band of frequencies in which the vibration is limited."""
 
     low: float                  # natural frequencies                                      [Hz]
     high: float
@@ -38,13 +38,13 @@ class Band(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Frequency in its middle [Hz]."""
+        """Middle frequency [Hz]."""
         return (self.low + self.high) / 2
 
 
 def specified_insensitivity(low: float, high: float, ratio: float = 0.0,
                             tolerance: float = TOLERANCE) -> Shaper:
-    """Shortest shaper that leaves no more than a tolerance from one frequency to another [Hz]."""
+    """Shortest shaper with at most a tolerance of vibration between two frequencies [Hz]."""
     return shortest([Band(low, high, ratio, tolerance)], 'si')
 
 
@@ -55,7 +55,7 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
 
     :param kind: of KINDS, for each of them.
     :param modes: rows of frequency [Hz] and damping ratio.
-    :param joint: whether to look for a shorter one than the convolution, for `zv`.
+    :param joint: whether to search for a shorter one than the convolution, for `zv`.
     """
     try:
         modes = [(float(frequency), float(ratio)) for frequency, ratio in modes]
@@ -70,7 +70,7 @@ def for_modes(kind: str, modes: Iterable[tuple[float, float]], tolerance: float 
         return product
     try:
         direct = shortest([Band(f, f, ratio, 0.0) for f, ratio in modes], kind)
-    except SettingError:        # not found: the product serves as well
+    except SettingError:        # not found: the convolution is used
         return product
     return direct if direct.duration < product.duration else product
 
@@ -87,17 +87,17 @@ def shortest(bands: Sequence[Band], name: str = 'si') -> Shaper:
     for band in bands:
         _check(band)
     slowest, fastest = (choose(band.middle for band in bands) for choose in (min, max))
-    conditions = _Conditions(bands)
+    conditions = _Constraints(bands)
     low, high = 0.25 / slowest, 0.5 / slowest
     while (found := conditions.on_grid(high, fastest)) is None:
         low, high = high, 1.4 * high
         if high > 12.0 / slowest + 4 * len(bands) / slowest:
             raise SettingError('no shaper was found for these bands: take narrower ones or a '
                                'larger tolerance')
-    for _ in range(ROUNDS):
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        nearer = conditions.on_grid(middle, fastest)
-        low, high, found = (low, middle, nearer) if nearer is not None else (middle, high, found)
+        shorter = conditions.on_grid(middle, fastest)
+        low, high, found = (low, middle, shorter) if shorter is not None else (middle, high, found)
     return conditions.refined(name, *found)
 
 
@@ -114,44 +114,45 @@ def _check(band):
         raise SettingError('no shaper leaves nothing over a whole band: give a tolerance above 0')
 
 
-class _Conditions:
-    """What a shaper has to keep, at poles (p,)."""
+class _Constraints:
+    """Limits on the vibration of a shaper at poles (p,)."""
 
     def __init__(self, bands):
         poles, limits = [], []
         self.modes = [(band.middle, band.ratio) for band in bands]
         for band in bands:
-            # a lobe of the sensitivity is as wide as the shaper is long, over its inverse
+            # a lobe of the sensitivity curve is as wide as the inverse of the duration
             count = 1 if band.low == band.high else 9 + int(16 * (band.high / band.low - 1))
             poles.append(pole_of(np.linspace(band.low, band.high, count), band.ratio))
             limits.append(np.full(count, band.tolerance))
         self.poles, self.limits = np.concatenate(poles), np.concatenate(limits)
         self.is_zero = self.limits == 0.0
-        angles = 2 * np.pi * np.arange(CORNERS) / CORNERS
-        self._turns = np.exp(1j * angles)
+        angles = 2 * np.pi * np.arange(POLYGON_CORNERS) / POLYGON_CORNERS
+        self._rotations = np.exp(1j * angles)
 
     def on_grid(self, duration, fastest):
-        """Times and amplitudes of a shaper of that duration [s], or None."""
+        """Times and amplitudes of a shaper of a duration [s], or None."""
         from scipy.optimize import linprog  # a tenth of a start, and rarely needed
 
-        count = int(np.clip(PER_PERIOD * duration * fastest, 12, MOST_TIMES))
+        count = int(np.clip(TIMES_PER_PERIOD * duration * fastest, 12, MAX_TIMES))
         times = duration * np.linspace(0.0, 1.0, count + 1)
         columns = self._columns(times)
         soft = columns[~self.is_zero]
-        A_ub = np.real(self._turns[:, None, None] * soft).reshape(-1, times.size)
-        # a polygon within the circle of the vibration that is allowed
-        b_ub = np.tile(np.cos(np.pi / CORNERS) * self.limits[~self.is_zero], CORNERS)
+        A_ub = np.real(self._rotations[:, None, None] * soft).reshape(-1, times.size)
+        # a polygon inside the circle of the tolerance
+        b_ub = np.tile(np.cos(np.pi / POLYGON_CORNERS) * self.limits[~self.is_zero],
+                       POLYGON_CORNERS)
         zeros = columns[self.is_zero]
         A_eq = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
         b_eq = np.zeros(len(A_eq))
         b_eq[0] = 1.0
-        # of all that will do the one whose impulses lie early
-        answer = linprog(times, A_ub if len(A_ub) else None, b_ub if len(A_ub) else None, A_eq,
-                         b_eq, method='highs')
-        return (times, answer.x) if answer.status == 0 else None
+        # among the feasible ones, prefer early impulses
+        solution = linprog(times, A_ub if len(A_ub) else None, b_ub if len(A_ub) else None, A_eq,
+                           b_eq, method='highs')
+        return (times, solution.x) if solution.status == 0 else None
 
     def refined(self, name, times, amplitudes):
-        """Shaper off the grid, as short as can be."""
+        """Shortest shaper off the grid."""
         from scipy.optimize import minimize  # as above
 
         on_grid = times[amplitudes > 0.0], amplitudes[amplitudes > 0.0]
@@ -170,46 +171,47 @@ class _Conditions:
 
         def below(x):
             a, t = split(x)
-            left = self._columns(t)[~self.is_zero] @ a
-            return np.concatenate([self.limits[~self.is_zero]**2 - np.abs(left)**2,
+            vibration = self._columns(t)[~self.is_zero] @ a
+            return np.concatenate([self.limits[~self.is_zero]**2 - np.abs(vibration)**2,
                                    np.diff(t) / scale])
 
-        found = minimize(lambda x: x[-1], start, method='SLSQP',
-                         bounds=[(0.0, 1.0)] * k + [(0.0, 1.2)] * (k - 1),
-                         constraints=[{'type': 'eq', 'fun': equal},
-                                      {'type': 'ineq', 'fun': below}],
-                         options={'maxiter': 300, 'ftol': 1e-12})
-        # if it cannot be made shorter off the grid, that on the grid will do
-        for times, amplitudes in (split(found.x)[::-1], on_grid):
-            shaper = self._polished(name, times, amplitudes)
+        solution = minimize(lambda x: x[-1], start, method='SLSQP',
+                            bounds=[(0.0, 1.0)] * k + [(0.0, 1.2)] * (k - 1),
+                            constraints=[{'type': 'eq', 'fun': equal},
+                                         {'type': 'ineq', 'fun': below}],
+                            options={'maxiter': 300, 'ftol': 1e-12})
+        # fall back to the shaper on the grid
+        for times, amplitudes in (split(solution.x)[::-1], on_grid):
+            shaper = self._with_exact_zeros(name, times, amplitudes)
             if shaper is not None:
                 return shaper
         raise SettingError('no shaper was found for these bands: take narrower ones or a larger '
                            'tolerance')
 
-    def _polished(self, name, times, amplitudes):
-        """Shaper whose zeros are exact, or None if it does not keep what it must."""
+    def _with_exact_zeros(self, name, times, amplitudes):
+        """Shaper with exact zeros, or None if it violates a limit."""
         zeros = self._columns(times)[self.is_zero]
         A = np.vstack([np.ones((1, times.size)), zeros.real, zeros.imag])
-        lacking = -A @ amplitudes
-        lacking[0] += 1.0
-        amplitudes = amplitudes + np.linalg.lstsq(A, lacking, rcond=1e-10)[0]
+        residual = -A @ amplitudes
+        residual[0] += 1.0
+        amplitudes = amplitudes + np.linalg.lstsq(A, residual, rcond=1e-10)[0]
         if amplitudes.min() < -1e-9:
             return None
         shaper = tidied(name, times, np.maximum(amplitudes, 0.0), self.modes)
-        left = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
-        return shaper if (left <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None
+        vibration = np.abs(self._columns(shaper.times) @ shaper.amplitudes)
+        return shaper if (
+            vibration <= self.limits + np.where(self.is_zero, 1e-8, 1e-4)).all() else None
 
     def _columns(self, times):
-        """Vibration (p, k) that an impulse at each time leaves at the end."""
+        """Vibration (p, k) at the end of an impulse at each time."""
         return np.exp(self.poles[:, None] * (times[-1] - times))
 
 
 def _clusters(times, amplitudes):
-    """Impulses that stand side by side on the grid are one between them."""
-    kept = amplitudes > SMALL
-    rows = np.cumsum(np.concatenate([[1], np.diff(np.flatnonzero(kept)) > 1])) - 1
-    a, t = amplitudes[kept], times[kept]
+    """Merge neighbouring impulses of the grid."""
+    is_used = amplitudes > MIN_AMPLITUDE
+    rows = np.cumsum(np.concatenate([[1], np.diff(np.flatnonzero(is_used)) > 1])) - 1
+    a, t = amplitudes[is_used], times[is_used]
     sums = np.bincount(rows, a)
     places = np.bincount(rows, a * t) / sums
     return places - places[0], sums

@@ -1,4 +1,4 @@
-"""A run by somebody's own function: what it gets, and what becomes of what it returns."""
+"""Runs of a user function: its argument, and validation of its result."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from flex_robot_sim.util.exceptions import FlexRobotSimError, SettingError, bear
 
 
 class Case(NamedTuple):
-    """One run, for whoever brings a function of their own."""
+    """Argument of a user function: one run."""
 
     run: int                        # from 0
     arm: ArmModel                   # with the numbers of the run
-    values: Mapping[str, float]     # all that vary, by name
-    rng: np.random.Generator        # of this run, the same whatever runs it
+    values: Mapping[str, float]     # varied numbers, by name
+    rng: np.random.Generator        # of this run, independent of the executor
 
 
-Figures = Mapping[str, Any]         # what a run came to: numbers by name
+Figures = Mapping[str, Any]         # results of a run: numbers by name
 Run = Callable[[Case], Figures]
 
 
-class Done(NamedTuple):
-    """A run that was made."""
+class RunResult(NamedTuple):
+    """A finished run."""
 
     run: int
-    figures: Figures                # with `note`: '' or lines about it
+    figures: Figures                # with `note`: '' or remarks
 
 
-def own_run(run: Run, case: Case) -> Done:
-    """Make a run of a function; what goes wrong in it is the note of this run alone."""
-    taken = {'run', *case.values}
+def run_function(run: Run, case: Case) -> RunResult:
+    """Call a user function for a run; an error becomes the note of this run."""
+    reserved_names = {'run', *case.values}
     try:
-        return Done(case.run, {'note': '', **_checked(run(case), taken)})
+        return RunResult(case.run, {'note': '', **_checked(run(case), reserved_names)})
     except FlexRobotSimError as error:
-        return Done(case.run, {'note': str(error)})
-    except (Exception, SystemExit) as error:        # somebody's code may raise anything
-        return Done(case.run, {'note': _told(error)})
+        return RunResult(case.run, {'note': str(error)})
+    except (Exception, SystemExit) as error:        # user code may raise anything
+        return RunResult(case.run, {'note': _error_line(error)})
 
 
-def _checked(figures, taken):
-    """Figures as numbers and text, under names that nothing else has."""
+def _checked(figures, reserved_names):
+    """Figures as numbers and text, with unique names."""
     try:
         out = {name: value.encode('utf-8', 'backslashreplace').decode()
                if isinstance(value, str) else float(value) for name, value in figures.items()}
@@ -52,14 +52,14 @@ def _checked(figures, taken):
         raise SettingError(f'run returned {figures!r:.200}: it must be a dict from names to '
                            'numbers or text') from error
     for name in out:
-        if not isinstance(name, str) or name in taken:
+        if not isinstance(name, str) or name in reserved_names:
             raise SettingError(f'run returned a figure with the name {name!r}. Give it a text '
                                'that is not "run" and not what varies')
     return out
 
 
-def _told(error):
-    """One line about an error: what it is, and where in the function it came up."""
-    inside = error.__traceback__.tb_next
-    place = inside and f' ({inside.tb_frame.f_code.co_name}, line {inside.tb_lineno})'
+def _error_line(error):
+    """One line about an error: message, function and line."""
+    frame = error.__traceback__.tb_next
+    place = frame and f' ({frame.tb_frame.f_code.co_name}, line {frame.tb_lineno})'
     return bearable(''.join(traceback.format_exception_only(error)).strip()) + (place or '')

@@ -1,8 +1,8 @@
 """
-Which runs a sweep has: a row of values for each.
+Experiment design of a sweep: the values of all runs.
 
-All chance comes from one seed tree: its first branch draws the values, its second has a twig for
-each run. So a run has the same numbers however many there are, in whatever order they run.
+All random numbers come from one seed tree: its first branch draws the values, its second has a
+child for each run. So a run has the same numbers for any number and order of runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from flex_robot_sim.sweeps.forms import Form
 from flex_robot_sim.util.exceptions import UsageError
 
 METHODS = ('grid', 'latin', 'random')
-MOST_RUNS = 10_000_000
-VALUES, RUNS = 0, 1         # branches of the seed tree
+MAX_RUNS = 10_000_000
+VALUES_BRANCH, RUNS_BRANCH = 0, 1  # branches of the seed tree
 
 
 def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int | None,
@@ -26,7 +26,7 @@ def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int
     Return the values of all runs, (runs, forms).
 
     :param method: one of METHODS: all combinations, a Latin hypercube, or drawn one by one.
-    :param count: of the runs of a hypercube and of those that are drawn.
+    :param count: number of runs of a hypercube or of random ones.
     """
     if method not in METHODS:
         raise UsageError(f'method = "{method}" must be one of {", ".join(METHODS)}.')
@@ -35,9 +35,9 @@ def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int
     if method == 'grid':
         return _grid(forms, names, count)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not (
-            1 <= count <= MOST_RUNS):
+            1 <= count <= MAX_RUNS):
         raise UsageError(f'count = {count!r} of the runs must be a whole number from 1 to '
-                         f'{MOST_RUNS}.')
+                         f'{MAX_RUNS}.')
     shares = (_latin if method == 'latin' else _random)(len(forms), int(count), int(seed))
     return np.column_stack([form.quantile(column) for form, column in zip(forms, shares.T)]
                            or [np.zeros((count, 0))])
@@ -45,7 +45,7 @@ def runs_of(forms: Sequence[Form], names: Sequence[str], method: str, count: int
 
 def generator_of_run(seed: int, run: int) -> np.random.Generator:
     """Return the generator of a run, as `SeedSequence(seed).spawn(2)[1].spawn(runs)` has it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RUNS, run)))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(RUNS_BRANCH, run)))
 
 
 def _grid(forms, names, count):
@@ -56,22 +56,22 @@ def _grid(forms, names, count):
             raise UsageError(f'{name} of a grid must be values or even:FROM,TO,COUNT. For '
                              f'{form.kind} take a Latin hypercube or draw at random.')
     total = prod(len(form.numbers) for form in forms)
-    if total > MOST_RUNS:
-        raise UsageError(f'the grid has {total} runs, and {MOST_RUNS} are the most. Take fewer '
+    if total > MAX_RUNS:
+        raise UsageError(f'the grid has {total} runs, and {MAX_RUNS} are the most. Take fewer '
                          'values, or a Latin hypercube.')
     axes = np.meshgrid(*(form.numbers for form in forms), indexing='ij')
     return np.column_stack([axis.ravel() for axis in axes] or [np.zeros((1, 0))])
 
 
 def _latin(columns, count, seed):
-    """Shares of which each column has one in each of `count` slices of the same width."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(VALUES,)))
+    """Latin hypercube: each column has one share in each of `count` equal slices."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(VALUES_BRANCH,)))
     slices = np.column_stack([rng.permutation(count) for _ in range(columns)]
                              or [np.zeros((count, 0))])
     return (slices + rng.uniform(size=slices.shape)) / count
 
 
 def _random(columns, count, seed):
-    """Shares, run by run: more of them leave the first ones as they are."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(VALUES,)))
+    """Random shares, run by run: a larger count leaves the first ones unchanged."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(VALUES_BRANCH,)))
     return rng.uniform(size=(count, columns))

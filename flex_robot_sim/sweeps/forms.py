@@ -1,11 +1,11 @@
 """
-How a number of a sweep varies, in a few words.
+Text forms for the variation of a number in a sweep.
 
     0.8,1.0,1.2             these values
-    even:0.8,1.2,5          five of them, evenly from 0.8 to 1.2
-    uniform:0.8,1.2         anything between, as likely
-    log:0.1,10              likewise, its logarithm
-    normal:1.0,0.05         around 1.0, with this standard deviation
+    even:0.8,1.2,5          five values, evenly from 0.8 to 1.2
+    uniform:0.8,1.2         a uniform distribution
+    log:0.1,10              a uniform distribution of the logarithm
+    normal:1.0,0.05         a normal distribution: mean, standard deviation
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 
 from flex_robot_sim.util.exceptions import UsageError
 
-DRAWN = ('uniform', 'log', 'normal')
-MOST_EVEN = 1_000_000
+DISTRIBUTIONS = ('uniform', 'log', 'normal')
+MAX_EVEN_VALUES = 1_000_000
 
 
 class Form(NamedTuple):
-    """How one number varies."""
+    """Variation of one number."""
 
     kind: str                   # 'values', or one of DRAWN
     numbers: tuple[float, ...]
 
     def quantile(self, share: np.ndarray) -> np.ndarray:
-        """Values below which these shares of all lie; of a list, one after the other."""
+        """Quantiles at these shares; of a list, its values in order."""
         first, second = self.numbers[0], self.numbers[-1]
         if self.kind == 'values':
-            place = np.minimum((share * len(self.numbers)).astype(int), len(self.numbers) - 1)
-            return np.array(self.numbers)[place]
+            index = np.minimum((share * len(self.numbers)).astype(int), len(self.numbers) - 1)
+            return np.array(self.numbers)[index]
         if self.kind == 'normal':
             from scipy.special import ndtri  # a fifth of a start, and rarely needed
             return first + second * ndtri(share)
@@ -43,23 +43,23 @@ class Form(NamedTuple):
 
 def form_of(name: str, words: str | float | Sequence[float]) -> Form:
     """
-    Return the Form that words describe.
+    Return the Form of a text.
 
-    :param name: of the number, for the message about words that are wrong.
-    :param words: as told above, or one number, or a sequence of them.
+    :param name: of the number, for error messages.
+    :param words: as above, or a number, or a sequence of numbers.
     """
     if not isinstance(words, str):
         numbers = _numbers(name, np.atleast_1d(np.asarray(words, dtype=object)))
         return Form('values', numbers)
-    kind, _, rest = words.rpartition(':')
-    numbers = _numbers(name, rest.split(','))
+    kind, _, tail = words.rpartition(':')
+    numbers = _numbers(name, tail.split(','))
     if not kind:
         return Form('values', numbers)
     if kind == 'even' and len(numbers) == 3 and numbers[2] == int(numbers[2]) and (
-            1 <= numbers[2] <= MOST_EVEN):
+            1 <= numbers[2] <= MAX_EVEN_VALUES):
         even = np.linspace(numbers[0], numbers[1], int(numbers[2]))
         return Form('values', tuple(even.tolist()))
-    if kind in DRAWN and len(numbers) == 2:
+    if kind in DISTRIBUTIONS and len(numbers) == 2:
         low, high = numbers
         if kind == 'normal' and high >= 0.0:
             return Form(kind, numbers)

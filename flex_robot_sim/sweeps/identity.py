@@ -1,4 +1,4 @@
-"""What makes a sweep another one: two with the same words here have the same numbers."""
+"""Identity of a sweep: sweeps with equal identity have the same results."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ import numpy as np
 
 from flex_robot_sim.description.robot import RobotDescription
 
-ADDRESS = re.compile(r' at 0x[0-9a-fA-F]+')     # another one in every process
+ADDRESS = re.compile(r' at 0x[0-9a-fA-F]+')     # differs between processes
 
 
-def words_of_robot(description: RobotDescription) -> str:
-    """Return the name of a robot, and a hash of all that it is: a program may have changed it."""
-    told = replace(description, source='', warnings=())
-    return f'{description.name} {_hash(_words(told, ()))}'
+def robot_identity(description: RobotDescription) -> str:
+    """Return the name of a robot, and a hash of its description, which may be modified."""
+    content = replace(description, source='', warnings=())
+    return f'{description.name} {_hash(_text_of_value(content, ()))}'
 
 
-def words_of_function(run: Any) -> str:
+def function_identity(run: Any) -> str:
     """
-    Return the name of a function of runs, and a hash of its text and of what it brings along.
+    Return the name of a function of runs, and a hash of its source, closure and defaults.
 
-    What it calls is not looked at: a module may change without another function.
+    Called functions are not included: a change in a module does not change the identity.
     """
     inner = run
     while isinstance(inner, functools.partial):
         inner = inner.func
     name = getattr(inner, '__qualname__', type(inner).__qualname__)
-    return f'{inner.__module__}.{name} {_hash(_words(run, ()))}'
+    return f'{inner.__module__}.{name} {_hash(_text_of_value(run, ()))}'
 
 
-def _words(value, above):
-    """All that a value says, as text that is the same in every process."""
+def _text_of_value(value, above):
+    """Content of a value as text, independent of the process."""
     if id(value) in above:
         return 'itself'
-    inside = functools.partial(_words, above=(*above, id(value)))
+    inside = functools.partial(_text_of_value, above=(*above, id(value)))
     if isinstance(value, functools.partial):
         return inside([value.func, value.args, value.keywords])
     if isinstance(value, types.MethodType):
         return inside([value.__func__, value.__self__])
     if isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return inside([_text(value), cells, value.__defaults__, value.__kwdefaults__])
+        return inside([_source_of(value), cells, value.__defaults__, value.__kwdefaults__])
     if isinstance(value, type):
-        return _text(value)
+        return _source_of(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return f'{value.dtype} {value.shape} {_hash(value.tobytes().hex())}'
     if isinstance(value, Mapping):
-        return str([(inside(name), inside(one)) for name, one in value.items()])
+        return str([(inside(name), inside(item)) for name, item in value.items()])
     if isinstance(value, (set, frozenset)):
         return str(sorted(map(inside, value)))
     if isinstance(value, (list, tuple)):
@@ -62,17 +62,17 @@ def _words(value, above):
     if type(value).__module__ == 'builtins' or not hasattr(value, '__dict__'):
         return ADDRESS.sub('', repr(value))
     kind = type(value)
-    return inside([_text(kind) if callable(value) else kind.__qualname__, vars(value)])
+    return inside([_source_of(kind) if callable(value) else kind.__qualname__, vars(value)])
 
 
-def _text(one):
-    """Source of a function or a class; where there is none, what it was compiled to, or a name."""
+def _source_of(definition):
+    """Source of a function or a class; without source, its byte code or its name."""
     try:
-        return inspect.getsource(one)
+        return inspect.getsource(definition)
     except (OSError, TypeError):
-        code = getattr(one, '__code__', None)
-        told = code and ADDRESS.sub('', f'{code.co_code.hex()} {code.co_consts}')
-        return told or f'{one.__module__}.{one.__qualname__}'
+        code = getattr(definition, '__code__', None)
+        content = code and ADDRESS.sub('', f'{code.co_code.hex()} {code.co_consts}')
+        return content or f'{definition.__module__}.{definition.__qualname__}'
 
 
 def _hash(text):

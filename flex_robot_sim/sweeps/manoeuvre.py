@@ -1,10 +1,9 @@
 """
-The run that a sweep repeats if nobody gives another: to a pose under PD, and what is left then.
+Manoeuvre, the default run of a sweep: a PD move to a pose, and the residual vibration.
 
-The controller knows what does not vary. Its gains, the efforts that carry the weight and its
-shaper are those of the robot as described, with the payload of the Manoeuvre; the arm that it
-moves has the numbers of the run. So a sweep shows what a controller makes of an arm that is not as
-it was told.
+The controller is designed for the nominal robot with the payload of the Manoeuvre: its gains, its
+gravity feed-forward and its shaper. The simulated arm has the numbers of the run. So a sweep shows
+the robustness of a controller against model errors.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from flex_robot_sim.shaping.trajectory_shaper import shaper_of_modes
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.settings import Settings, SimulationSettings, setting
 
-JOINT_WORDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
-RUN_WORDS = ('within', 'payload', 'servo')
+JOINT_FIELDS = ('to', 'start', 'servo_stiffness', 'servo_damping')
+RUN_FIELDS = ('within', 'payload', 'servo')
 SHAPERS = (NONE.name, *KINDS)
-MOST_STEPS = 1e7            # in one run
+MAX_STEPS = 1e7             # in one run
 
 
 @dataclass(frozen=True)
 class Manoeuvre(Settings):
-    """A move from a pose to another one by PD, and how long it is watched."""
+    """A PD move from one pose to another, and its observation time."""
 
     to: tuple = setting((), 'pose to go to; empty: where arms start', 'rad, m')
     start: tuple = setting((), 'pose at the start; empty: zero, or the nearest pose within limits',
@@ -59,7 +58,7 @@ class Manoeuvre(Settings):
 
 
 class Controller(NamedTuple):
-    """What a Manoeuvre brings along for an arm."""
+    """Controller of a Manoeuvre for an arm."""
 
     to: np.ndarray              # (joints,)                                         [rad, m]
     start: np.ndarray           # (joints,)                                         [rad, m]
@@ -69,108 +68,108 @@ class Controller(NamedTuple):
 
 
 def words_of(joint_names: Sequence[str]) -> list[str]:
-    """Names of the numbers of a Manoeuvre that may vary: `elbow.to`, `payload`."""
-    return [*RUN_WORDS, *(f'{joint}.{word}' for joint in joint_names for word in JOINT_WORDS)]
+    """Names of the numbers of a Manoeuvre that can vary: `elbow.to`, `payload`."""
+    return [*RUN_FIELDS, *(f'{joint}.{word}' for joint in joint_names for word in JOINT_FIELDS)]
 
 
 def controller_of(arm: ArmModel, manoeuvre: Manoeuvre) -> Controller:
-    """Return the Controller for an arm as described; it takes up to a few seconds."""
-    if manoeuvre.seconds > MOST_STEPS * manoeuvre.time_step:
-        raise UsageError(f'seconds hold more than {MOST_STEPS:g} steps of time_step. Take fewer '
+    """Return the Controller for the nominal arm; it takes up to a few seconds."""
+    if manoeuvre.seconds > MAX_STEPS * manoeuvre.time_step:
+        raise UsageError(f'seconds hold more than {MAX_STEPS:g} steps of time_step. Take fewer '
                          'or longer ones.')
     if manoeuvre.seconds < manoeuvre.time_step:
         raise UsageError('seconds must be at least one time_step.')
-    known = _laden(arm, manoeuvre.payload)
+    nominal = _with_payload(arm, manoeuvre.payload)
     stiffness, damping = (_by_joint(arm, manoeuvre, name) for name in ('stiffness', 'damping'))
     if stiffness is None or damping is None:
-        servo = fitting_servo(known)
+        servo = fitting_servo(nominal)
         stiffness = servo.stiffness if stiffness is None else stiffness
         damping = servo.damping if damping is None else damping
     if min(stiffness.min(initial=0.0), damping.min(initial=0.0)) < 0.0:
         raise UsageError('stiffness and damping of the servos must be >= 0.')
-    to, start = (start_position(arm) if found is None else found for found in (
-        _by_joint(arm, manoeuvre, name, one_for_all=False) for name in ('to', 'start')))
+    to, start = (start_position(arm) if values is None else values for values in (
+        _by_joint(arm, manoeuvre, name, is_broadcast=False) for name in ('to', 'start')))
     shaper = NONE
     if manoeuvre.shaper != NONE.name:
-        modes = table_of_pose(known, (stiffness, damping), to)
+        modes = table_of_pose(nominal, (stiffness, damping), to)
         shaper = shaper_of_modes(manoeuvre.shaper, modes.frequencies[0], modes.ratios[0])
     return Controller(to, start, stiffness, damping, shaper)
 
 
-def described(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
-              controller: Controller) -> float:
-    """What one of `words_of` is where it does not vary; multiples of a servo are such of 1."""
-    if word in RUN_WORDS:
+def nominal_value(word: str, joint_names: Sequence[str], manoeuvre: Manoeuvre,
+                  controller: Controller) -> float:
+    """Nominal value of one of `words_of`; 1 for the factor `servo`."""
+    if word in RUN_FIELDS:
         return 1.0 if word == 'servo' else getattr(manoeuvre, word)
     joint, _, field = word.rpartition('.')
     return float(getattr(controller, field.removeprefix('servo_'))[[*joint_names].index(joint)])
 
 
-def run_manoeuvres(known: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
+def run_manoeuvres(nominal: ArmModel, arms: Sequence[ArmModel], manoeuvre: Manoeuvre,
                    controller: Controller, values: Sequence[Mapping[str, float]],
                    ) -> list[dict[str, float | str]]:
     """
-    Return what each run comes to, by name, `note` among it.
+    Return the results of each run, by name, including `note`.
 
-    :param known: ArmModel as described; arms: that run, one for each of the `values` by name.
+    :param nominal: nominal ArmModel; arms: simulated ones, one for each of the `values` by name.
     """
-    joints = known.joint_names
-    given = [_given(controller, manoeuvre, joints, row) for row in values]
-    known = _laden(known, manoeuvre.payload)
-    members = [_laden(arm, one['payload']) for arm, one in zip(arms, given)]
+    joints = nominal.joint_names
+    setups = [_run_setup(controller, manoeuvre, joints, row) for row in values]
+    nominal = _with_payload(nominal, manoeuvre.payload)
+    members = [_with_payload(arm, setup['payload']) for arm, setup in zip(arms, setups)]
     batch = Batch(members, settings=SimulationSettings(time_step=manoeuvre.time_step), threads=1)
     if manoeuvre.at_rest:
-        batch.set_state(coordinates=[equilibrium(arm, one['start']).coordinates
-                                     for arm, one in zip(members, given)])
+        batch.set_state(coordinates=[equilibrium(arm, setup['start']).coordinates
+                                     for arm, setup in zip(members, setups)])
     else:
-        batch.set_state(position=[one['start'] for one in given])
-    batch.hold([one['start'] for one in given], [one['stiffness'] for one in given],
-               [one['damping'] for one in given])
-    batch.effort[:] = [carrying_efforts(known, one['to']) for one in given]
-    motions = [_motion(one, controller.shaper) for one in given]
-    states, times = _led(batch, motions, manoeuvre)
-    return [_figures(batch, k, states[:, k], times, motions[k].end, one['to'])
-            for k, one in enumerate(given)]
+        batch.set_state(position=[setup['start'] for setup in setups])
+    batch.hold([setup['start'] for setup in setups], [setup['stiffness'] for setup in setups],
+               [setup['damping'] for setup in setups])
+    batch.effort[:] = [carrying_efforts(nominal, setup['to']) for setup in setups]
+    motions = [_motion(setup, controller.shaper) for setup in setups]
+    states, times = _simulate(batch, motions, manoeuvre)
+    return [_figures(batch, k, states[:, k], times, motions[k].end, setup['to'])
+            for k, setup in enumerate(setups)]
 
 
-def _motion(given, shaper):
-    start, to, within = given['start'], given['to'], given['within']
+def _motion(setup, shaper):
+    start, to, within = setup['start'], setup['to'], setup['within']
     if not within > 0.0:
         return shaped_motion(shaper, Motion([0.0], [rest(start), rest(to)]))
     return shaped_motion(shaper, Motion([0.0, within], [
         rest(start), minimum_jerk(start, to), rest(to)]))
 
 
-def _led(batch, motions, manoeuvre):
-    """Coordinates (looks, count, n) and times (looks,) of a batch that follows set points."""
+def _simulate(batch, motions, manoeuvre):
+    """Simulate a batch along set points: coordinates (samples, count, n), times (samples,)."""
     h, total = manoeuvre.time_step, round(manoeuvre.seconds / manoeuvre.time_step)
-    sample = round(sample_period(h) / h)
-    look = max(1, round(1 / manoeuvre.rate / h))
-    moving = min(total, round(max(motion.end for motion in motions) / h) + sample)
+    control_steps = round(sample_period(h) / h)
+    sample_steps = max(1, round(1 / manoeuvre.rate / h))
+    motion_steps = min(total, round(max(motion.end for motion in motions) / h) + control_steps)
     done, states, times = 0, [batch.coordinates], [0.0]
-    stands = False
+    has_stopped = False
     while done < total:
-        if not stands:
+        if not has_stopped:
             rows = np.array([motion.sample(done * h)[:2] for motion in motions])
             batch.target[:], batch.target_rate[:] = rows[:, 0], rows[:, 1]
-            stands = done >= moving
-        steps = min(total - done, look - done % look)
-        if not stands:
-            steps = min(steps, sample - done % sample)
+            has_stopped = done >= motion_steps
+        steps = min(total - done, sample_steps - done % sample_steps)
+        if not has_stopped:
+            steps = min(steps, control_steps - done % control_steps)
         batch.step(steps)
         done += steps
-        if done % look == 0 or done == total:
+        if done % sample_steps == 0 or done == total:
             states.append(batch.coordinates)
             times.append(done * h)
     return np.array(states), np.array(times)
 
 
 def _figures(batch, k, states, times, arrival, to):
-    """What run k of a batch came to, from its states (looks, n)."""
+    """Results of run k of a batch, from its states (samples, n)."""
     arm, lost = batch.arms[k], bool(batch.is_lost[k])
     out = {}
-    for joint, place, goal in zip(arm.joint_names, batch.position[k], to):
-        out[f'{joint}.error'] = np.nan if lost else float(place - goal)
+    for joint, position, goal in zip(arm.joint_names, batch.position[k], to):
+        out[f'{joint}.error'] = np.nan if lost else float(position - goal)
     after = times >= arrival - 1e-9
     for link in arm.tips:
         tips = tip_translations(arm, link, states)
@@ -182,8 +181,8 @@ def _figures(batch, k, states, times, arrival, to):
     return out
 
 
-def _given(controller, manoeuvre, joints, values):
-    """What a run is given, by word."""
+def _run_setup(controller, manoeuvre, joints, values):
+    """Settings of a run, by name."""
     out = {'within': values.get('within', manoeuvre.within),
            'payload': values.get('payload', manoeuvre.payload)}
     for word in ('to', 'start'):
@@ -196,16 +195,16 @@ def _given(controller, manoeuvre, joints, values):
     return out
 
 
-def _laden(arm, mass):
+def _with_payload(arm, mass):
     return loaded(arm, (arm.tool, mass) if mass else None)
 
 
-def _by_joint(arm, manoeuvre, name, one_for_all=True):
-    """Array (joints,) of a field of a Manoeuvre, None if it is empty."""
+def _by_joint(arm, manoeuvre, name, is_broadcast=True):
+    """Array (joints,) of a field of a Manoeuvre; None if it is empty."""
     values, n = getattr(manoeuvre, name), len(arm.joint_names)
     if not values:
         return None
-    if len(values) not in ((1, n) if one_for_all else (n,)):
-        raise UsageError(f'{name} takes {"1 or " if one_for_all and n > 1 else ""}{n} numbers for '
-                         f'{", ".join(arm.joint_names)}, not {len(values)}.')
+    if len(values) not in ((1, n) if is_broadcast else (n,)):
+        raise UsageError(f'{name} takes {"1 or " if is_broadcast and n > 1 else ""}{n} '
+                         f'numbers for {", ".join(arm.joint_names)}, not {len(values)}.')
     return np.broadcast_to(np.array(values, float), n)

@@ -1,4 +1,4 @@
-"""What a sweep is, small enough to be sent to whoever runs a part of it, and how a part runs."""
+"""Plan of a sweep, small enough to send to workers, and the execution of a part."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.model.arm_model import ArmArrays, ArmModel
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.model.start_pose import start_note
-from flex_robot_sim.sweeps.case import Case, Done, Figures, Run, own_run
+from flex_robot_sim.sweeps.case import Case, Figures, Run, RunResult, run_function
 from flex_robot_sim.sweeps.design import generator_of_run, runs_of
 from flex_robot_sim.sweeps.forms import Form, form_of
-from flex_robot_sim.sweeps.identity import words_of_function, words_of_robot
+from flex_robot_sim.sweeps.identity import function_identity, robot_identity
 from flex_robot_sim.sweeps.manoeuvre import (
     Controller,
     Manoeuvre,
     controller_of,
-    described,
+    nominal_value,
     run_manoeuvres,
     words_of,
 )
@@ -37,51 +37,51 @@ from flex_robot_sim.util.summary import summarized
 from flex_robot_sim.version import __version__
 
 Words = Mapping[str, 'str | float | Sequence[float]']
-# key and arm of the latest sweep as described: one list, replaced at once, as threads come here
-_BUILT: list[tuple[str, ArmModel]] = []
-# what one run alone cannot be: the others go on
-IMPOSSIBLE = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
+# key and nominal arm of the latest sweep; replaced atomically, for threads
+_NOMINAL_ARM: list[tuple[str, ArmModel]] = []
+# errors that affect a single run; all other runs continue
+RUN_ERRORS = (FlexRobotSimError, np.linalg.LinAlgError, ArithmeticError)
 COLUMNS = ('run', 'note')           # of every table
-NOWHERE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a load '
-           'sags. Give "to", or vary JOINT.to.')
-ROUNDING = 1e-9     # of a limit that is written with few digits                       [rad, m]
-AT_LEAST_0 = ('within', 'payload', 'servo_stiffness', 'servo_damping')
+NO_MOTION_NOTE = ('no run goes anywhere, as "to" is where it starts: figures tell at most how a '
+                  'load sags. Give "to", or vary JOINT.to.')
+ROUNDING = 1e-9     # of a limit with few digits                       [rad, m]
+NON_NEGATIVE = ('within', 'payload', 'servo_stiffness', 'servo_damping')
 
 
 @summarized
 @dataclass(frozen=True)
 class Plan:
-    """A sweep. It can be pickled if the function it runs can be."""
+    """A sweep; it can be pickled if its function can be pickled."""
 
     description: RobotDescription
     coupling: str
     gravity: tuple[float, ...]
-    names: tuple[str, ...]                  # of what varies
-    is_parameter: tuple[bool, ...]          # whether it is a number of the URDF
+    names: tuple[str, ...]                  # of the varied numbers
+    is_parameter: tuple[bool, ...]          # whether they are numbers of the URDF
     values: np.ndarray                      # (runs, names)
     seed: int
     run: Manoeuvre | Run
     controller: Controller | None           # of a Manoeuvre
-    key: str                                # of the robot as described: who has built it keeps it
-    identity: Mapping[str, Any] = field(repr=False)     # what makes it another sweep, by name
-    note: str = ''                          # what one should know of all its runs
+    key: str                                # of the nominal robot, for caching
+    identity: Mapping[str, Any] = field(repr=False)     # of the sweep, by name
+    note: str = ''                          # remarks about all runs
 
     def __len__(self) -> int:
         return len(self.values)
 
     def row(self, run: int) -> dict[str, float]:
-        """Values of a run, by name."""
+        """Varied values of a run, by name."""
         return dict(zip(self.names, self.values[run].tolist()))
 
     def part(self, runs: Sequence[int]) -> Plan:
-        """Return the Plan with the values of these runs alone, which is what a worker needs."""
+        """Return the Plan with the values of these runs only, for a worker."""
         return replace(self, values=self.values[list(runs)], identity={})
 
 
 def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Manoeuvre | Run,
               method: str, count: int | None, seed: int, coupling: str,
               gravity: Sequence[float]) -> Plan:
-    """Return the Plan of a sweep; what is wrong with one of its runs is said before any runs."""
+    """Return the Plan of a sweep; errors in any run are raised before the first run."""
     _refuse_wrong_kinds(vary, scale, run)
     arm = build_arm(description, coupling, gravity)
     words = words_of(arm.joint_names) if isinstance(run, Manoeuvre) else []
@@ -90,26 +90,26 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
     for name, form in [*vary.items(), *scale.items()]:
         if name in forms:
             raise UsageError(f'{name} varies twice. Vary it or scale it.')
-        is_own = not isinstance(run, Manoeuvre) and '.' not in name and name not in COLUMNS
-        if name not in known and name not in words and not is_own:
+        is_user_name = not isinstance(run, Manoeuvre) and '.' not in name and name not in COLUMNS
+        if name not in known and name not in words and not is_user_name:
             raise UsageError(f'no parameter "{name}". {near(name, [*words, *known])}')
         forms[name] = form_of(name, form)
     controller = controller_of(arm, run) if isinstance(run, Manoeuvre) else None
-    with np.errstate(over='ignore', invalid='ignore'):      # what is not finite is refused below
+    with np.errstate(over='ignore', invalid='ignore'):      # non-finite values are refused below
         values = runs_of([*forms.values()], [*forms], method, count, seed)
         for column, name in enumerate(forms):
             if name in scale:
-                values[:, column] *= _factored(name, arm, known, run, controller)
+                values[:, column] *= _nominal_value(name, arm, known, run, controller)
     _refuse_wrong_values(description, [*forms], known, values)
     if controller is not None:
         _refuse_beyond_stops(arm, controller.to, [*forms], values)
     identity = {
-        'version': __version__, 'robot': words_of_robot(description), 'coupling': coupling,
+        'version': __version__, 'robot': robot_identity(description), 'coupling': coupling,
         'gravity': [float(g) for g in gravity], 'method': method,
         'count': count and int(count), 'seed': int(seed),
         'vary': {name: list(forms[name]) for name in vary},
         'scale': {name: list(forms[name]) for name in scale},
-        'run': asdict(run) if isinstance(run, Manoeuvre) else words_of_function(run)}
+        'run': asdict(run) if isinstance(run, Manoeuvre) else function_identity(run)}
     return Plan(description, coupling, tuple(map(float, gravity)), tuple(forms),
                 tuple(name in known for name in forms), values, int(seed), run, controller,
                 json.dumps([identity[name] for name in ('robot', 'coupling', 'gravity')]),
@@ -118,38 +118,39 @@ def make_plan(description: RobotDescription, vary: Words, scale: Words, run: Man
 
 
 def _notes(arm, run, controller, names, values):
-    """Yield lines about all runs of a sweep."""
-    if _goes_nowhere(arm, run, controller, names, values):
-        yield NOWHERE
+    """Yield remarks about all runs of a sweep."""
+    if _has_no_motion(arm, run, controller, names, values):
+        yield NO_MOTION_NOTE
     if isinstance(run, Manoeuvre) and not run.start and start_note(arm):
         yield f'{start_note(arm)}.'
 
 
-def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[Done], float]:
+def run_part(plan: Plan, runs: Sequence[int]) -> tuple[list[RunResult], float]:
     """
-    Make some runs; return them, and how long it took [s]. This is what a worker calls.
+    Execute some runs, in a worker; return them, and the duration [s].
 
-    :param plan: with as many rows of values as there are `runs`.
+    :param plan: with one row of values per run.
     """
-    began = time.perf_counter()
+    start = time.perf_counter()
     builder = _Builder(plan)
     if not isinstance(plan.run, Manoeuvre):
-        done = [_own_run(plan, builder, k, int(run)) for k, run in enumerate(runs)]
-        return done, time.perf_counter() - began
-    arms: list[ArmModel | str] = [builder.arm_or_why_not(k) for k in range(len(runs))]
-    good = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
+        done = [_run_function(plan, builder, k, int(run)) for k, run in enumerate(runs)]
+        return done, time.perf_counter() - start
+    arms: list[ArmModel | str] = [builder.arm_or_error(k) for k in range(len(runs))]
+    valid = [k for k, arm in enumerate(arms) if not isinstance(arm, str)]
     figures: dict[int, Figures] = {k: {'note': arm} for k, arm in enumerate(arms)
                                    if isinstance(arm, str)}
     try:
-        figures.update(zip(good, _manoeuvres(plan, builder.nominal, arms, good)))
-    except IMPOSSIBLE:
-        # one of them cannot be; alone, it says so, and the others run
-        for k in good:
+        figures.update(zip(valid, _manoeuvres(plan, builder.nominal, arms, valid)))
+    except RUN_ERRORS:
+        # one of them fails: run them one by one
+        for k in valid:
             try:
                 figures[k], = _manoeuvres(plan, builder.nominal, arms, [k])
-            except IMPOSSIBLE as error:
-                figures[k] = {'note': _why(error)}
-    return [Done(int(run), figures[k]) for k, run in enumerate(runs)], time.perf_counter() - began
+            except RUN_ERRORS as error:
+                figures[k] = {'note': _error_line(error)}
+    return ([RunResult(int(run), figures[k]) for k, run in enumerate(runs)],
+            time.perf_counter() - start)
 
 
 def _manoeuvres(plan, nominal, arms, rows):
@@ -159,35 +160,35 @@ def _manoeuvres(plan, nominal, arms, rows):
                           [plan.row(k) for k in rows])
 
 
-def _own_run(plan, builder, k, run):
-    arm = builder.arm_or_why_not(k)
+def _run_function(plan, builder, k, run):
+    arm = builder.arm_or_error(k)
     if isinstance(arm, str):
-        return Done(run, {'note': arm})
-    # what a function writes into its arm is its own matter, and no later run's
+        return RunResult(run, {'note': arm})
+    # a copy: changes by the user function must not affect later runs
     arm = replace(arm, arrays=ArmArrays(*(array.copy() for array in arm.arrays)))
-    return own_run(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
+    return run_function(plan.run, Case(run, arm, plan.row(k), generator_of_run(plan.seed, run)))
 
 
-def _why(error):
-    """Line about one of IMPOSSIBLE."""
+def _error_line(error):
+    """Line about one of RUN_ERRORS."""
     return str(error) if isinstance(error, FlexRobotSimError) else (
         f'cannot be computed: {error.args[-1] if error.args else type(error).__name__}')
 
 
 class _Builder:
-    """Arms of runs; those whose URDF is the same are built once."""
+    """Builds the arms of runs; equal ones are built once."""
 
     def __init__(self, plan):
         self._plan, self._key, self._last = plan, None, None
-        self.nominal = next((arm for key, arm in [*_BUILT] if key == plan.key), None)
+        self.nominal = next((arm for key, arm in [*_NOMINAL_ARM] if key == plan.key), None)
         if self.nominal is None:
             self.nominal = build_arm(plan.description, plan.coupling, plan.gravity)
-            _BUILT[:] = [(plan.key, self.nominal)]
+            _NOMINAL_ARM[:] = [(plan.key, self.nominal)]
 
-    def arm_or_why_not(self, k):
+    def arm_or_error(self, k):
         plan = self._plan
-        values = {name: value for name, value, is_one in zip(
-            plan.names, plan.values[k].tolist(), plan.is_parameter) if is_one}
+        values = {name: value for name, value, is_parameter in zip(
+            plan.names, plan.values[k].tolist(), plan.is_parameter) if is_parameter}
         if not values:
             return self.nominal
         key = tuple(values.values())
@@ -195,28 +196,28 @@ class _Builder:
             try:
                 self._last = build_arm(with_parameters(plan.description, values), plan.coupling,
                                        plan.gravity)
-            except IMPOSSIBLE as error:
-                self._last = _why(error)
+            except RUN_ERRORS as error:
+                self._last = _error_line(error)
             self._key = key
         return self._last
 
 
 def _refuse_wrong_kinds(vary, scale, run):
-    for given, words in (('vary', vary), ('scale', scale)):
+    for argument, words in (('vary', vary), ('scale', scale)):
         if not isinstance(words, Mapping) or not all(isinstance(name, str) for name in words):
-            raise SettingError(f'{given} = {bearable(repr(words), 60)} must be a dict from names '
-                               'to values')
+            raise SettingError(f'{argument} = {bearable(repr(words), 60)} must be a dict from '
+                               'names to values')
     if not callable(run) and not isinstance(run, Manoeuvre):
         raise SettingError(f'run = {bearable(repr(run), 60)} must be a Manoeuvre, or a function '
                            'of a Case')
 
 
-def _factored(name, arm, known, run, controller):
-    """Return what a scaled number is a multiple of."""
+def _nominal_value(name, arm, known, run, controller):
+    """Return the nominal value of a scaled number."""
     if name in known:
         value = known[name].value
     elif controller is not None:
-        value = described(name, arm.joint_names, run, controller)
+        value = nominal_value(name, arm.joint_names, run, controller)
     else:
         raise UsageError(f'{name} is a word of your own function: nothing is described that a '
                          'multiple could be of. Vary it by values.')
@@ -227,7 +228,7 @@ def _factored(name, arm, known, run, controller):
 
 
 def _refuse_beyond_stops(arm, to, names, values):
-    """Raise UsageError, with the number of the run, about a goal that no run can reach."""
+    """Raise UsageError, with the number of the run, about a goal beyond the stops."""
     for joint, fixed, unit, *limits in zip(arm.joint_names, to, arm.units, arm.arrays.lower,
                                            arm.arrays.upper):
         name = f'{joint}.to'
@@ -239,8 +240,8 @@ def _refuse_beyond_stops(arm, to, names, values):
                              f'are {limits[0]:g} to {limits[1]:g} {unit}.')
 
 
-def _goes_nowhere(arm, run, controller, names, values):
-    """Whether all runs of a Manoeuvre go to the pose that they begin in, at rest."""
+def _has_no_motion(arm, run, controller, names, values):
+    """Whether all runs of a Manoeuvre start at rest in their goal pose."""
     if controller is None or not run.at_rest:
         return False
     poses = {word: [values[:, names.index(f'{joint}.{word}')] if f'{joint}.{word}' in names
@@ -250,7 +251,7 @@ def _goes_nowhere(arm, run, controller, names, values):
 
 
 def _refuse_wrong_values(description, names, known, values):
-    """Raise UsageError, with the number of the run, about a value that cannot be."""
+    """Raise UsageError, with the number of the run, about an impossible value."""
     for column, name in enumerate(names):
         rows = values[:, column]
         if not np.isfinite(rows).all():
@@ -258,7 +259,7 @@ def _refuse_wrong_values(description, names, known, values):
             raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be finite.')
         if name not in known:
             k = int(np.argmin(rows))
-            if name.rpartition('.')[2] in AT_LEAST_0 and rows[k] < 0.0 or (
+            if name.rpartition('.')[2] in NON_NEGATIVE and rows[k] < 0.0 or (
                     name == 'servo' and rows[k] <= 0.0):
                 raise UsageError(f'run {k}: {name} = {rows[k]:g} cannot be: it must be '
                                  f'{"above" if name == "servo" else "at least"} 0.')

@@ -1,8 +1,8 @@
 """
-Processes of this machine for a sweep.
+Process pool of this machine for a sweep.
 
-Each has one thread for matrices: as many workers as processors, each with as many threads of BLAS,
-would wait for each other. Steps of arms have no threads of their own here.
+Each process has one BLAS thread: one worker per processor with multiple BLAS threads each would
+oversubscribe the machine. Simulation steps are single-threaded here.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 
 from flex_robot_sim.jit.deferred_signals import deferred_signals
 
-ONE_THREAD = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
+THREAD_VARIABLES = (
+    'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
 
 @contextlib.contextmanager
 def processes(count: int) -> Iterator[Executor]:
-    """Give an Executor of processes that end with this one, whatever ends it."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    # a library reads these when it is loaded, so they are there before a worker starts
-    os.environ.update(dict.fromkeys(ONE_THREAD, '1'))
-    others = multiprocessing.active_children()
+    """Yield an Executor of processes that end with this one, also if it is killed."""
+    previous = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    # libraries read these when they are loaded, so set them before a worker starts
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, '1'))
+    other_children = multiprocessing.active_children()
     pool = ProcessPoolExecutor(count, multiprocessing.get_context('spawn'), initializer=_begin)
     try:
         yield pool
     except KeyboardInterrupt:
-        # what they are at is made again; who presses it twice does not come in between
+        # unfinished runs are repeated; a second Ctrl-C is deferred
         with deferred_signals():
             for child in multiprocessing.active_children():
-                if child not in others:
+                if child not in other_children:
                     child.kill()
             pool.shutdown(wait=True, cancel_futures=True)
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        for name, value in before.items():
+        for name, value in previous.items():
             if value is None:
                 os.environ.pop(name, None)
             else:
@@ -48,12 +49,12 @@ def processes(count: int) -> Iterator[Executor]:
 
 
 def _begin():
-    """Leave Ctrl-C to the process that started this one, and go when it is gone."""
+    """Ignore Ctrl-C, and exit when the parent process has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
 
-    def follow():
+    def exit_with_parent():
         parent.join()
         os._exit(1)
-    threading.Thread(target=follow, daemon=True).start()
+    threading.Thread(target=exit_with_parent, daemon=True).start()

@@ -44,7 +44,7 @@ def test_what_is_not_held_is_told_in_the_unit_of_the_joint():
     arm = load('rig')
     holding, target = HoldMonitor(arm), np.zeros(2)
     for now in np.arange(0.0, 20.0, 0.1):
-        holding.look(now, False, target, np.array([0.5, 0.0]), np.zeros(2), 1.0)
+        holding.update(now, False, target, np.array([0.5, 0.0]), np.zeros(2), 1.0)
     assert holding.line == '"slide" is not held: 0.5 m from its target, at 0 m/s'
 
 

@@ -24,7 +24,7 @@ def looked(arm, error, rate, times=None, frequency=1.0):
     """Return a Holding that has looked at three joints whose target is POSE."""
     holding = HoldMonitor(arm)
     for t in np.arange(0.0, 8.0, 0.1) if times is None else times:
-        holding.look(t, False, POSE, POSE + error(t) * np.array([0, 0, 1]),
+        holding.update(t, False, POSE, POSE + error(t) * np.array([0, 0, 1]),
                      rate(t) * np.array([0, 1, 0]), frequency)
     return holding
 
@@ -56,9 +56,9 @@ def test_it_may_take_three_periods_of_its_slowest_joint_to_settle(arm):
 
 def test_a_new_target_begins_anew_and_a_motion_is_no_hold(arm):
     holding = looked(arm, lambda t: 0.0, lambda t: 0.0)
-    holding.look(9.0, True, POSE, POSE, np.zeros(3), 1.0)
+    holding.update(9.0, True, POSE, POSE, np.zeros(3), 1.0)
     assert holding.state == 'moving'
-    holding.look(9.1, False, POSE + 0.5, POSE, np.zeros(3), 1.0)
+    holding.update(9.1, False, POSE + 0.5, POSE, np.zeros(3), 1.0)
     assert holding.state == 'settling'
 
 
@@ -76,7 +76,7 @@ def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, reme
                               f'friction of 4 N m {remedy}'),
                         (0.5, '"elbow" is not held: 0.5 rad from its target, at 0 rad/s')):
         for t in np.arange(0.0, 8.0, 0.1):
-            holding.look(t, False, POSE, POSE + error * np.array([0, 0, 1]), np.zeros(3), 1.0,
+            holding.update(t, False, POSE, POSE + error * np.array([0, 0, 1]), np.zeros(3), 1.0,
                          servo)
         assert holding.line == line     # 10 N m/rad x 0.5 rad would overcome 4 N m
 
@@ -84,12 +84,12 @@ def test_dry_friction_that_holds_a_joint_is_named_with_the_remedy(integral, reme
 def test_an_arm_that_its_motors_do_not_carry_is_told_at_once():
     arm = frs.load('canadarm2')
     controller = started(arm, ControllerSettings())
-    controller.look()
+    controller.update_hold_monitor()
     assert len(controller.reports) == 1
     assert controller.reports[0].endswith(
         'of "shoulder_pitch", whose motor has 2.33e+03: it sinks. Take another pose or stronger '
         'motors, or an arm for orbit without gravity')
-    controller.look()
+    controller.update_hold_monitor()
     assert len(controller.reports) == 1
 
 
@@ -105,5 +105,5 @@ def test_holding_is_said_of_an_arm_that_holds_and_not_of_one_that_is_too_soft():
         simulation.set_state(pose + 1e-3)
         for end in np.arange(0.1, 5.0, 0.1):
             feed(controller, simulation, end)
-            controller.look()
-        assert controller.holding.state == state
+            controller.update_hold_monitor()
+        assert controller.hold_monitor.state == state

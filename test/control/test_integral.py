@@ -26,10 +26,10 @@ def two_link():
 
 def growth(model, servo):
     """Largest rate [1/s] of the linear arm with PID, in continuous time, by its own equations."""
-    p, joints = len(model.M), model.push.shape[1]
+    p, joints = len(model.M), model.actuation.shape[1]
     K, D, I = (np.diag(gain) for gain in (
         servo.stiffness, servo.damping, servo.integral * servo.stiffness))
-    seen, push = model.seen, model.push
+    seen, push = model.encoders, model.actuation
     mass = np.linalg.inv(model.M)
     A = np.zeros((2 * p + joints, 2 * p + joints))
     A[:p, p:2 * p] = np.eye(p)
@@ -61,7 +61,7 @@ def test_less_is_taken_where_the_arm_does_not_bear_it():
     stiffness = np.array([INERTIA * 100.0])
     for ratio, share, part in ((0.5, 0.55, 1.0), (0.5, 0.8, 0.7), (0.1, 1.0, 0.1), (0.01, 1.0, 0)):
         servo = fit.with_integral(
-            fit.judged(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
+            fit.evaluate(stiffness, np.array([2 * ratio * INERTIA * 10.0])), share)
         taken = 0.0 if servo.integral is None else servo.integral[0]
         assert taken == pytest.approx(part * share * 10.0)
         assert bool(servo.complaint) == (part == 0)

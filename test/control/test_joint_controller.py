@@ -199,7 +199,7 @@ def test_efforts_are_zero_when_states_stop_and_it_is_said_once():
     for now in (0.511, 0.7, 5.0):
         assert controller.is_stale(now)
         assert controller.effort.tolist() == [0.0]
-    assert controller.silences == 1
+    assert controller.state_timeouts == 1
     assert see(controller, 5.1, [0.4]).tolist() == [0.0]
     assert controller.reports == [
         'no joint state for 0.5 s: efforts are zero until the next joint state',
@@ -210,7 +210,7 @@ def test_a_silence_that_nobody_looked_at_counts_as_well():
     controller = started(rigid_arm())
     controller.set_target([1.0])
     see(controller, 3.0, [0.4])
-    assert (controller.silences, controller.target.tolist()) == (1, [0.4])
+    assert (controller.state_timeouts, controller.target.tolist()) == (1, [0.4])
 
 
 def test_a_silence_that_only_the_one_who_looked_has_noticed_ends_with_the_next_state():
@@ -273,7 +273,7 @@ def test_while_others_lead_the_arm_the_target_is_where_it_is():
     for _ in range(200):        # somebody turns it away from there
         simulation.effort = [0.5]
         controller.update(simulation.time, simulation.position, simulation.velocity,
-                          leads_arm=False)
+                          drives_arm=False)
         simulation.step()
     place, speed = simulation.position[0], simulation.velocity[0]
     np.testing.assert_allclose(controller.target, place, atol=speed * 1e-3)
@@ -292,7 +292,7 @@ def test_a_profile_waits_until_the_arm_is_to_be_led(two_link):
     step = ProfileSettings(profile='step', profile_start=0.0, profile_displacement=(0.3, 0, 0))
     controller, still = JointController(two_link, NOTHING, step), np.zeros(3)
     for now in (0.0, 0.1):
-        controller.update(now, POSE, still, POSE, still, leads_arm=False)
+        controller.update(now, POSE, still, POSE, still, drives_arm=False)
         np.testing.assert_array_equal(controller.target, POSE)
     see(controller, 0.2, POSE)
     see(controller, 0.21, POSE)

@@ -14,7 +14,7 @@ from numpy.linalg import norm
 
 import flex_robot_sim as frs
 from flex_robot_sim.control.gains import carrying_efforts
-from flex_robot_sim.control.servo import ALWAYS, Sampling, ServoFit, fitting_servo
+from flex_robot_sim.control.servo import CONTINUOUS, Sampling, ServoFit, fitting_servo
 from flex_robot_sim.model.assembly import build_arm
 
 PERIOD = 2e-3
@@ -104,12 +104,12 @@ def test_an_upright_arm_falls_below_the_rate_of_its_pendulum_and_stands_above():
     arm = build_arm(frs.read_description(robot(
         joint('hinge', child='rod', inside='<axis xyz="0 1 0"/>'),
         link('rod', 3.0, '0 0 0.5', (1e-9,) * 3))))
-    fit, inertia = ServoFit(arm, ALWAYS), 3.0 * 0.5**2
+    fit, inertia = ServoFit(arm, CONTINUOUS), 3.0 * 0.5**2
     # poses are a sample, and the zero pose, which is upright, is among them
-    assert fit.fall == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
+    assert fit.fall_rate == pytest.approx(np.sqrt(9.81 / 0.5), rel=1e-6)
     for share, falls in ((0.98, True), (1.02, False)):
         stiffness = np.array([share * 3.0 * 9.81 * 0.5])
-        complaint = fit.judged(stiffness, np.array([inertia])).complaint
+        complaint = fit.evaluate(stiffness, np.array([inertia])).complaint
         assert complaint == falls * (
             'test falls over: its weight is stiffer than its gains in some poses. Give a '
             'bandwidth of 1.1 Hz or more, or none')
@@ -126,7 +126,7 @@ def test_a_damper_that_is_a_state_late_shakes_a_mass_from_its_closed_form_on(per
     fit = ServoFit(arm, Sampling(period))
     for share, holds in ((0.95, True), (1.05, False)):
         damping = np.array([share * 0.4 / period])
-        assert (fit.judged(np.array([1e-3]), damping).complaint == '') == holds
+        assert (fit.evaluate(np.array([1e-3]), damping).complaint == '') == holds
 
 
 def test_a_wish_is_met_where_nothing_is_in_the_way():
@@ -160,6 +160,6 @@ def test_friction_that_outweighs_inertia_sets_the_stiffness(dynamics, stiffness)
 @pytest.mark.parametrize('frequency', [0.0, 1.0])
 @pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_gains_are_numbers_whatever_damping_is_asked_for(frequency, ratio):
-    for sampling in (ALWAYS, SAMPLED):
+    for sampling in (CONTINUOUS, SAMPLED):
         servo = ServoFit(frs.load('single_link'), sampling).servo(frequency, ratio)
         assert np.isfinite([*servo.stiffness, *servo.damping, servo.frequency]).all()

@@ -19,9 +19,13 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 
 from flex_robot_sim.environments import IDS  # noqa: E402
-from flex_robot_sim.environments.episodes import LOST, Episodes, EpisodeSettings  # noqa: E402
+from flex_robot_sim.environments.episodes import (  # noqa: E402
+    LOST_ARM_REWARD,
+    Episodes,
+    EpisodeSettings,
+)
 from flex_robot_sim.environments.gym import ArmEnv, ArmVectorEnv  # noqa: E402
-from flex_robot_sim.environments.tasks import TASKS, Drawn, reference  # noqa: E402
+from flex_robot_sim.environments.tasks import TASKS, EpisodeTargets, reference  # noqa: E402
 
 
 @pytest.mark.parametrize('task', IDS)
@@ -57,7 +61,7 @@ def test_many_do_what_each_does_alone_and_begin_anew_in_the_next_step(task, scal
 def test_an_agent_that_does_nothing_is_pd():
     env = ArmEnv(robot='two_link', seconds=0.5)
     env.reset(seed=3)
-    drawn = [table[0] for table in env.episodes._drawn]
+    drawn = [table[0] for table in env.episodes._targets]
     start, goal = drawn[:2]
     arm = frs.load('two_link')
     servo = fitting_servo(arm)
@@ -80,7 +84,7 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
     episodes.begin([np.random.default_rng(k) for k in (0, 1)], [0, 1])
     for _ in range(20):
         episodes.step(np.ones((2, 3)))
-    look, sim = episodes.look(), frs.Simulation(frs.load('two_link'))
+    look, sim = episodes.measure(), frs.Simulation(frs.load('two_link'))
     for k in range(2):
         sim.set_state(coordinates=episodes.batch.coordinates[k])
         tips = np.array([tip[:3] for tip in sim.deflection.values()])
@@ -91,8 +95,8 @@ def test_what_tips_do_is_seen_as_the_simulation_has_it():
 
 @pytest.mark.parametrize('rate', [0.0, 0.4])
 def test_the_rate_of_a_reference_is_its_slope(rate):
-    drawn = Drawn(np.full((1, 1), 0.2), np.full((1, 1), 0.7), np.full((1, 1), rate),
-                  np.zeros((1, 3)), np.full(1, np.inf))
+    drawn = EpisodeTargets(np.full((1, 1), 0.2), np.full((1, 1), 0.7), np.full((1, 1), rate),
+                           np.zeros((1, 3)), np.full(1, np.inf))
     for time in (0.01, 0.3, 0.7, 0.99, 1.3):
         ends = [reference(drawn, 0.4, np.array([time + d]))[0][0, 0] for d in (-1e-6, 1e-6)]
         # central differences of 1e-6 s: third derivatives below 1e3 make 1e-9
@@ -104,13 +108,13 @@ def test_the_rate_of_a_reference_is_its_slope(rate):
 def test_a_push_moves_the_arm_and_is_over():
     env = ArmEnv('disturbance', robot='two_link', seconds=1.2)
     env.reset(seed=5)
-    drawn = env.episodes._drawn
+    drawn = env.episodes._targets
     moved = []
     while env.episodes.age[0] < 1.0:
         before = env.episodes.batch.coordinates[0].copy()
         env.step(np.zeros(3))
         moved.append((env.episodes.age[0], np.abs(env.episodes.batch.coordinates[0]
-                                                  - before).max(), env.episodes._pushed[0]))
+                                                  - before).max(), env.episodes._is_pushed[0]))
     pushed = [age for age, _, is_pushed in moved if is_pushed]
     assert drawn.pushed_at[0] <= pushed[0] < drawn.pushed_at[0] + 0.03
     assert len(pushed) == 10                # of 10 ms
@@ -166,7 +170,7 @@ def test_the_lengths_that_are_seen_are_those_of_the_arms_that_were_drawn():
     env = ArmVectorEnv(3, robot='two_link', task='tracking',
                        scale={'forearm.length': 'uniform:1,1.1'})
     env.reset(seed=0)
-    look, arms = env.episodes.look(), env.episodes.batch.arms
+    look, arms = env.episodes.measure(), env.episodes.batch.arms
     for k, arm in enumerate(arms):
         lengths = [np.linalg.norm(arm.description.link(link).beam.end) for link in arm.segments]
         assert look.reach[k] == pytest.approx(lengths, rel=1e-12)
@@ -189,7 +193,8 @@ def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
     env.reset(seed=0)
     env.episodes.batch.set_state(coordinates=0.0, rates=1e200, members=[1])
     _, rewards, terminated, truncated, _ = env.step(np.zeros((2, 1)))
-    assert terminated.tolist() == [False, True] and rewards[1] == LOST and rewards[0] > LOST
+    assert terminated.tolist() == [False, True]
+    assert rewards[1] == LOST_ARM_REWARD and rewards[0] > LOST_ARM_REWARD
     assert not truncated.any()
     seen, rewards, terminated, _, _ = env.step(np.zeros((2, 1)))
     assert rewards[1] == 0.0 and not terminated.any() and np.isfinite(seen).all()
@@ -197,7 +202,7 @@ def test_an_arm_that_is_lost_ends_its_episode_and_the_others_go_on():
 
 def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
     episodes = Episodes('single_link', 'rest_to_rest', 1, EpisodeSettings())
-    look = episodes.look()
+    look = episodes.measure()
     for task in TASKS.values():
         assert task.reward(look) == [0.0]
         assert task.reward(look._replace(position=look.position + 0.05))[0] == pytest.approx(-1.0)
@@ -208,7 +213,7 @@ def test_costs_are_zero_for_who_is_where_it_shall_be_and_rise_beside():
 @pytest.mark.filterwarnings('error')
 def test_an_arm_without_flexible_links_has_tips_that_cost_nothing():
     episodes = Episodes('rcm', 'rest_to_rest', 2)
-    look = episodes.look()
+    look = episodes.measure()
     assert look.tip.shape == (2, 0, 3)
     for task in TASKS.values():
         assert (task.reward(look) == 0.0).all()
@@ -304,12 +309,12 @@ def test_what_makes_no_environment_is_one_line(kind, options, message):
 def test_seeds_that_cannot_be_are_one_line_and_leave_the_episodes(seed):
     env = ArmVectorEnv(3)
     env.reset(seed=[1, None, np.int64(3)])
-    before = env.episodes.look()
+    before = env.episodes.measure()
     with pytest.raises(UsageError) as caught:
         env.reset(seed=seed)
     assert str(caught.value) == (f'seed = {seed!r} must be a whole number >= 0, or a list with '
                                  'one for each of 3 arms.')
-    assert all((one == other).all() for one, other in zip(before, env.episodes.look()))
+    assert all((one == other).all() for one, other in zip(before, env.episodes.measure()))
 
 
 @pytest.mark.parametrize('action, message', [

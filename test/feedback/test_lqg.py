@@ -16,7 +16,7 @@ from flex_robot_sim.feedback.gain_table import GainTable
 from flex_robot_sim.feedback.lqg import Lqg
 from flex_robot_sim.feedback.lqg_design import design_lqg
 from flex_robot_sim.feedback.lqg_gains import gains_at, lqg_law
-from flex_robot_sim.feedback.pose_model import Loop, closing, pose_model
+from flex_robot_sim.feedback.pose_model import Loop, closed_loop_step, pose_model
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.model.assembly import build_arm
@@ -104,9 +104,9 @@ def test_eigenvalues_are_those_of_regulator_and_filter_where_the_design_knows_al
     arm = frs.load('single_link')
     model = pose_model(arm, [0.0]).reduced(2)
     gains = gains_at(model, LOOP, 1.0, 1.9)
-    outputs = np.vstack([np.hstack([model.seen, 0 * model.seen]),
+    outputs = np.vstack([np.hstack([model.encoders, 0 * model.encoders]),
                          np.hstack([model.gauges, 0 * model.gauges])])
-    closed = np.linalg.eigvals(closing(model.sampled(LOOP), lqg_law(gains, 10), outputs))
+    closed = np.linalg.eigvals(closed_loop_step(model.sampled(LOOP), lqg_law(gains, 10), outputs))
     A = np.block([[gains.A, gains.B], [np.zeros((1, len(gains.A))), np.eye(1)]])
     C = np.hstack([gains.C, np.zeros((len(gains.C), 1))])
     parts = np.concatenate([

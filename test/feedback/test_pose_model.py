@@ -6,7 +6,7 @@ from scipy.linalg import eigh, expm
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.feedback.pose_model import Loop, closing, pose_model, rates_of
+from flex_robot_sim.feedback.pose_model import Loop, closed_loop_step, pose_model, rates_of
 from flex_robot_sim.model.arm_model import with_stiffness
 
 POSE = [0.3, 0.8, -0.9]
@@ -40,9 +40,9 @@ def test_a_late_loop_is_what_small_steps_make_of_it(model, delay):
 def test_closing_is_what_the_samples_do_one_by_one(model):
     random, loop = np.random.default_rng(3), Loop(2e-3, 4.7e-3)
     sampled = model.sampled(loop)
-    outputs = np.hstack([model.seen, np.zeros_like(model.seen)])
+    outputs = np.hstack([model.encoders, np.zeros_like(model.encoders)])
     P, Q, R, S = (0.3 * random.normal(size=size) for size in ((4, 4), (4, 3), (3, 4), (3, 3)))
-    step = closing(sampled, (P, Q, R, S), outputs)
+    step = closed_loop_step(sampled, (P, Q, R, S), outputs)
     x, z = random.normal(size=len(sampled.A)), random.normal(size=4)
     past = [random.normal(size=3) for _ in range(sampled.count)]
     state = np.concatenate([x, *past, z])
@@ -60,8 +60,8 @@ def test_closing_is_what_the_samples_do_one_by_one(model):
 @pytest.mark.parametrize('count', [0, 2])
 def test_slow_efforts_do_the_same_to_an_arm_with_few_modes(model, count):
     few, stiffness = model.reduced(count), np.diag([200.0, 300.0, 80.0])
-    moved = [each.seen @ np.linalg.solve(
-        each.K_symmetric + each.seen.T @ stiffness @ each.seen, each.push)
+    moved = [each.encoders @ np.linalg.solve(
+        each.K_symmetric + each.encoders.T @ stiffness @ each.encoders, each.actuation)
         for each in (model, few)]
     np.testing.assert_allclose(moved[0], moved[1], rtol=1e-8, atol=1e-12)
     assert len(few.M) == 3 + count

@@ -10,7 +10,12 @@ import pytest
 from arms import joint, link, robot
 
 import flex_robot_sim as frs
-from flex_robot_sim.feedback.modal_damping import KINDS, MEAN, closed_rates, design_damping
+from flex_robot_sim.feedback.modal_damping import (
+    KINDS,
+    MEAN_RATE_SHARE,
+    closed_rates,
+    design_damping,
+)
 from flex_robot_sim.feedback.pose_model import Loop, pose_model
 from flex_robot_sim.feedback.sampled_loop import SampledLoop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
@@ -64,9 +69,10 @@ def continuous_rates(arm, gauges, design):
         return np.roots(total)
     assert len(design.channels) == 1
     channel, = design.channels
-    mean, r, z = MEAN * channel.rate, channel.filter_rate, channel.filter_ratio
+    mean, r, z = MEAN_RATE_SHARE * channel.rate, channel.filter_rate, channel.filter_ratio
     g, h = channel.gains
-    sensed = sum(w * numerator(to[k]) for k, w in enumerate(channel.look)) * channel.push[0]
+    sensed = sum(w * numerator(to[k])
+                 for k, w in enumerate(channel.sensor_weights)) * channel.drive_weights[0]
     # s / (s + mean) r^2 (g + h s) / (s^2 + 2 z r s + r^2)
     top = r * r * np.polymul([1.0, 0.0], [h, g])
     bottom = np.polymul([1.0, mean], [1.0, 2 * z * r, r * r])
@@ -158,7 +164,7 @@ def rates_of_motion(arm, pose, servo, design):
                 law.start()
 
             def control(seen, law=law):
-                effort = (model.effort - servo[0] * (seen.position - model.seen_rest)
+                effort = (model.effort - servo[0] * (seen.position - model.encoders_rest)
                           - servo[1] * seen.velocity)
                 return effort if law is None else effort + law.update(
                     seen.position, seen.velocity, seen.curvature)

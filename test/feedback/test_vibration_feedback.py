@@ -58,7 +58,7 @@ class Led:
             simulation.effort = self._effort            # that of the state before
             self._effort = self.controller.update(simulation.time, *state).copy()
             if self.hears and self._count % round(STRAIN / STATE) == 0:
-                self.controller.feedback.take_strain(bent)
+                self.controller.feedback.receive_strain(bent)
             rows.append([simulation.time, *self._effort, *simulation.deflection[tip][:3]])
             simulation.step(every)
             self._count += 1
@@ -171,12 +171,12 @@ def test_a_payload_that_is_told_is_carried_without_a_jump():
         led.run(8.0)
         before = led.run(STATE)[-1, 1:4]
         if told:
-            led.controller.carry(led.controller.load(('tool', mass)))
+            led.controller.use_model(led.controller.build_model(('tool', mass)))
             assert np.abs(led.run(STATE)[-1, 1:4] - before).max() < 0.05 * np.abs(before).max()
         led.run(8.0)
         seen[told] = np.abs(led.simulation.position - led.controller.target)
     # what is left is what the links give, which the weight of a straight arm leaves out
     assert seen[True].max() < 0.2 * seen[False].max()
     with pytest.raises(SettingError, match='no link "hand"'):
-        led.controller.load(('hand', 1.0))
+        led.controller.build_model(('hand', 1.0))
     assert (effort_limits(led.arm) >= led.controller.limits).all()

@@ -157,7 +157,7 @@ def test_a_stamp_in_the_future_is_passed_on(talk, observer):
     (trajectory({0.0: [0, 0], 1.0: [1, 1]}, positions=[]), 'has no positions'),
     (trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=()), 'it names no joint'),
     (trajectory({0.0: [0, 0], 1.0: [1, 1]}, names=('a', 'a')), 'each joint must be named once'),
-    (trajectory({1.0: [1, 1]}, names=('c', 'd')), 'nobody has said where "c" is'),
+    (trajectory({1.0: [1, 1]}, names=('c', 'd')), 'the position of "c" is unknown'),
     (trajectory({0.0: [0, 0], 1.0: [1, 1]}, stamp=Time(sec=5)), 'the trajectory is over'),
     (trajectory({0.0: [0, 0], 2e9: [1, 1]}), 'give a longer period'),
 ], ids=lambda value: value if isinstance(value, str) else '')

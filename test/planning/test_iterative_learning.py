@@ -9,7 +9,7 @@ from flex_robot_sim.feedback.pose_model import Loop
 from flex_robot_sim.feedback.strain_feedback import StrainFeedback
 from flex_robot_sim.model.arm_model import with_stiffness
 from flex_robot_sim.motion.spline_path import plain_motion
-from flex_robot_sim.planning.iterative_learning import WORSE, RepeatedMove
+from flex_robot_sim.planning.iterative_learning import REJECTION_RATIO, RepeatedMove
 from flex_robot_sim.planning.simulated_trials import SimulatedTrials
 
 LOOP = Loop(1e-3, 1e-3)
@@ -105,7 +105,7 @@ def test_a_trial_that_was_worse_is_taken_back_and_followed_by_a_smaller_change()
     move.model(run, 0.1)
     move.learn(run(move.reference()))
     first, caution = move.weights.copy(), move.caution
-    move.learn(10 * WORSE * run(move.reference(0 * first)))
+    move.learn(10 * REJECTION_RATIO * run(move.reference(0 * first)))
     assert move.caution > caution
     assert np.linalg.norm(move.weights) < np.linalg.norm(first)
 

@@ -5,7 +5,13 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.mode_table import modes_along
-from flex_robot_sim.shaping.comparison import TRIED, ShaperCandidate, keeps, recommended, tried
+from flex_robot_sim.shaping.comparison import (
+    MAX_MOVE_SHARE,
+    ShaperCandidate,
+    meets_tolerance,
+    recommended_row,
+    try_moves,
+)
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.shaping.online_shaper import OnlineShaper
 from flex_robot_sim.shaping.recommendation import following, recommend
@@ -111,14 +117,14 @@ def test_no_shaper_leaves_all_and_a_long_one_little(arm):
     trials = ValidationMoves(arm, count=3)
     whole = ShaperCandidate(NONE, 1.0, 0.0, 0.0)
     # a move that rings less than the median counts less
-    assert 0.9 < trials.left(whole) <= 1.0 + 1e-9
-    assert trials.left(whole, limit=0.5) > 0.5
+    assert 0.9 < trials.residual_vibration(whole) <= 1.0 + 1e-9
+    assert trials.residual_vibration(whole, limit=0.5) > 0.5
 
 
 def test_moves_stay_between_given_poses(arm):
     poses = np.array([[0.0, 0.3, -1.0], [0.4, 0.8, 0.5], [-0.3, 1.0, 1.0]])
     trials = ValidationMoves(arm, poses, count=3)
-    pairs = {(tuple(start), tuple(end)) for start, end in trials._ways}
+    pairs = {(tuple(start), tuple(end)) for start, end in trials._pairs}
     assert pairs == {(tuple(a), tuple(b)) for a in poses for b in poses if (a != b).any()}
     assert len(trials) >= 16
     limits = [arm.description.joint(name).velocity for name in arm.joint_names]
@@ -130,7 +136,7 @@ def test_moves_stay_between_given_poses(arm):
 
 def test_what_is_recommended_keeps_the_tolerance_in_moves_of_its_own(arm, best):
     """The rule has never seen these moves."""
-    assert best.choice.follows and keeps(best.choice)
+    assert best.choice.follows and meets_tolerance(best.choice)
     table, stages = following(arm, best.choice.design, count=3)
     rng = np.random.default_rng(11)
     for _ in range(3):
@@ -147,34 +153,34 @@ def choice(moving, added, vibration=0.01):
 
 def test_the_shortest_that_passes_the_moves_is_taken():
     found = [choice(np.nan, 0.01), choice(0.04, 0.2), choice(0.02, 0.4), choice(0.01, 0.5)]
-    assert recommended(found, 0.05) == 2
+    assert recommended_row(found, 0.05) == 2
     # none passes: the one that leaves least
     found = [choice(np.nan, 0.01), choice(0.08, 0.2), choice(0.03, 0.4), choice(0.06, 0.5)]
-    assert recommended(found, 0.05) == 2
-    assert keeps(found[2], 0.05) and not keeps(found[1], 0.05)
+    assert recommended_row(found, 0.05) == 2
+    assert meets_tolerance(found[2], 0.05) and not meets_tolerance(found[1], 0.05)
 
 
 def test_none_is_taken_where_each_leaves_as_much_as_none():
     found = [choice(np.nan, 0.01), choice(1.3, 0.2), choice(1.2, 0.4)]
-    assert recommended(found, 0.05) == 0
-    assert recommended([*found, choice(0.99, 0.5)], 0.05) == 3
+    assert recommended_row(found, 0.05) == 0
+    assert recommended_row([*found, choice(0.99, 0.5)], 0.05) == 3
     # without moves, linear models say so
     found = [choice(np.nan, 0.01), choice(np.nan, 0.2, vibration=1.0)]
-    assert recommended(found, 0.05) == 0
+    assert recommended_row(found, 0.05) == 0
 
 
 def test_moves_are_made_with_what_may_be_taken_the_shortest_first():
     asked = []
 
     class SimulatedTrials:
-        def left(self, one, limit=np.inf):
+        def residual_vibration(self, one, limit=np.inf):
             asked.append((one.added, limit))
             return {0.2: 0.04, 0.4: 0.02, 0.5: 0.01}[one.added]
     found = [choice(np.nan, 0.01), choice(np.nan, 0.5), choice(np.nan, 0.4),
              choice(np.nan, 0.1, vibration=0.2), choice(np.nan, 0.2)]
-    done = tried(found, SimulatedTrials(), 0.05)
-    assert asked == [(0.2, TRIED * 0.05), (0.4, TRIED * 0.05)]
-    assert recommended(done, 0.05) == 2 and np.isnan(done[3].moving)
+    done = try_moves(found, SimulatedTrials(), 0.05)
+    assert asked == [(0.2, MAX_MOVE_SHARE * 0.05), (0.4, MAX_MOVE_SHARE * 0.05)]
+    assert recommended_row(done, 0.05) == 2 and np.isnan(done[3].moving)
 
 
 def test_payloads_that_nobody_tells_are_borne():

@@ -39,7 +39,7 @@ def run(stream, source, count, changes=None):
     out = []
     for k in range(count):
         for item in source.get(k, ()):
-            stream.take(item[1], stamp=item[0], now=k * PERIOD)
+            stream.receive(item[1], stamp=item[0], now=k * PERIOD)
         if changes and k in changes:
             stream.use(changes[k])
         stream.tick()
@@ -91,13 +91,13 @@ def test_late_and_early_set_points_make_no_jump(seed):
 
 def test_what_comes_twice_or_late_is_ignored_and_counted():
     stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))
-    assert stream.take([0.0, 0.0], stamp=5.0)
-    assert stream.take([0.01, 0.0], stamp=5.1)
-    assert not stream.take([0.02, 0.0], stamp=5.1)
-    assert not stream.take([0.03, 0.0], stamp=4.9)
+    assert stream.receive([0.0, 0.0], stamp=5.0)
+    assert stream.receive([0.01, 0.0], stamp=5.1)
+    assert not stream.receive([0.02, 0.0], stamp=5.1)
+    assert not stream.receive([0.03, 0.0], stamp=4.9)
     assert stream.ignored == 2
     # a clock that was set back tells another time
-    assert stream.take([0.02, 0.0], stamp=-10.0)
+    assert stream.receive([0.02, 0.0], stamp=-10.0)
     for _ in range(200):
         stream.tick()
     assert stream.position.tolist() == [0.02, 0.0]
@@ -107,10 +107,10 @@ def test_leaps_become_moves_no_faster_than_the_urdf_allows(arm, by_pose):
     stream = SetPointStream(arm.joint_names, PERIOD, by_pose('zvd'), arm)
     limits = np.array([arm.description.joint(name).velocity for name in arm.joint_names])
     rng, out = np.random.default_rng(1), []
-    stream.take([0.0, 0.3, 0.0])
+    stream.receive([0.0, 0.3, 0.0])
     for k in range(900):
         if k % 50 == 0 and k < 500:
-            stream.take(rng.uniform(-6.0, 6.0, 3), now=k * PERIOD)
+            stream.receive(rng.uniform(-6.0, 6.0, 3), now=k * PERIOD)
         stream.tick()
         out.append(stream.position.copy())
     out = np.array(out)
@@ -145,24 +145,25 @@ def test_another_shaper_at_any_instant_makes_no_jump(arm, by_pose, seed):
 def test_joints_that_a_set_point_does_not_name_stay():
     stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))
     stream.measured = {'a': 0.5, 'b': -0.2}
-    stream.take([-0.15], ['b'])
+    stream.receive([-0.15], ['b'])
     for _ in range(200):
         stream.tick()
     assert stream.position.tolist() == [0.5, -0.15]
 
 
 @pytest.mark.parametrize('call, message', [
-    (lambda s: s.take([0.0]), '1 positions for 2 joints: send one each'),
-    (lambda s: s.take([0.0, np.nan]), 'set points must be finite'),
-    (lambda s: s.take([0.0], ['c']), 'no joint "c". Known: a, b'),
-    (lambda s: s.take([0.0], ['a']), 'nobody has said where "b" is: send joint_states, or all '
+    (lambda s: s.receive([0.0]), '1 positions for 2 joints: send one each'),
+    (lambda s: s.receive([0.0, np.nan]), 'set points must be finite'),
+    (lambda s: s.receive([0.0], ['c']), 'no joint "c". Known: a, b'),
+    (lambda s: s.receive([0.0], ['a']), 'the position of "b" is unknown: send joint_states, or '
+                                        'all '
                                      'joints in the first set point'),
-    (lambda s: s.measured.update(a=1.0) or s.take([0.0, 0.0]),
+    (lambda s: s.measured.update(a=1.0) or s.receive([0.0, 0.0]),
      'the set points begin with "a" at 0, but it is at 1: let them begin where the arm '
      'is'),
-    (lambda s: s.take([0.0, 0.0]) and s.take([0.0, 0.5]),
-     'the set points leap with "b" from 0 to 0.5, and nobody has said how fast it may '
-     'be: send smaller steps, or name a robot whose URDF limits velocities'),
+    (lambda s: s.receive([0.0, 0.0]) and s.receive([0.0, 0.5]),
+     'the set points leap with "b" from 0 to 0.5, and its velocity limit is unknown: '
+     'send smaller steps, or name a robot whose URDF limits velocities'),
 ])
 def test_what_is_useless_is_refused(call, message):
     stream = SetPointStream(NAMES, PERIOD, parts_by_modes('zv', [FREQUENCY]))

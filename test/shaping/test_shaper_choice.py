@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from flex_robot_sim.shaping.comparison import Case, choices, judged, recommended
+from flex_robot_sim.shaping.comparison import (
+    Case,
+    compare_shapers,
+    evaluate_shaper,
+    recommended_row,
+)
 from flex_robot_sim.shaping.impulses import NONE, of_kind
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -14,7 +19,7 @@ def case(*frequencies, ratio=0.01):
 
 
 def test_without_a_shaper_all_of_the_vibration_is_left():
-    one = judged(NONE, [case(2.0)], 0.1, 1e-3)
+    one = evaluate_shaper(NONE, [case(2.0)], 0.1, 1e-3)
     assert one.vibration == pytest.approx(1.0)
     # a step of acceleration swings twice as far as a slow one bends: 2 a / omega^2 = 1 mm
     assert one.acceleration == pytest.approx(1e-3 * (2 * np.pi * 2.0)**2 / 2)
@@ -22,13 +27,13 @@ def test_without_a_shaper_all_of_the_vibration_is_left():
 
 def test_vibration_is_that_at_the_worse_edge_of_the_uncertainty():
     shaper = of_kind('zv', 2.0, 0.01)
-    one = judged(shaper, [case(2.0)], 0.1, 1e-3)
+    one = evaluate_shaper(shaper, [case(2.0)], 0.1, 1e-3)
     assert one.vibration == pytest.approx(max(
         shaper.vibration(2.0 * off, 0.01) for off in (0.9, 1.1)), rel=1e-9)
 
 
 def test_acceleration_grows_as_the_vibration_falls():
-    found, _ = choices([case(2.0)], 0.1)
+    found, _ = compare_shapers([case(2.0)], 0.1)
     for one in found[1:]:
         assert one.acceleration == pytest.approx(found[0].acceleration / one.vibration, rel=0.03)
 
@@ -36,30 +41,32 @@ def test_acceleration_grows_as_the_vibration_falls():
 @pytest.mark.parametrize('uncertainty', [0.0, 0.02, 0.05, 0.1, 0.2, 0.3])
 @pytest.mark.parametrize('tolerance', [0.02, 0.05, 0.1])
 def test_recommended_is_the_shortest_that_keeps_the_tolerance(uncertainty, tolerance):
-    found, best = choices([case(2.0, 2.4), case(2.1, 2.7)], uncertainty, tolerance, fixed=True)
+    found, best = compare_shapers([case(2.0, 2.4), case(2.1, 2.7)], uncertainty, tolerance,
+                                  fixed=True)
     good = [one for one in found[1:] if one.vibration <= 1.01 * tolerance]
     assert found[best].vibration <= 1.01 * tolerance
     assert found[best].added == min(one.added for one in good)
 
 
 def test_where_none_keeps_the_tolerance_the_one_that_leaves_least_is_taken():
-    found = [judged(of_kind(kind, 2.0), [case(2.0)], 0.4, 1e-3) for kind in ('zv', 'zvd', 'ei')]
-    best = recommended([judged(NONE, [case(2.0)], 0.4, 1e-3), *found])
+    found = [evaluate_shaper(of_kind(kind, 2.0), [case(2.0)], 0.4, 1e-3)
+             for kind in ('zv', 'zvd', 'ei')]
+    best = recommended_row([evaluate_shaper(NONE, [case(2.0)], 0.4, 1e-3), *found])
     assert found[best - 1].vibration == min(one.vibration for one in found)
 
 
 def test_where_frequencies_differ_only_delays_that_follow_are_recommended():
     cases = [case(2.0), case(2.3)]
-    found, best = choices(cases, 0.05)
+    found, best = compare_shapers(cases, 0.05)
     assert found[best].follows
-    found, best = choices(cases, 0.05, fixed=True)
+    found, best = compare_shapers(cases, 0.05, fixed=True)
     assert not any(one.follows for one in found)
 
 
 def test_delays_that_follow_the_pose_are_offered_where_frequencies_differ():
-    one_pose, _ = choices([case(2.0)])
+    one_pose, _ = compare_shapers([case(2.0)])
     assert not any(one.follows for one in one_pose)
-    found, _ = choices([case(2.0), case(3.0)], 0.1)
+    found, _ = compare_shapers([case(2.0), case(3.0)], 0.1)
     following = {one.shaper.name: one for one in found if one.follows}
     assert list(following) == ['zv', 'zvd', 'zvdd', 'ei', 'ei2', 'si 2%', 'si 1%']
     # each pose has its own: what is left is what the uncertainty of one frequency leaves
@@ -71,12 +78,12 @@ def test_delays_that_follow_the_pose_are_offered_where_frequencies_differ():
 
 
 def test_sure_frequency_needs_no_more_than_zv():
-    found, best = choices([case(3.0)], 0.0)
+    found, best = compare_shapers([case(3.0)], 0.0)
     assert found[best].added <= of_kind('zv', 3.0, 0.01).duration * (1 + 1e-6)
 
 
 def test_unsure_frequency_needs_more():
-    sure, unsure = (choices([case(3.0)], off) for off in (0.01, 0.3))
+    sure, unsure = (compare_shapers([case(3.0)], off) for off in (0.01, 0.3))
     assert unsure[0][unsure[1]].added > 1.5 * sure[0][sure[1]].added
 
 
@@ -87,5 +94,5 @@ def test_unsure_frequency_needs_more():
 ])
 def test_what_leaves_no_choice_is_refused(options, message):
     with pytest.raises(SettingError) as caught:
-        choices([case(3.0)], **options)
+        compare_shapers([case(3.0)], **options)
     assert str(caught.value) == message

@@ -146,7 +146,7 @@ def test_many_that_replace_each_other_stay_in_the_range_of_what_was_asked_for():
                 before(min(sent.start - last.start, last.times[-1])), abs=1e-8)
         shaper.keep(sent)
         last, now = sent, now + rng.uniform(0.01, 1.0)
-    assert len(shaper._memory.motion.knots) < 40        # what is long over is forgotten
+    assert len(shaper._state.motion.knots) < 40        # what is long over is forgotten
 
 
 def test_the_stamp_of_a_trajectory_is_passed_on_and_what_is_over_is_left_out():
@@ -174,7 +174,7 @@ def test_one_that_begins_later_lets_the_running_one_go_on_until_then():
 
 def test_it_begins_at_its_first_point_or_where_the_arm_is_or_not_at_all():
     shaper = shaper_for()
-    with pytest.raises(SettingError, match='nobody has said where "a" is: send joint_states'):
+    with pytest.raises(SettingError, match='the position of "a" is unknown: send joint_states'):
         shaper.shaped(a_move(1), 0.0)
     move = Trajectory(['a'], [0.0, 1.0], [[0.4], [1.0]], [[0.0], [0.0]])
     assert shaper.shaped(move, 0.0).positions[0] == 0.4
@@ -251,7 +251,7 @@ def test_a_robot_knows_its_joints_stops_speeds_and_modes(arm):
     assert shaper.shaped(move, 0.0).times[-1] == pytest.approx(2.0 + 0.5 / 2.5)
     with pytest.raises(SettingError, match='no joint "hip"'):
         shaper.shaped(Trajectory(['hip'], [1.0], [[0.0]]), 0.0)
-    with pytest.raises(SettingError, match=f'nobody has said where "{names[1]}" is'):
+    with pytest.raises(SettingError, match=f'the position of "{names[1]}" is unknown'):
         shaper.shaped(Trajectory(names[:1], [0.0, 1.0], [[0.0], [0.1]]), 0.0)
     from_zero(shaper, *names)
     with pytest.raises(SettingError, match='beyond its stops'):

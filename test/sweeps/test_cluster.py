@@ -98,8 +98,8 @@ def test_a_worker_that_is_killed_is_replaced_and_the_numbers_are_the_same(
 @pytest.mark.slow
 def test_when_all_workers_are_gone_it_ends_with_what_is_kept(address, workers, tmp_path,
                                                             monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.PATIENCE', 0.5)
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 2.0)
+    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.WATCH_PERIOD_S', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
 
     def kill_all(done, total):
@@ -137,7 +137,7 @@ def test_a_function_that_fails_or_cannot_be_sent_is_told_as_elsewhere(
             with pytest.raises(UsageError) as caught:
                 frs.sweep('single_link', run=run, folder=tmp_path / 'runs', **there)
             assert str(caught.value) == (
-                f'the function of the runs cannot be sent to who makes them ({why}). Define it in '
+                f'the function of the runs cannot be sent to the workers ({why}). Define it in '
                 'a module that they can import, and let it hold nothing that is open here.')
             assert not (tmp_path / 'runs').exists()
     assert all(one.process.poll() is None for one in workers)
@@ -169,8 +169,8 @@ def test_a_run_that_kills_its_workers_is_one_line_with_what_is_kept(_impatient, 
 @pytest.mark.slow
 def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address, workers,
                                                              tmp_path, monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.PATIENCE', 0.5)
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 2.0)
+    monkeypatch.setattr('flex_robot_sim.sweeps.sweep.WATCH_PERIOD_S', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 2.0)
     folder = tmp_path / 'runs'
 
     def kill(done, total):
@@ -182,7 +182,7 @@ def test_a_scheduler_that_dies_is_one_line_with_what_is_kept(scheduler, address,
                   watch=found.watch, progress=kill, **{**OPTIONS, 'count': 2000})
     kept = len((folder / 'runs.jsonl').read_text().splitlines())
     assert str(caught.value) == (
-        'who makes the runs has given them up: it was stopped, or it is out of reach. '
+        'the executor has cancelled the runs: it was stopped, or it is out of reach. '
         f'{kept} of 2000 runs are kept in {folder}, and the same call goes on.')
 
 
@@ -213,7 +213,7 @@ def test_nobody_is_said_to_wait_for_a_cluster_that_is_there(monkeypatch, tmp_pat
 
 
 def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.LONELY', 0.5)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.WORKER_TIMEOUT_S', 0.5)
     with pytest.raises(UsageError) as caught, cluster(address):
         pass
     assert str(caught.value) == (f'the scheduler at {address} has no workers. Start some by `dask '
@@ -224,7 +224,7 @@ def test_a_scheduler_without_workers_is_one_line(address, monkeypatch):
                                      'tcp://no.such.host.invalid:8786'])
 def test_a_scheduler_that_is_not_there_is_one_line(address, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.CONNECT_TIMEOUT_S', 1.0)
     assert main(['sweep', 'single_link', '--to', '0.1', '--scheduler', address]) == 2
     assert capsys.readouterr().err == f'flexsim sweep: {nobody(address)}\n'
     assert [*tmp_path.iterdir()] == []
@@ -245,7 +245,7 @@ def test_an_address_of_no_kind_that_there_is_is_one_line(address, shown):
 
 
 def test_another_server_than_a_scheduler_is_one_line_in_time(monkeypatch):
-    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.REACH', 1.0)
+    monkeypatch.setattr('flex_robot_sim.sweeps.cluster.CONNECT_TIMEOUT_S', 1.0)
     with HTTPServer(('127.0.0.1', 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         began, address = time.monotonic(), f'tcp://127.0.0.1:{server.server_port}'

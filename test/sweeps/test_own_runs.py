@@ -18,7 +18,7 @@ from tables import is_same, whole_lines
 
 import flex_robot_sim as frs
 from flex_robot_sim.model.assembly import build_arm
-from flex_robot_sim.sweeps.identity import words_of_function
+from flex_robot_sim.sweeps.identity import function_identity
 from flex_robot_sim.sweeps.plan import make_plan, run_part
 from flex_robot_sim.sweeps.pools import processes
 from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
@@ -30,7 +30,7 @@ from flex_robot_sim.util.exceptions import SettingError, SweepError, UsageError
 def test_a_function_that_cannot_be_sent_is_one_line_before_any_work(tmp_path, run, why):
     with processes(1) as pool, pytest.raises(UsageError) as caught:
         frs.sweep('single_link', run=run, executor=pool, folder=tmp_path / 'runs')
-    assert re.fullmatch('the function of the runs cannot be sent to who makes them '
+    assert re.fullmatch('the function of the runs cannot be sent to the workers '
                         rf'\({why}\)\. Define it in a module that they can import, and let it '
                         'hold nothing that is open here\\.', str(caught.value))
     assert not (tmp_path / 'runs').exists()
@@ -51,7 +51,7 @@ def test_who_is_gone_before_the_first_run_is_one_line(tmp_path):
     with pytest.raises(SweepError) as caught:
         frs.sweep('single_link', run=own_runs.drawn, executor=Gone(), folder=tmp_path / 'runs')
     assert str(caught.value) == (
-        'who makes the runs has given them up: it was stopped, or it is out of reach.')
+        'the executor has cancelled the runs: it was stopped, or it is out of reach.')
     assert not (tmp_path / 'runs').exists()
 
 
@@ -199,8 +199,8 @@ class Own:
     lambda gain: functools.partial(own_runs.told, gain=gain), _with, Own,
     lambda gain: _with({'gain': np.array([gain])}), lambda gain: Own(gain).__call__])
 def test_a_function_with_another_gain_is_another_sweep(make):
-    assert words_of_function(make(1.0)) == words_of_function(make(1.0))
-    assert words_of_function(make(1.0)) != words_of_function(make(2.0))
+    assert function_identity(make(1.0)) == function_identity(make(1.0))
+    assert function_identity(make(1.0)) != function_identity(make(2.0))
 
 
 def test_a_robot_that_a_program_changed_is_another_one(tmp_path):
