@@ -175,7 +175,7 @@ def _plain(value):
 def _summary(found, paths, robot, known):
     return {
         'robot': robot, 'logs': [str(path) for path in paths],
-        'by': 'motion' if found.setup.leads else 'efforts',
+        'by': 'motion' if found.setup.has_prescribed_motion else 'efforts',
         'finer': found.setup.finer, 'time_step': found.setup.time_step,
         'samples': int(sum(len(row.time) for row in found.setup.data.sequences)),
         'rate': 1 / found.setup.data.sequences[0].period,

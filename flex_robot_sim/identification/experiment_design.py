@@ -108,7 +108,7 @@ def slopes_of(arm: ArmModel, trial: Trial,
     problem = Problem(setup, unknowns, soft_servo(setup),
                       starts=[np.zeros((2 * arm.size, 0))])
     noise = np.array([_noise(name) for name in channels])
-    J = problem.slopes(problem.first()) / noise[:, None]
+    J = problem.slopes(problem.initial_point()) / noise[:, None]
     if not np.isfinite(J).all():
         raise UsageError('the arm is lost on the way of this motion. Give another --pose.')
     return unknowns, J

@@ -122,8 +122,8 @@ def test_another_optimiser_finds_no_better_place():
     def cost(z):
         rows = (problem.read(problem.simulated(z), z) - problem.measured) / first
         return float(np.sum(9 * 2 * (np.sqrt(1 + (rows / 3)**2) - 1)) / 2)
-    from flex_robot_sim.identification.fit import first_deviations
-    first = first_deviations(problem)
+    from flex_robot_sim.identification.fit import initial_deviations
+    first = initial_deviations(problem)
     simplex = fit.z + np.vstack([np.zeros(z.size), np.diag(np.full(z.size, 0.02))])
     other = minimize(cost, fit.z, method='Nelder-Mead',
                      options={'initial_simplex': simplex, 'maxfev': 25})

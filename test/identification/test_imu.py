@@ -18,7 +18,7 @@ from flex_robot_sim.identification.prediction import (
     Motion,
     Setup,
     initial_shapes,
-    seen_of,
+    channels_of,
 )
 from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
@@ -240,8 +240,8 @@ def test_readings_that_come_late_are_those_of_before():
     setup = Setup(description, measured([Log('run', columns, [])], arm))
     assert setup.data.channels == SIX
     row = setup.data.sequences[0]
-    found = seen_of(setup, arm, row, motion(t), late)
-    wanted = seen_of(setup, arm, row, motion(t - late))
+    found = channels_of(setup, arm, row, motion(t), late)
+    wanted = channels_of(setup, arm, row, motion(t - late))
     # cubics between samples: 0.09 rad of phase, to the fourth over 384, of 30 m/s2
     np.testing.assert_allclose(found[10:-10], wanted[10:-10], atol=1e-5)
 
