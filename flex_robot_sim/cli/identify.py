@@ -74,8 +74,8 @@ def run(arguments: Namespace) -> int:
         with_stepper,
     )
     from flex_robot_sim.identification.identify import identify
-    from flex_robot_sim.identification.imu import refuse_strange_links
-    from flex_robot_sim.identification.log_file import GAUGES, read_log
+    from flex_robot_sim.identification.imu import refuse_unknown_links
+    from flex_robot_sim.identification.log_file import GAUGE_CUTOFF_HZ, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
     from flex_robot_sim.identification.sequences import measured
     from flex_robot_sim.model.assembly import build_arm
@@ -92,7 +92,7 @@ def run(arguments: Namespace) -> int:
     if arguments.output:
         expect_writable(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
-    refuse_strange_links(arm, arguments.signal)
+    refuse_unknown_links(arm, arguments.signal)
     bench, known, model = None, [], arm
     if arguments.calibration:
         bench = read_calibration(arguments.calibration)
@@ -114,7 +114,7 @@ def run(arguments: Namespace) -> int:
                          f'{", ".join(held.channels)}. Record the same.')
     gauges = {}
     if bench is not None and model is not arm:
-        gauges = {name: Filter(GAUGES) for name in bench.sensors}
+        gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
     if bench is not None and not free:      # what forces say of gauges depends on the stiffness
         free = ['stiffness', 'damping', 'sensors', *(['friction'] if data.has_efforts else [])]

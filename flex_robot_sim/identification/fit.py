@@ -23,9 +23,9 @@ from flex_robot_sim.identification.prediction import (
     Motion,
     Setup,
     SoftServo,
+    channels_of,
     initial_shapes,
     move,
-    channels_of,
     soft_servo,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of

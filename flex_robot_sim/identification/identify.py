@@ -22,8 +22,8 @@ from flex_robot_sim.identification.identifiability import (
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
     horizon_start,
-    slowest_frequency,
     measured_resonances,
+    slowest_frequency,
     spectral_start,
 )
 from flex_robot_sim.identification.model_order import best_order, with_sufficient_step

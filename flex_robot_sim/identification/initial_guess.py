@@ -22,7 +22,7 @@ from flex_robot_sim.identification.fit import Problem, processors, solve
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.model_order import best_order
 from flex_robot_sim.identification.parameters import is_gauge
-from flex_robot_sim.identification.sequences import Sequence, lively_imus
+from flex_robot_sim.identification.sequences import Sequence, moving_imus
 from flex_robot_sim.util.exceptions import FlexRobotSimError
 
 FACTORS = np.geomspace(0.3, 3.3, 11)        # of all stiffnesses together
@@ -45,7 +45,7 @@ def measured_resonances(sequences: Rows[Sequence], channels: Rows[str]) -> list[
     sequence = max(sequences, key=lambda row: len(row.time))
     columns = [k for k, name in enumerate(channels)
                if not imu_channel(name) and (is_gauge(name) or name.startswith('tip/'))]
-    columns = columns or lively_imus(sequence.measured, channels)
+    columns = columns or moving_imus(sequence.measured, channels)
     if not columns:
         return []
     return resonances(1 / sequence.period, sequence.measured[:, columns])[0]

@@ -12,7 +12,7 @@ from flex_robot_sim.description.parameters import (
     parameters_of,
 )
 from flex_robot_sim.identification.imu import UNITS, imu_channel
-from flex_robot_sim.identification.sequences import Measured, lively_imus
+from flex_robot_sim.identification.sequences import Measured, moving_imus
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -127,7 +127,7 @@ def _paths_of_group(group, arm, data, candidates):
     description = arm.description
     if group == 'sensors':      # an IMU axis without motion does not determine its gain
         excited = {k for sequence in data.sequences
-                   for k in lively_imus(sequence.measured, data.channels)}
+                   for k in moving_imus(sequence.measured, data.channels)}
         return [path for path, unknown in candidates.items() if unknown.kind == 'delay'
                 or unknown.kind == 'gain'
                 and (unknown.channel in excited

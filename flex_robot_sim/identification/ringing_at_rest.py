@@ -1,16 +1,17 @@
 """
 Residual vibration of links at rest, compared with the model.
 
-A servo yields to the vibration of its arm, so both vibrate together, and the gains of the servo are
-often unknown. The motion y of the drives is measured instead. With x = S y + r, where S is the
+A servo yields to the vibration of its arm, so both vibrate together, and the gains of the servo
+are often unknown. The motion y of the drives is measured instead. With x = S y + r, where S is the
 static gain, small motions r = sum of Phi_k z_k are modes with locked drives, excited by y,
 
     z_k'' + 2 D_k w_k z_k' + w_k^2 z_k = - g_k y'',
     g_k = Phi_k^T (M_xx S + M_xy) / (Phi_k^T M_xx Phi_k)                                    (I20)
 
 for any servo. Gauges measure C (S y + sum of Phi_k z_k), and each z_k is the sum of a free decay
-and the response to y. Stiffness changes w; masses and lengths determine all other terms. So the fit
-estimates one factor of all w_k and one of all D_k. Initial amplitudes and gauge offsets are linear,
+and the response to y. Stiffness changes w; masses and lengths determine all other terms. So the
+fit estimates one factor of all w_k and one of all D_k. Initial amplitudes and gauge offsets are
+linear,
 
     s = e + C S y + sum over k of C Phi_k (a_k u_k + b_k v_k - g_k H_k y)                   (I21)
 
@@ -67,7 +68,8 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     """
     Return the RingingModel of an ArmModel at rest.
 
-    :param position: of the drives, (joints,); highest: frequency, over the slowest.
+    :param position: of the drives, (joints,).
+    :param max_frequency_ratio: of the highest mode, over the slowest.
     """
     loads = make_loads(arm)
     q, qd, slopes = state_at(arm, loads, position, None)
@@ -75,7 +77,7 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     M, y = mass_matrix(arm.arrays, q), driven(arm)
     x = np.setdiff1d(np.arange(arm.size), y)
     flexible, flexible_drives = np.ix_(x, x), np.ix_(x, y)
-    follow = -np.linalg.solve(K[flexible], K[flexible_drives])
+    static_gain = -np.linalg.solve(K[flexible], K[flexible_drives])
     squares, shapes = eigh((K[flexible] + K[flexible].T) / 2, M[flexible])     # of unit modal mass
     rates = np.sqrt(np.maximum(squares, 0.0))
     is_used = (rates > 0.0) & (rates <= max_frequency_ratio
@@ -84,8 +86,8 @@ def ringing_model(arm: ArmModel, position: np.ndarray, max_frequency_ratio: floa
     ratios = np.einsum('nk,nm,mk->k', shapes, D[flexible], shapes) / (2 * rates)
     gauges = flex_sensors(arm).matrix
     return RingingModel(rates / (2 * np.pi), ratios, gauges[:, x] @ shapes,
-                        shapes.T @ (M[flexible] @ follow + M[flexible_drives]),
-                        gauges[:, x] @ follow + gauges[:, y])
+                        shapes.T @ (M[flexible] @ static_gain + M[flexible_drives]),
+                        gauges[:, x] @ static_gain + gauges[:, y])
 
 
 def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
@@ -112,8 +114,8 @@ def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
         for k, (rate, ratio) in enumerate(zip(rates, ratios)):
             phase = rate * np.sqrt(1 - ratio**2) * time
             decay = np.exp(-ratio * rate * time)
-            columns += [np.outer(decay * trigonometric, model.output_shapes[:, k]).ravel()
-                        for trigonometric in (np.cos(phase), np.sin(phase))]
+            columns += [np.outer(decay * harmonic, model.output_shapes[:, k]).ravel()
+                        for harmonic in (np.cos(phase), np.sin(phase))]
             driven_response = lfilter(*_high_pass(rate, ratio, step),
                                       drives @ model.participation[k])
             forced -= np.outer(driven_response, model.output_shapes[:, k])
@@ -132,7 +134,8 @@ def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
 
     start = min(([share, 0.0] for share in START_FREQUENCY_RATIOS), key=lambda p: float(np.square(
         residuals(p)).sum()))
-    low, high = [1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])], [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])]
+    low, high = ([1 - MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[0])],
+                 [1 + MAX_FREQUENCY_DEVIATION, np.log(DAMPING_FACTOR_BOUNDS[1])])
     fit = least_squares(residuals, start, bounds=(low, high), x_scale=[0.02, 0.5], ftol=1e-7,
                         xtol=1e-7, max_nfev=20)
     if abs(fit.x[0] - 1.0) > 0.99 * MAX_FREQUENCY_DEVIATION:
@@ -150,8 +153,8 @@ def ringing_at_rest(time: np.ndarray, signals: np.ndarray, drives: np.ndarray,
 
 
 def _duration_in_periods(signals, periods_per_sample):
-    """Periods over which something rings; `periods_per_sample` of them from sample to sample."""
-    # at rest is where it ends, and no mean of what may have died away at once
+    """Return the equivalent duration of a vibration in periods."""
+    # its end is the rest position; a mean is wrong if the vibration decays at once
     energy = np.square(signals - np.median(signals[len(signals) // 2:], axis=0)).sum(axis=1)
     period = max(1, round(1 / periods_per_sample))
     max_energy = np.convolve(energy, np.ones(period) / period)[period - 1:].max()

@@ -153,7 +153,8 @@ def _empty_bands(share):
     for passed in share.T:
         upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > MIN_PASSED_POWER)
         # or the slope of a low-pass with a lower cutoff
-        yield upper if upper.sum() >= MIN_SPECTRAL_LINES else (passed > MIN_PASSED_POWER) & (passed <= 0.5)
+        yield upper if upper.sum() >= MIN_SPECTRAL_LINES else (
+            (passed > MIN_PASSED_POWER) & (passed <= 0.5))
 
 
 class Share(NamedTuple):

@@ -17,8 +17,8 @@ from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.prediction import (
     Motion,
     Setup,
-    initial_shapes,
     channels_of,
+    initial_shapes,
 )
 from flex_robot_sim.identification.sequences import measured
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
