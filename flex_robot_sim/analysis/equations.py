@@ -3,8 +3,9 @@ The terms of the equations of motion at any state, as arrays of all coordinates.
 
     M(q) q'' + h(q, q') + s(q, q') = S u + loads
 
-with the mass matrix M, the forces h of turning and of weight, those s of springs, dampers, stops
-and friction, and the efforts u of the motors. With payloads: those of `with_payload(model, ...)`.
+with the mass matrix M, the bias forces h of Coriolis, centrifugal and gravity terms, the forces s
+of springs, dampers, stops and friction, and the efforts u of the motors. For payloads, pass
+`with_payload(model, ...)`.
 """
 
 from collections.abc import Iterable
@@ -12,8 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import driven, set_lacking, set_needed
-from flex_robot_sim.analysis.workspace_pool import borrowed
+from flex_robot_sim.analysis.tangent import driven, set_residual_force, set_required_force
+from flex_robot_sim.analysis.workspace_pool import borrowed_workspace
 from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
@@ -25,23 +26,23 @@ from flex_robot_sim.model.arm_model import ArmModel
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
     """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
     q, = _checked(model, coordinates=coordinates)
-    with borrowed(model) as scratch:
+    with borrowed_workspace(model) as scratch:
         return mass.mass_matrix(model.arrays, q, scratch.work)
 
 
 def bias_forces(model: ArmModel, coordinates: ArrayLike,
                 rates: ArrayLike | None = None) -> np.ndarray:
-    """Forces (n,) [N m, N] that turning and weight ask for where nothing accelerates: h."""
+    """Return the bias forces h (n,) [N m, N]: Coriolis, centrifugal and gravity terms."""
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     force = np.zeros(model.size)
-    with borrowed(model) as scratch:
-        scratch.call(set_needed, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
+    with borrowed_workspace(model) as scratch:
+        scratch.call(set_required_force, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
                      scratch.work, force)
     return force
 
 
 def gravity_forces(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
-    """Forces (n,) [N m, N] that carry the weight: the slope of its potential energy."""
+    """Return gravity forces (n,) [N m, N]: the gradient of the potential energy of gravity."""
     return bias_forces(model, coordinates)
 
 
@@ -49,18 +50,18 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
                      accelerations: ArrayLike | None = None,
                      pushes: Iterable[Push] = ()) -> np.ndarray:
     """
-    Forces (n,) [N m, N] that every coordinate needs from outside for a motion: S u, if it can be.
+    Return the external forces S u (n,) [N m, N] that a motion requires.
 
-    Those of the motors are at `driven_coordinates`; where no motor is, they are zero only if the
-    arm can move so.
+    Motor efforts are at `driven_coordinates`. Forces at other coordinates are zero only if the
+    motion is feasible.
 
     :param pushes: [Push].
     """
     q, qd, qdd = _checked(model, coordinates=coordinates, rates=rates,
                           accelerations=accelerations)
     force = np.zeros(model.size)
-    with borrowed(model) as scratch:
-        scratch.call(set_lacking, model.arrays, make_loads(model, pushes), q, qd, qdd,
+    with borrowed_workspace(model) as scratch:
+        scratch.call(set_residual_force, model.arrays, make_loads(model, pushes), q, qd, qdd,
                      np.zeros(len(model.joint_names)), scratch.work, force)
     return force
 
@@ -68,23 +69,23 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike | None = None,
                      effort: ArrayLike | None = None, pushes: Iterable[Push] = ()) -> np.ndarray:
     """
-    Accelerations (n,) [rad/s2, m/s2] under efforts of the motors (joints,) [N m, N] and pushes.
+    Return accelerations (n,) [rad/s2, m/s2] for motor efforts (joints,) [N m, N] and pushes.
 
-    Dry friction is that of explicit schemes here: it does not stick.
+    Dry friction is that of explicit schemes: it does not stick.
     """
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     effort = (np.zeros(len(model.joint_names)) if effort is None
               else checked('effort', effort, model.joint_names))
     mass.refuse_massless(model)
     qdd = np.zeros(model.size)
-    with borrowed(model) as scratch:
+    with borrowed_workspace(model) as scratch:
         scratch.call(_set_accelerations, model.arrays, make_loads(model, pushes), q, qd, effort,
                      scratch.work, qdd)
     return qdd
 
 
 def driven_coordinates(model: ArmModel) -> np.ndarray:
-    """Which coordinate each motor moves, (joints,): its own side of a gear that gives."""
+    """Return the coordinate of each motor, (joints,): the motor side of an elastic gear."""
     expect_arm(model)
     return driven(model)
 
@@ -97,7 +98,7 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
 
 
 def _checked(model, **values):
-    """Arrays (n,) of all coordinates; None: zero."""
+    """Return validated arrays (n,) of all coordinates; None: zero."""
     expect_arm(model)
     return [np.zeros(model.size) if array is None
             else checked(name, array, model.coordinate_names) for name, array in values.items()]

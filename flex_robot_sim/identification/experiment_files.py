@@ -37,7 +37,8 @@ def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) ->
     for k in rows:
         velocity = trajectory.velocity[k] if k != rows[-1] else 0 * trajectory.velocity[k]
         lines.append(f'- {{positions: {_list(trajectory.position[k])}, '
-                     f'velocities: {_list(velocity)}, time_from_start: {_time(trajectory.time[k])}}}')
+                     f'velocities: {_list(velocity)}, '
+                     f'time_from_start: {_time(trajectory.time[k])}}}')
     return '\n'.join(lines) + '\n'
 
 

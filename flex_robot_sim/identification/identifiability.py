@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
-from flex_robot_sim.identification.fit import ROBUST, Fit, Problem, solve
+from flex_robot_sim.identification.fit import ROBUST_THRESHOLD, Fit, Problem, solve
 from flex_robot_sim.identification.uncertainty import Uncertainty
 
 MAX_RELATIVE_STD_ROUGH = 0.7   # above it not even the order of magnitude is identified
@@ -16,8 +16,8 @@ MIN_REFIT_STDS = 3.0                # evidence of a refit against the start valu
 
 def robust_cost(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> float:
     """Return twice the sum of (I5); it equals the sum of squares of small residuals."""
-    r = problem.residuals(z, deviations) / ROBUST
-    return float(2 * ROBUST**2 * np.sum(np.sqrt(1 + r**2) - 1))
+    r = problem.residuals(z, deviations) / ROBUST_THRESHOLD
+    return float(2 * ROBUST_THRESHOLD**2 * np.sum(np.sqrt(1 + r**2) - 1))
 
 
 def identifiable_from_covariance(problem: Problem, fit: Fit,
