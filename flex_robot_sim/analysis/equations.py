@@ -13,8 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import driven, set_residual_force, set_required_force
-from flex_robot_sim.analysis.workspace_pool import borrowed_workspace
+from flex_robot_sim.analysis.tangent import driven, set_required_force, set_residual_force
+from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
 from flex_robot_sim.dynamics.loads import NO_LOADS, Push, make_loads, set_loads
@@ -26,7 +26,7 @@ from flex_robot_sim.model.arm_model import ArmModel
 def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
     """Inertia (n, n) of all coordinates, rotors included, at coordinates (n,) [rad, m]."""
     q, = _checked(model, coordinates=coordinates)
-    with borrowed_workspace(model) as scratch:
+    with borrowed(model) as scratch:
         return mass.mass_matrix(model.arrays, q, scratch.work)
 
 
@@ -35,7 +35,7 @@ def bias_forces(model: ArmModel, coordinates: ArrayLike,
     """Return the bias forces h (n,) [N m, N]: Coriolis, centrifugal and gravity terms."""
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     force = np.zeros(model.size)
-    with borrowed_workspace(model) as scratch:
+    with borrowed(model) as scratch:
         scratch.call(set_required_force, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
                      scratch.work, force)
     return force
@@ -60,7 +60,7 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
     q, qd, qdd = _checked(model, coordinates=coordinates, rates=rates,
                           accelerations=accelerations)
     force = np.zeros(model.size)
-    with borrowed_workspace(model) as scratch:
+    with borrowed(model) as scratch:
         scratch.call(set_residual_force, model.arrays, make_loads(model, pushes), q, qd, qdd,
                      np.zeros(len(model.joint_names)), scratch.work, force)
     return force
@@ -78,7 +78,7 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
               else checked('effort', effort, model.joint_names))
     mass.refuse_massless(model)
     qdd = np.zeros(model.size)
-    with borrowed_workspace(model) as scratch:
+    with borrowed(model) as scratch:
         scratch.call(_set_accelerations, model.arrays, make_loads(model, pushes), q, qd, effort,
                      scratch.work, qdd)
     return qdd

@@ -14,7 +14,12 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
 from flex_robot_sim.analysis.jacobians import jacobian
-from flex_robot_sim.analysis.joint_space_inertia import DEFAULT_LINEAR_RANGE, DEFAULT_ROTARY_RANGE, poses_within, rigid_moves
+from flex_robot_sim.analysis.joint_space_inertia import (
+    DEFAULT_LINEAR_RANGE,
+    DEFAULT_ROTARY_RANGE,
+    poses_within,
+    rigid_moves,
+)
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.payload import with_payload
 from flex_robot_sim.analysis.statics import equilibrium
@@ -91,7 +96,8 @@ def excited_modes(arm: ArmModel, position: np.ndarray,
     is_oscillating = (all_modes.damping_ratios < RINGS) & (all_modes.frequencies > 0.0)
     M = mass_matrix(arm, q)
     J = jacobian(arm, q, arm.tool, 'mixed')[3:]
-    rates, shapes = 2 * np.pi * all_modes.frequencies[is_oscillating], all_modes.shapes[:, is_oscillating]
+    rates, shapes = (2 * np.pi * all_modes.frequencies[is_oscillating],
+                     all_modes.shapes[:, is_oscillating])
     # the phase of a damped mode is arbitrary: choose the one with the largest real part
     shapes = np.real(shapes * np.exp(-0.5j * np.angle((shapes**2).sum(axis=0))))
     if gains is None:

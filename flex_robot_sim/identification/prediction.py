@@ -22,7 +22,7 @@ from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
+from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, driven, scales
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.dynamics.loads import make_loads
@@ -185,7 +185,7 @@ def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
 
 
 def _tip_row(arm, link, axis):
-    row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), STEP * scales(arm)
+    row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), DIFFERENCE_STEP * scales(arm)
     for body in arm.segments[link]:
         first = arm.arrays.first[body]
         for k in range(first, first + arm.beams[body].size):
