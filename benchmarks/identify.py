@@ -38,7 +38,7 @@ from flex_robot_sim.identification.experiment_design import (
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.simulated_experiment import (
     scaled_to_limits,
     simulate_experiment,
@@ -138,7 +138,7 @@ def identified(name, log, free, factor=1.0, finer=None):
     description = frs.read_description(name)
     stiff = [path for path in OFF[name] if path.endswith('arm.stiffness')]
     description = with_parameters(description, dict.fromkeys(stiff, factor))
-    setup = Setup(description, measured([log], build_arm(description)))
+    setup = Setup(description, make_data_set([log], build_arm(description)))
     return identify(setup if finer is None else replace(setup, finer=finer), free)
 
 
@@ -183,7 +183,7 @@ def coverage(quick, seeds=500):
             slow = np.convolve(random.normal(0, CURVATURE_NOISE, column.time.size + 39),
                                np.ones(40) / np.sqrt(40), 'valid')
             columns[name] = Column(column.time, column.values + white + slow)
-        setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0,
+        setup = Setup(description, make_data_set([Log('clean', columns, [])], arm), finer=0,
                       time_step=1e-3)
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
         for one in found.numbers:

@@ -77,7 +77,7 @@ def run(arguments: Namespace) -> int:
     from flex_robot_sim.identification.imu import refuse_unknown_links
     from flex_robot_sim.identification.log_file import GAUGE_CUTOFF_HZ, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
-    from flex_robot_sim.identification.sequences import measured
+    from flex_robot_sim.identification.sequences import make_data_set
     from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
 
@@ -104,11 +104,11 @@ def run(arguments: Namespace) -> int:
     if bench is not None and all(field in log.columns for log in [*logs, *judges]):
         model = build_arm(with_stepper(arm.description, bench), arguments.coupling,
                           arguments.gravity)
-    data = measured(logs, model, arguments.by == 'motion')
+    data = make_data_set(logs, model, arguments.by == 'motion')
     if arguments.by == 'efforts' and not data.has_efforts:
         raise UsageError(f'{paths[0]}: has no efforts of all joints. Name them by --signal '
                          'effort/JOINT=COLUMN, or take --by motion.')
-    held = measured(judges, model, not data.has_efforts, data) if judges else None
+    held = make_data_set(judges, model, not data.has_efforts, data) if judges else None
     if held is not None and held.channels != data.channels:
         raise UsageError(f'{judges[0].path}: has other signals than {paths[0]}: '
                          f'{", ".join(held.channels)}. Record the same.')

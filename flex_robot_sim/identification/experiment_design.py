@@ -23,7 +23,7 @@ from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.parameters import Unknown, unknowns_of
 from flex_robot_sim.identification.prediction import Setup, soft_servo
-from flex_robot_sim.identification.sequences import Measured
+from flex_robot_sim.identification.sequences import DataSet
 from flex_robot_sim.identification.simulated_experiment import (
     SimulatedExperiment,
     available_channels,
@@ -102,7 +102,7 @@ def sensitivities(arm: ArmModel, trial: SimulatedExperiment,
                   free: Iterable[str] = ()) -> tuple[list[Unknown], np.ndarray]:
     """Return the unknowns, and output sensitivities to them, over the noise, (k, c, p)."""
     channels, sides = trial.channels, available_channels(arm)[1]
-    data = Measured([trial.sequence], channels, sides, True, [])
+    data = DataSet([trial.sequence], channels, sides, True, [])
     setup = Setup(arm.description, data, arm.coupling, tuple(-arm.arrays.base_acceleration[3:]),
                   finer=0, time_step=2e-3)
     unknowns = unknowns_of(arm, data, free)

@@ -15,7 +15,7 @@ import numpy as np
 from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
-from flex_robot_sim.identification.sequences import Measured
+from flex_robot_sim.identification.sequences import DataSet
 from flex_robot_sim.identification.simulated_experiment import (
     SimulatedExperiment,
     available_channels,
@@ -71,7 +71,7 @@ def open_loop(arm: ArmModel, trial: SimulatedExperiment) -> tuple[str, float]:
                       len(ends) - 1)
     open_loop_sequence = trial.sequence._replace(efforts=means[rows])
     zero_gains = np.zeros(len(arm.joint_names))
-    setup = Setup(arm.description, Measured([open_loop_sequence], channels, sides, True, []),
+    setup = Setup(arm.description, DataSet([open_loop_sequence], channels, sides, True, []),
                   arm.coupling,
                   tuple(-arm.arrays.base_acceleration[3:]), time_step=2e-3, finer=0)
     response = respond(setup, SoftServo(zero_gains, zero_gains), arm, open_loop_sequence)

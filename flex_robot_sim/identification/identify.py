@@ -281,7 +281,7 @@ class _ValidationData(NamedTuple):
     measured: list[np.ndarray]
     predicted: list[np.ndarray]
     times: list[np.ndarray]
-    pulls: list[np.ndarray]
+    servo_efforts: list[np.ndarray]
     efforts: list[np.ndarray]
 
 
@@ -298,7 +298,7 @@ def _validation_data(setup, problem, fit, all_sequences, validation):
         begin = 0 if validation else len(problem.sequences[row].time)
         for table, column in zip(tables, (
                 sequence.measured, problem.read([response.channels], fit.z), sequence.time,
-                response.pull, sequence.efforts)):
+                response.servo_effort, sequence.efforts)):
             table.append(column[begin:])
     return tables
 
@@ -319,17 +319,19 @@ def _validated(setup, servo, validation, sequences):
         np.concatenate([sequence.measured for sequence in sequences]).var(axis=0), len(measured))
     by_signal = dict(zip(data.channels, zip(*shares)))
     if not setup.has_prescribed_motion:
-        pull, effort = np.concatenate(validation.pulls), np.concatenate(validation.efforts)
+        servo_effort, effort = (
+            np.concatenate(validation.servo_efforts), np.concatenate(validation.efforts))
         channel_of_joint = [data.channels.index(f'{side}/{name}') if side else 0
-                            for name, side in zip(names, data.seen)]
+                            for name, side in zip(names, data.sides)]
         # mean of two samples; the stiffness of the servo amplifies their noise
         servo_noise = 0.5 * servo.gains()[0]**2 * noise[channel_of_joint]
         shares = uncertainty.explainable(
-            (pull**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
+            (servo_effort**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
             servo_noise + uncertainty.noise_floor(validation.efforts),
-            np.concatenate([sequence.efforts for sequence in sequences]).var(axis=0), len(pull))
+            np.concatenate([sequence.efforts for sequence in sequences]).var(axis=0),
+            len(servo_effort))
         by_signal.update({f'effort/{name}': explained for name, explained, side in zip(
-            names, zip(*shares), data.seen) if side and effort[:, names.index(name)].any()})
+            names, zip(*shares), data.sides) if side and effort[:, names.index(name)].any()})
     silent = tuple(name for name, (_, is_seen) in by_signal.items() if not is_seen)
     return {name: float(explained) for name, (explained, is_seen) in by_signal.items()
             if is_seen}, silent
@@ -353,7 +355,8 @@ def refuse_currents(problem: Problem) -> None:
         short = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
         alone = short._replace(efforts=np.zeros_like(short.efforts))
         width = max(1, round(0.5 / frequency / sequence.period))
-        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).pull, width, axis=0))
+        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width,
+                                       axis=0))
         logged.append(uniform_filter1d(short.efforts, width, axis=0))
     for j, name in enumerate(arm.joint_names):
         required, actual = (np.concatenate(rows)[:, j] for rows in (needed, logged))

@@ -12,7 +12,7 @@ from flex_robot_sim.description.parameters import (
     parameters_of,
 )
 from flex_robot_sim.identification.imu import UNITS, imu_channel
-from flex_robot_sim.identification.sequences import Measured, moving_imus
+from flex_robot_sim.identification.sequences import DataSet, moving_imus
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -62,7 +62,7 @@ def is_gauge(channel: str) -> bool:
     return not channel.startswith(('position/', 'motor/', 'tip/'))
 
 
-def unknowns_of(arm: ArmModel, data: Measured, words: Iterable[str] = ()) -> list[Unknown]:
+def unknowns_of(arm: ArmModel, data: DataSet, words: Iterable[str] = ()) -> list[Unknown]:
     """
     Return the unknowns of a fit.
 

@@ -29,7 +29,7 @@ from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.dynamics.tracking_run import advance_tracking
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
-from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
+from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.util.settings import SimulationSettings
@@ -62,7 +62,7 @@ class Setup:
     """Simulation of a log: robot, data, and settings of the model."""
 
     description: RobotDescription
-    data: Measured
+    data: DataSet
     coupling: str = 'shortening'
     gravity: tuple[float, ...] = tuple(GRAVITY)
     filters: Mapping[str, Filter] | None = None     # by channel
@@ -123,8 +123,8 @@ class Motion(NamedTuple):
     """Simulated motion of an arm along a sequence."""
 
     coordinates: np.ndarray     # (k, n)
-    rates: np.ndarray           # (k, n)
-    pull: np.ndarray            # (k, joints)   efforts of the soft servo               [N m, N]
+    velocities: np.ndarray      # (k, n)
+    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
     reached: int                # number of samples before the simulation diverged
 
 
@@ -132,7 +132,7 @@ class Response(NamedTuple):
     """Simulated outputs along a sequence."""
 
     channels: np.ndarray    # (k, c)        nan after the simulation diverged
-    pull: np.ndarray        # (k, joints)   efforts of the soft servo                   [N m, N]
+    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
     coordinates: np.ndarray     # (k, n)
 
 
@@ -144,12 +144,12 @@ def soft_servo(setup: Setup) -> SoftServo:
         return SoftServo(np.zeros(joints), np.zeros(joints))
     frequency = setup.pull
     if frequency is None:
-        pose = setup.data.sequences[0].places[0]
+        pose = setup.data.sequences[0].positions[0]
         frequencies = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
         frequency = min([MAX_SERVO_FREQUENCY_HZ,
                          *(SERVO_FREQUENCY_RATIO * frequencies[frequencies > 0.0][:1])])
     inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
-    active = np.array([bool(is_driven) for is_driven in setup.data.seen])
+    active = np.array([bool(is_driven) for is_driven in setup.data.sides])
     return SoftServo(active * inertia * rate**2, active * 2 * SERVO_DAMPING_RATIO * inertia * rate,
                  SERVO_LAG_RATIO / rate)
 
@@ -204,9 +204,9 @@ def starts_at_rest(sequence: Sequence) -> bool:
         return False
     noise = 8 * noise_of(sequence.measured)
     return bool((np.ptp(early, axis=0) <= 0.02 * np.ptp(late, axis=0) + noise).all()
-                and (np.ptp(sequence.places[:count], axis=0)
-                     <= 2e-3 * np.maximum(np.ptp(sequence.places, axis=0), 0.05)
-                     + 8 * noise_of(sequence.places)).all())
+                and (np.ptp(sequence.positions[:count], axis=0)
+                     <= 2e-3 * np.maximum(np.ptp(sequence.positions, axis=0), 0.05)
+                     + 8 * noise_of(sequence.positions)).all())
 
 
 def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
@@ -214,7 +214,7 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     arm = setup.arm()
     if starts_at_rest(sequence) or not arm.tips:
         return np.zeros((2 * arm.size, 0))
-    locked_modes = modes(arm, sequence.places[0], 'locked')
+    locked_modes = modes(arm, sequence.positions[0], 'locked')
     slow_modes = [k for k, (frequency, ratio) in enumerate(zip(locked_modes.frequencies,
                                                                locked_modes.damping_ratios))
                   if 0.0 < frequency < 0.25 / sequence.period
@@ -226,7 +226,7 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
             -1j * np.angle(locked_modes.shapes[np.argmax(np.abs(locked_modes.shapes[:, k])), k])))
         rate = 2 * np.pi * locked_modes.frequencies[k]
         size = max(np.abs(rows @ shape).max(),
-                   _imu_amplitude(setup, arm, sequence.places[0], shape, rate))
+                   _imu_amplitude(setup, arm, sequence.positions[0], shape, rate))
         if size < 1e-12:
             continue
         shape = shape * (sequence.measured.std(axis=0).max() / size)
@@ -250,7 +250,7 @@ def respond(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, d
             start: np.ndarray | None = None) -> Response:
     """Return the Response of an arm along a sequence; see `move` and `channels_of`."""
     motion = move(setup, servo, arm, sequence, delay, start)
-    return Response(channels_of(setup, arm, sequence, motion, delay), motion.pull,
+    return Response(channels_of(setup, arm, sequence, motion, delay), motion.servo_effort,
                     motion.coordinates)
 
 
@@ -266,17 +266,19 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     motors = driven(arm)
     measured_coordinates = np.array([
         j if side == 'position' and not setup.has_prescribed_motion else motors[j]
-        for j, side in enumerate(setup.data.seen)], int)
+        for j, side in enumerate(setup.data.sides)], int)
     prescribed = np.array([int(setup.has_prescribed_motion and bool(side))
-                           for side in setup.data.seen])
+                           for side in setup.data.sides])
     substeps = max(1, int(np.ceil(sequence.period / (setup.time_step or MAX_STEP_S) - 1e-6)))
     delay_samples = 0.0 if setup.has_prescribed_motion else delay / sequence.period
-    places, rates = shifted(sequence.places, delay_samples), shifted(sequence.rates, delay_samples)
+    reference_positions, reference_velocities = (
+        shifted(sequence.positions, delay_samples), shifted(sequence.velocities, delay_samples))
 
-    position, velocity = places[0], rates[0]
+    position, velocity = reference_positions[0], reference_velocities[0]
     # a mean, because noise of the first sample would decay slowly
     if not setup.has_prescribed_motion and starts_at_rest(sequence):
-        position = places[:max(4, round(REST_DURATION_S / sequence.period))].mean(axis=0)
+        position = reference_positions[
+            :max(4, round(REST_DURATION_S / sequence.period))].mean(axis=0)
         velocity = np.zeros(joints)
     rest_state = equilibrium(arm, position)
     q = rest_state.coordinates.copy()
@@ -285,7 +287,7 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     qd[:joints] = qd[motors] = velocity
     if start is not None and start.size:
         q, qd = q + start[:n], qd + start[n:]
-    coordinates, velocities, pull = (
+    coordinates, velocities, servo_effort = (
         np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
     coordinates[0], velocities[0] = q, qd
     work = make_workspace(arm.arrays)
@@ -295,9 +297,9 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
         arm.arrays, make_loads(arm), ITERATIONS, q, qd, qdd, np.zeros(joints),
         sequence.period / substeps, substeps, np.zeros(3), watch, np.zeros((9, n)), work, motors,
         measured_coordinates, prescribed, np.ascontiguousarray(sequence.efforts),
-        np.ascontiguousarray(places), np.ascontiguousarray(rates), *servo.gains(),
-        np.zeros(joints), coordinates, velocities, pull)
-    return Motion(coordinates, velocities, pull, completed + 1)
+        np.ascontiguousarray(reference_positions), np.ascontiguousarray(reference_velocities),
+        *servo.gains(), np.zeros(joints), coordinates, velocities, servo_effort)
+    return Motion(coordinates, velocities, servo_effort, completed + 1)
 
 
 def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
@@ -305,11 +307,11 @@ def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
     """Return the channels (k, c) of a Motion with a delay [s]; nan after it diverged."""
     names, period = setup.data.channels, sequence.period
     rows = channel_rows(arm, names)
-    values, rates = motion.coordinates @ rows.T, motion.rates @ rows.T
+    values, rates = motion.coordinates @ rows.T, motion.velocities @ rows.T
     imus = [k for k, name in enumerate(names) if imu_channel(name)]
     if imus:
         values[:, imus] = imu_readings(arm, setup.gravity, [names[k] for k in imus],
-                                       motion.coordinates, motion.rates, period)
+                                       motion.coordinates, motion.velocities, period)
         rates[:, imus] = rates_along(values[:, imus], period)
     channels = _delayed(values, rates, delay / period, period)
     for k, name in enumerate(names):

@@ -51,8 +51,8 @@ class Sequence(NamedTuple):
 
     name: str               # of the file
     time: np.ndarray        # (k,)                                                          [s]
-    places: np.ndarray      # (k, joints)   of the drives, or of the joints         [rad, m]
-    rates: np.ndarray       # (k, joints)                                           [per s]
+    positions: np.ndarray   # (k, joints)   of the drives, or of the joints         [rad, m]
+    velocities: np.ndarray  # (k, joints)                                           [per s]
     efforts: np.ndarray     # (k, joints)   0 where there are none                  [N m, N]
     measured: np.ndarray    # (k, c)        the channels
 
@@ -76,18 +76,18 @@ class Sequence(NamedTuple):
         return part._replace(**{name: getattr(part, name)[::every] for name in self._fields[1:]})
 
 
-class Measured(NamedTuple):
+class DataSet(NamedTuple):
     """Sequences and channels of logs."""
 
     sequences: list[Sequence]
     channels: tuple[str, ...]       # (c,)  signals that the model predicts
-    seen: tuple[str, ...]           # (joints,) 'motor', 'position', or '' for a passive joint
+    sides: tuple[str, ...]          # (joints,) 'motor', 'position', or '' for a passive joint
     has_efforts: bool
     notes: list[str]
 
 
-def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
-             like: Measured | None = None) -> Measured:
+def make_data_set(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
+                  like: DataSet | None = None) -> DataSet:
     """
     Return the data of an arm in logs, with the same signals for all logs.
 
@@ -120,16 +120,16 @@ def measured(logs: Rows[Log], arm: ArmModel, by_motion: bool = False,
         _check_gravity(log, arm)
         grid = log.columns[signals[0]].time
         for time in _gapless_grids(log, grid, notes):
-            places, rates = _drive_motion(log, arm, sides, time, has_efforts)
+            positions, velocities = _drive_motion(log, arm, sides, time, has_efforts)
             efforts = sharpened(np.column_stack([
                 np.interp(time, *log.columns[f'effort/{name}']) if side and has_efforts else
                 np.zeros(time.size) for name, side in zip(names, sides)]), SHARPENING_SHARE)
             values = np.column_stack([_sampled(log.columns[name], time) for name in channels])
-            sequences.append(Sequence(log.path, time, places, rates, efforts, values))
+            sequences.append(Sequence(log.path, time, positions, velocities, efforts, values))
     if not sequences:
         raise UsageError(f'{logs[0].path}: no {MIN_DURATION_S:g} s without a gap. Record longer.')
     _check_excitation(sequences, arm, channels)
-    return Measured(sequences, channels, sides, has_efforts, notes)
+    return DataSet(sequences, channels, sides, has_efforts, notes)
 
 
 def _measured_sides(logs, arm):
@@ -296,19 +296,19 @@ def _sampled(column: Column, time: np.ndarray) -> np.ndarray:
 
 def _drive_motion(log, arm, sides, time, is_servo):
     """Return positions and velocities (k, joints) of the drives."""
-    places, rates = np.zeros((2, time.size, len(sides)))
+    positions, velocities = np.zeros((2, time.size, len(sides)))
     period = time[1] - time[0]
     window = _window(period, is_servo)
     for j, (name, side) in enumerate(zip(arm.joint_names, sides)):
         if not side:
             continue
         values = _sampled(log.columns[f'{side}/{name}'], time)
-        places[:, j] = savgol_filter(values, window, 3)
+        positions[:, j] = savgol_filter(values, window, 3)
         velocity = log.columns.get(
             f'{"velocity" if side == "position" else "motor_velocity"}/{name}')
-        rates[:, j] = (np.interp(time, *velocity) if velocity is not None else
-                       savgol_filter(values, window, 3, deriv=1, delta=period))
-    return places, rates
+        velocities[:, j] = (np.interp(time, *velocity) if velocity is not None else
+                            savgol_filter(values, window, 3, deriv=1, delta=period))
+    return positions, velocities
 
 
 def _window(period, is_servo):
@@ -332,16 +332,17 @@ def moving_imus(values: np.ndarray, channels: Rows[str]) -> list[int]:
 def _check_excitation(sequences, arm, channels):
     """Refuse logs without motion."""
     for k, name in enumerate(channels):
-        spread = max(np.ptp(row.measured[:, k]) for row in sequences)
-        noise = max(noise_of(row.measured[:, [k]])[0] for row in sequences)
+        spread = max(np.ptp(sequence.measured[:, k]) for sequence in sequences)
+        noise = max(noise_of(sequence.measured[:, [k]])[0] for sequence in sequences)
         if name.startswith(('position/', 'motor/')) or imu_channel(name):
             continue
         if not spread > MIN_SIGNAL_TO_NOISE * noise or spread < 1e-12:
             raise UsageError(f'{sequences[0].name}: no excitation: "{name}" moves by '
                              f'{spread:.3g}, its noise is {noise:.3g}. Record a motion that '
                              'bends the arm.')
-    if all(np.ptp(row.places, axis=0).max() < 1e-6 and np.ptp(row.efforts, axis=0).max() == 0.0
-           for row in sequences) and not channels:
+    if all(np.ptp(sequence.positions, axis=0).max() < 1e-6
+           and np.ptp(sequence.efforts, axis=0).max() == 0.0
+           for sequence in sequences) and not channels:
         raise UsageError(f'{sequences[0].name}: no excitation: nothing moves.')
 
 

@@ -22,7 +22,7 @@ from flex_robot_sim.identification.excitation_trajectories import ExcitationTraj
 from flex_robot_sim.identification.imu import imu_channel, imu_channels, is_imu_name
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, channel_rows, respond
-from flex_robot_sim.identification.sequences import Measured, Sequence, sharpened
+from flex_robot_sim.identification.sequences import DataSet, Sequence, sharpened
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.util.exceptions import UsageError
@@ -100,18 +100,18 @@ def simulate_experiment(arm: ArmModel, trajectory: ExcitationTrajectory, time_st
     gravity_effort = np.tile(equilibrium(arm, trajectory.pose).effort, (trajectory.time.size, 1))
     sequence = Sequence('trial', trajectory.time, trajectory.position, trajectory.velocity,
                         gravity_effort, np.zeros((trajectory.time.size, len(channels))))
-    setup = Setup(arm.description, Measured([sequence], channels, sides, True, []), arm.coupling,
+    setup = Setup(arm.description, DataSet([sequence], channels, sides, True, []), arm.coupling,
                   tuple(-arm.arrays.base_acceleration[3:]), time_step=time_step, finer=0)
     response = respond(setup, servo, arm, sequence)
     if not np.isfinite(response.channels).all():
         raise UsageError(f'the arm is lost on the way of this {trajectory.kind}. Give --pose, or '
                          'fewer --seconds.')
-    servo_effort = response.pull.copy()
-    servo_effort[1:-1] = 0.5 * (response.pull[1:-1] + response.pull[2:])
+    servo_effort = response.servo_effort.copy()
+    servo_effort[1:-1] = 0.5 * (response.servo_effort[1:-1] + response.servo_effort[2:])
     efforts = gravity_effort + sharpened(servo_effort, TWO_PERIOD_SHARPENING)
     positions = response.coordinates[:, driven(arm)]
     velocities = np.gradient(positions, trajectory.time, axis=0)
-    measured = sequence._replace(places=positions, rates=velocities, efforts=efforts,
+    measured = sequence._replace(positions=positions, velocities=velocities, efforts=efforts,
                                  measured=response.channels)
     columns = {name: Column(trajectory.time, response.channels[:, k])
                for k, name in enumerate(channels)}

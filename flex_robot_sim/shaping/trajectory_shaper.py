@@ -17,7 +17,7 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import (
-    FASTER,
+    VELOCITY_MARGIN,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_rates,
@@ -250,7 +250,7 @@ class TrajectoryShaper:
         times = pieces.trajectory.times
         if times[0] > elapsed or len(times) < 2:
             return None
-        limits = FASTER * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
+        limits = VELOCITY_MARGIN * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
                                      np.abs(present[1])) + STILL
         if elapsed >= times[-1]:
             return None             # `Interpolation.motion` refuses it
@@ -314,13 +314,13 @@ class TrajectoryShaper:
             raise SettingError(f'shaped, the trajectory would take {left:.6g} s: give a longer '
                                'period, or send it in parts')
         times, positions, speeds = memory.shaper.run(memory.motion)
-        limits = FASTER * rate_limits(self._arm)
+        limits = VELOCITY_MARGIN * rate_limits(self._arm)
         if (np.abs(speeds) > limits).any():
             k, j = np.argwhere(np.abs(speeds) > limits)[0]
             raise SettingError(
                 f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
                 f'{abs(speeds[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
-                f'{limits[j] / FASTER:.6g} {self._arm.units[j]}/s: give it more time')
+                f'{limits[j] / VELOCITY_MARGIN:.6g} {self._arm.units[j]}/s: give it more time')
         every = max(1, int(self._period / GRID + 1e-9), math.ceil(self._shortest / GRID - 1e-9))
         rows = np.unique([*range(0, len(times) - (every if self._shortest else 0), every),
                           len(times) - 1])

@@ -17,7 +17,7 @@ from flex_robot_sim.identification.excitation_trajectories import excitation_tra
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.simulated_experiment import simulate_experiment
 
 STEP = 1e-4             # of log and fit, so that only what lies between them is left         [s]
@@ -31,7 +31,7 @@ def test_numbers_stay_where_they_are(seed):
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
     rings = modes(arm, pose).frequencies
     plan = excitation_trajectory('fourier', pose, 6.0, (0.2, 10.0), 1e-3, rings=rings[rings > 0.0])
-    data = measured([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
+    data = make_data_set([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
     unknowns = unknowns_of(arm, data, ['stiffness', 'damping', 'friction', 'delay'])
     setup = Setup(arm.description, data, finer=0, time_step=2e-3)
     problem = Problem(replace(setup, time_step=STEP), unknowns, coarse=Problem(setup, unknowns))

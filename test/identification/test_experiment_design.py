@@ -92,7 +92,7 @@ def test_deviations_of_a_design_are_those_of_fits(name, count):
     arm = arm_of(name=name)
     trial = trial_of(arm)
     found = information(arm, trial, FREE)
-    effort, place = trial.sequence.efforts, trial.sequence.places
+    effort, place = trial.sequence.efforts, trial.sequence.positions
     time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
 
     def late(d):        # the servo pulls where the arm was
