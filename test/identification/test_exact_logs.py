@@ -30,7 +30,8 @@ def test_numbers_stay_where_they_are(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
     rings = modes(arm, pose).frequencies
-    plan = excitation_trajectory('fourier', pose, 6.0, (0.2, 10.0), 1e-3, rings=rings[rings > 0.0])
+    plan = excitation_trajectory('fourier', pose, 6.0, (0.2, 10.0), 1e-3,
+                                 resonances=rings[rings > 0.0])
     data = make_data_set([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
     unknowns = unknowns_of(arm, data, ['stiffness', 'damping', 'friction', 'delay'])
     setup = Setup(arm.description, data, finer=0, time_step=2e-3)

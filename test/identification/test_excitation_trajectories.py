@@ -16,7 +16,7 @@ BAND, RINGS = (0.2, 6.0), (1.3, 4.1)
 
 
 def made(kind, period=2e-3):
-    return excitation_trajectory(kind, POSE, 10.0, BAND, period, rings=RINGS)
+    return excitation_trajectory(kind, POSE, 10.0, BAND, period, resonances=RINGS)
 
 
 @pytest.mark.parametrize('kind', KINDS)
