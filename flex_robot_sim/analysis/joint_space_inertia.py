@@ -26,7 +26,7 @@ class JointSpaceInertia(NamedTuple):
 
 
 def joint_space_inertia(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> JointSpaceInertia:
-    """Return the JointSpaceInertia over the poses of an ArmModel."""
+    """Return the JointSpaceInertia over the range of an ArmModel."""
     inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm, count)]
     return JointSpaceInertia(np.min(inertias, axis=0), np.max(inertias, axis=0))
 

@@ -64,9 +64,9 @@ class ModeTable(NamedTuple):
         frequencies, ratios = self.frequencies, self.ratios
         for joint, axis in zip(self.joints, self.axes):
             along = np.clip((position[joint] - axis[0]) / (axis[1] - axis[0]), 0, axis.size - 1)
-            place = min(int(along), axis.size - 2)
-            share = along - place
-            frequencies, ratios = ((1 - share) * table[place] + share * table[place + 1]
+            row = min(int(along), axis.size - 2)
+            share = along - row
+            frequencies, ratios = ((1 - share) * table[row] + share * table[row + 1]
                                    for table in (part.reshape(axis.size, -1, part.shape[-1])
                                                  for part in (frequencies, ratios)))
         return frequencies.reshape(-1), ratios.reshape(-1)
@@ -143,8 +143,8 @@ def mode_table(arm: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None = None,
     middle = pose_rows[0]
     if like is None:
         joints = joints_that_matter(arm, middle, lower, upper, int(count), gains)
-        coarse = [np.linspace(lower[j], upper[j], places)
-                  for j, places in zip(joints, AXIS_POSITIONS)]
+        coarse = [np.linspace(lower[j], upper[j], number)
+                  for j, number in zip(joints, AXIS_POSITIONS)]
     else:
         joints, coarse = like.joints, [axis[::REFINEMENT] for axis in like.axes]
     mode_rows, total = [], int(np.prod([axis.size for axis in coarse]))

@@ -91,7 +91,7 @@ def read_samples(path: str | Path, columns: Sequence[str] = (),
             raise UsageError(f'{path}: has no column "{name}". Known: {", ".join(header)}.')
     used = [k for k, name in enumerate(header) if k != clock and (not columns or name in columns)]
     if not used:
-        raise UsageError(f'{path}: has no column beside the time. Record what rings.')
+        raise UsageError(f'{path}: has no column but the time. Record a vibration.')
     samples = table[:, used]
     if rate is None:
         rate, samples = _resampled(path, header, clock, table, samples)

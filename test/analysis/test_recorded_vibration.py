@@ -144,7 +144,7 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
                                    'several seconds.'),
     (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
     (['time'], [(k,) for k in range(200)], {},
-     ': has no column beside the time. Record what rings.'),
+     ': has no column but the time. Record a vibration.'),
     (['time', 'x'], ROWS, {'columns': ['z']}, ': has no column "z". Known: time, x.'),
     (['time', 'x'], [*ROWS[:9], (0.0, 1), *ROWS[9:]], {},
      ':11: the time does not rise. Sort the log, or give one recording at a time.'),
