@@ -28,18 +28,21 @@ import flex_robot_sim as frs
 from benchmarks.real_arm import shares_of
 from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.description.parameters import parameters_of, with_parameters
-from flex_robot_sim.identification.excitation_trajectories import course
+from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.experiment_design import (
-    band_of,
-    designed,
+    design_experiment,
+    frequency_band,
     information,
-    rings_of,
+    locked_frequencies,
 )
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
-from flex_robot_sim.identification.simulated_experiment import try_out, within_limits
+from flex_robot_sim.identification.sequences import make_data_set
+from flex_robot_sim.identification.simulated_experiment import (
+    scaled_to_limits,
+    simulate_experiment,
+)
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
@@ -135,7 +138,7 @@ def identified(name, log, free, factor=1.0, finer=None):
     description = frs.read_description(name)
     stiff = [path for path in OFF[name] if path.endswith('arm.stiffness')]
     description = with_parameters(description, dict.fromkeys(stiff, factor))
-    setup = Setup(description, measured([log], build_arm(description)))
+    setup = Setup(description, make_data_set([log], build_arm(description)))
     return identify(setup if finer is None else replace(setup, finer=finer), free)
 
 
@@ -180,7 +183,7 @@ def coverage(quick, seeds=500):
             slow = np.convolve(random.normal(0, CURVATURE_NOISE, column.time.size + 39),
                                np.ones(40) / np.sqrt(40), 'valid')
             columns[name] = Column(column.time, column.values + white + slow)
-        setup = Setup(description, measured([Log('clean', columns, [])], arm), finer=0,
+        setup = Setup(description, make_data_set([Log('clean', columns, [])], arm), finer=0,
                       time_step=1e-3)
         found = identify(setup, ['arm.stiffness', 'tip_mass.mass', 'arm.damping', 'delay'])
         for one in found.numbers:
@@ -219,14 +222,16 @@ def excitation_gain(quick):
         arm, free = frs.load(name), [*OFF[name], 'delay']
         length, period = (6.0, 5e-3) if quick else (10.0, 4e-3)
         pose = np.array(POSES[name])
-        low, high = band_of(arm, pose, period)
+        low, high = frequency_band(arm, pose, period)
         # through all of the band, and from half of the first frequency on
-        sweeps = [within_limits(arm, course('sweep', pose, length, (begin, high), period))
-                  for begin in (low, 0.5 * rings_of(arm, pose)[0])]
+        sweeps = [scaled_to_limits(arm, excitation_trajectory('sweep', pose, length, (begin, high),
+                                                              period))
+                  for begin in (low, 0.5 * locked_frequencies(arm, pose)[0])]
         found = {}
         for key, for_energy in (('equal energy', True), ('equal limits', False)):
-            best = designed(arm, 'fourier', length, period, free, pose, tries=2 if quick else 8,
-                            for_energy=for_energy)
+            best = design_experiment(arm, 'fourier', length, period, free, pose,
+                                     tries=2 if quick else 8,
+                                     for_energy=for_energy)
             rows = []
             for sweep in sweeps:
                 pair = [best.trial, sweep]
@@ -252,7 +257,7 @@ def of_energy(arm, trial, energy):
     for _ in range(3):          # efforts grow nearly as the motion does
         if abs(trial.energy / energy - 1) < 1e-3:
             break
-        trial = try_out(arm, trial.course.scaled(np.sqrt(energy / trial.energy)))
+        trial = simulate_experiment(arm, trial.trajectory.scaled(np.sqrt(energy / trial.energy)))
     return trial
 
 

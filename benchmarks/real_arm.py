@@ -18,7 +18,7 @@ import flex_robot_sim as frs
 from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import read_log
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.identification.uncertainty import explainable, noise_floor
 from flex_robot_sim.model.assembly import build_arm
 
@@ -44,7 +44,7 @@ def of_model(folder, first, second):
     robot, signals, free = command()
     description = frs.read_description((ROOT / robot).read_text('utf-8'))
     arm = build_arm(description)
-    logs = [measured([read_log(Path(folder) / name, signals)], arm, True)
+    logs = [make_data_set([read_log(Path(folder) / name, signals)], arm, True)
             for name in (first, second)]
     return identify(Setup(description, logs[0], time_step=0.005), free,
                     logs[1].sequences).held_out

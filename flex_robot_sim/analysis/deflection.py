@@ -1,4 +1,4 @@
-"""Where the tip of a flexible link is, against where it would be if the link were straight."""
+"""Deflection of the tip of a flexible link from its undeformed position."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 def tip_deflection(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
     """
-    Tip of a flexible link against its undeformed tip frame, x along the beam.
+    Return the pose of a tip relative to its undeformed tip frame, x along the beam.
 
     :returns: translation [m] and rotation vector [rad], (6,).
     """
-    place, R = _tips(arm, link, q[None], has_turn=True)
-    out = np.empty(6)
-    out[:3] = place[0]
-    set_rotation_vector(R[0], out[3:])
-    return out
+    translation, R = _tips(arm, link, q[None], has_turn=True)
+    deflection = np.empty(6)
+    deflection[:3] = translation[0]
+    set_rotation_vector(R[0], deflection[3:])
+    return deflection
 
 
 def tip_translations(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
@@ -33,10 +33,10 @@ def tip_translations(arm: ArmModel, link: str, q: np.ndarray) -> np.ndarray:
 
 
 def _tips(arm, link, q, has_turn):
-    """Translations (k, 3) and, if they are wanted, rotations (k, 3, 3) at states (k, n)."""
+    """Return translations (k, 3) and, with `has_turn`, rotations (k, 3, 3) at states (k, n)."""
     if link not in arm.tips:
         raise SettingError(f'no flexible link "{link}". Known: {", ".join(arm.tips)}')
-    R, turns = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
+    R, rotations = np.tile(np.eye(3), (len(q), 1, 1)), np.empty((len(q), 3, 3))
     p, length, bodies = np.zeros((len(q), 3)), 0.0, arm.segments[link]
     for body in bodies:
         beam, first = arm.beams[body], arm.arrays.first[body]
@@ -50,17 +50,17 @@ def _tips(arm, link, q, has_turn):
         p = p + (R @ (tip + [beam.length, 0.0, 0.0])[..., None])[..., 0]
         length += beam.length
         if has_turn or body != bodies[-1]:
-            for vector, turn in zip(e @ end.turn.T, turns):
-                set_rotation(vector, turn)
-            R = R @ turns
+            for vector, rotation in zip(e @ end.turn.T, rotations):
+                set_rotation(vector, rotation)
+            R = R @ rotations
     return p - [length, 0.0, 0.0], R
 
 
 class Deflections(Mapping):
-    """Tip deflections by flexible link, computed when they are asked for."""
+    """Tip deflections by flexible link, computed on access."""
 
     def __init__(self, arm: ArmModel, q: np.ndarray) -> None:
-        """Take an ArmModel and its coordinates, (n,)."""
+        """Store an ArmModel and its coordinates, (n,)."""
         self._arm, self._q = arm, q
 
     def __iter__(self):

@@ -3,8 +3,9 @@ The terms of the equations of motion at any state, as arrays of all coordinates.
 
     M(q) q'' + h(q, q') + s(q, q') = S u + loads
 
-with the mass matrix M, the forces h of turning and of weight, those s of springs, dampers, stops
-and friction, and the efforts u of the motors. With payloads: those of `with_payload(model, ...)`.
+with the mass matrix M, the bias forces h of Coriolis, centrifugal and gravity terms, the forces s
+of springs, dampers, stops and friction, and the efforts u of the motors. For payloads, pass
+`with_payload(model, ...)`.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from flex_robot_sim.analysis.tangent import driven, set_lacking, set_needed
+from flex_robot_sim.analysis.tangent import driven, set_required_force, set_residual_force
 from flex_robot_sim.analysis.workspace_pool import borrowed
 from flex_robot_sim.dynamics import mass_matrix as mass
 from flex_robot_sim.dynamics.forward_dynamics import forward_dynamics as set_by_forces
@@ -31,17 +32,17 @@ def mass_matrix(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
 
 def bias_forces(model: ArmModel, coordinates: ArrayLike,
                 rates: ArrayLike | None = None) -> np.ndarray:
-    """Forces (n,) [N m, N] that turning and weight ask for where nothing accelerates: h."""
+    """Return the bias forces h (n,) [N m, N]: Coriolis, centrifugal and gravity terms."""
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     force = np.zeros(model.size)
     with borrowed(model) as scratch:
-        scratch.call(set_needed, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
+        scratch.call(set_required_force, model.arrays, NO_LOADS, q, qd, np.zeros(model.size),
                      scratch.work, force)
     return force
 
 
 def gravity_forces(model: ArmModel, coordinates: ArrayLike) -> np.ndarray:
-    """Forces (n,) [N m, N] that carry the weight: the slope of its potential energy."""
+    """Return gravity forces (n,) [N m, N]: the gradient of the potential energy of gravity."""
     return bias_forces(model, coordinates)
 
 
@@ -49,10 +50,10 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
                      accelerations: ArrayLike | None = None,
                      pushes: Iterable[Push] = ()) -> np.ndarray:
     """
-    Forces (n,) [N m, N] that every coordinate needs from outside for a motion: S u, if it can be.
+    Return the external forces S u (n,) [N m, N] that a motion requires.
 
-    Those of the motors are at `driven_coordinates`; where no motor is, they are zero only if the
-    arm can move so.
+    Motor efforts are at `driven_coordinates`. Forces at other coordinates are zero only if the
+    motion is feasible.
 
     :param pushes: [Push].
     """
@@ -60,7 +61,7 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
                           accelerations=accelerations)
     force = np.zeros(model.size)
     with borrowed(model) as scratch:
-        scratch.call(set_lacking, model.arrays, make_loads(model, pushes), q, qd, qdd,
+        scratch.call(set_residual_force, model.arrays, make_loads(model, pushes), q, qd, qdd,
                      np.zeros(len(model.joint_names)), scratch.work, force)
     return force
 
@@ -68,9 +69,9 @@ def inverse_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike | None = None,
                      effort: ArrayLike | None = None, pushes: Iterable[Push] = ()) -> np.ndarray:
     """
-    Accelerations (n,) [rad/s2, m/s2] under efforts of the motors (joints,) [N m, N] and pushes.
+    Return accelerations (n,) [rad/s2, m/s2] for motor efforts (joints,) [N m, N] and pushes.
 
-    Dry friction is that of explicit schemes here: it does not stick.
+    Dry friction is that of explicit schemes: it does not stick.
     """
     q, qd = _checked(model, coordinates=coordinates, rates=rates)
     effort = (np.zeros(len(model.joint_names)) if effort is None
@@ -84,7 +85,7 @@ def forward_dynamics(model: ArmModel, coordinates: ArrayLike, rates: ArrayLike |
 
 
 def driven_coordinates(model: ArmModel) -> np.ndarray:
-    """Which coordinate each motor moves, (joints,): its own side of a gear that gives."""
+    """Return the coordinate of each motor, (joints,): the motor side of an elastic gear."""
     expect_arm(model)
     return driven(model)
 
@@ -97,7 +98,7 @@ def _set_accelerations(arm, loads, q, qd, effort, work, qdd):
 
 
 def _checked(model, **values):
-    """Arrays (n,) of all coordinates; None: zero."""
+    """Return validated arrays (n,) of all coordinates; None: zero."""
     expect_arm(model)
     return [np.zeros(model.size) if array is None
             else checked(name, array, model.coordinate_names) for name, array in values.items()]

@@ -1,5 +1,5 @@
 """
-What the flex sensors of an arm see: mean curvature of a beam between two stations.
+Readings of the flex sensors of an arm: mean curvature of a beam between two stations.
 
 In the plane xy a beam has the curvature v'', in xz w'': positive where it bends towards its +y or
 +z axis, so that a cantilever that is pulled towards +y has positive curvature all along. The mean
@@ -7,10 +7,9 @@ between the stations a and b is the difference of the slopes there over their di
 
     (v'(b) - v'(a)) / (b - a),
 
-a linear map of the elastic coordinates. In a beam cut into segments each of them adds the
-difference of slopes over the part that lies in it: a gauge feels its own piece of the beam, not
-how the piece before it has turned. A gauge without length sees the curvature where it is; between
-two elements or segments, which bend independently, the mean of both.
+a linear map of the elastic coordinates. In a segmented beam, each segment adds the difference of
+slopes over the covered part; rotation of preceding segments has no effect. A gauge without length
+measures the curvature at its position; between two elements or segments, the mean of both.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from flex_robot_sim.model.arguments import checked, expect_arm
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-POINT = 1e-9            # to either side of a gauge without length, over the length of a segment
+POINT_OFFSET_RATIO = 1e-9   # to either side of a gauge without length, over the segment length
 _SLOPE = {'xy': (2, 1.0), 'xz': (1, -1.0)}      # row of Beam.turn (phi, -w', v'), and its sign;
 #                                                 the rows of Beam.strain begin with u'
 
@@ -39,7 +38,7 @@ class FlexSensors(NamedTuple):
 
 def curvatures(arm: ArmModel, coordinates: np.ndarray) -> dict[str, float]:
     """
-    Return the mean curvature [1/m] that each flex sensor of an ArmModel sees, by name.
+    Return the mean curvature [1/m] at each flex sensor of an ArmModel, by name.
 
     :param coordinates: all of them, (n,) [rad, m]; with their rates, the rates [1/(m s)].
     """
@@ -69,15 +68,17 @@ def flex_sensors(arm: ArmModel) -> FlexSensors:
 
 
 def _add_slopes(arm, link, sensor, row):
-    """Add to `row` (n,) the differences of slopes over all segments that the sensor touches."""
+    """Add to `row` (n,) the differences of slopes over all segments under the sensor."""
     axis, sign = _SLOPE[sensor.plane]
-    root = 0.0
+    segment_start = 0.0
     for body in arm.segments[link]:
         beam, first = arm.beams[body], arm.arrays.first[body]
-        ends = np.clip([sensor.start - root, sensor.end - root], 0.0, beam.length)
-        before, after = beam.turn(ends)[:, axis]
-        row[first:first + beam.size] += sign * (after - before) / (sensor.end - sensor.start)
-        root += beam.length
+        ends = np.clip([sensor.start - segment_start, sensor.end - segment_start], 0.0,
+                       beam.length)
+        slope_at_start, slope_at_end = beam.turn(ends)[:, axis]
+        row[first:first + beam.size] += sign * (slope_at_end - slope_at_start) / (sensor.end
+                                                                                  - sensor.start)
+        segment_start += beam.length
 
 
 def _add_curvatures(arm, link, sensor, row):
@@ -85,8 +86,9 @@ def _add_curvatures(arm, link, sensor, row):
     axis, sign = _SLOPE[sensor.plane]
     bodies = arm.segments[link]
     length = arm.beams[bodies[0]].length
-    sides = np.clip(sensor.start + np.array([-POINT, POINT]) * length, 0.0, len(bodies) * length)
-    for x in sides:
-        number = min(int(x / length), len(bodies) - 1)
-        beam, first = arm.beams[bodies[number]], arm.arrays.first[bodies[number]]
-        row[first:first + beam.size] += sign * beam.strain(x - number * length)[axis + 1] / 2
+    positions = np.clip(sensor.start + np.array([-POINT_OFFSET_RATIO, POINT_OFFSET_RATIO])
+                        * length, 0.0, len(bodies) * length)
+    for x in positions:
+        segment = min(int(x / length), len(bodies) - 1)
+        beam, first = arm.beams[bodies[segment]], arm.arrays.first[bodies[segment]]
+        row[first:first + beam.size] += sign * beam.strain(x - segment * length)[axis + 1] / 2

@@ -1,14 +1,14 @@
 """
-Poses, Jacobians and twists of links and of sections of flexible links, deflections included.
+Poses, Jacobians and twists of links and of sections of flexible links, with deflections.
 
-The body Jacobian J of a frame takes the rates of all coordinates to its twist, V = J qd. Walking
-from the frame to the base, with the pose C of the frame in the body that has been reached,
+The body Jacobian J of a frame maps the rates of all coordinates to its twist, V = J qd. From the
+frame to the base, with the pose C of the frame in the present body, its columns are
 
     column of the joint of that body            Ad_C^-1 A                                    (T57)
     of an elastic coordinate of its carrier     Ad_C^-1 K,  with C in the root of the carrier
 
-where A is the screw of the joint and K that of the station which the body rides on (T11). Motors
-behind gears move no link, so that their columns are zero.
+where A is the screw of the joint and K that of the station that carries the body (T11). Motors
+behind elastic gears move no link, so their columns are zero.
 """
 
 from collections.abc import Callable
@@ -41,12 +41,12 @@ def pose(arm: ArmModel, q: ArrayLike, link: str, station: float | str | None = N
     :param arm: ArmModel with n coordinates; q: coordinates, (n,) [rad, m].
     :param station: None: the frame of the link. A distance from the root along a flexible link
         [m], or 'tip': the frame of its section there, x along the beam, as in `deflection`.
-    :param work: Workspace to use instead of one that is kept for such questions.
+    :param work: Workspace to use instead of one from the pool.
     """
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
-    with _room(arm, work) as room:
-        return _moved(arm, q, np.zeros(arm.size), link, station, room).pose
+    with _workspace(arm, work) as workspace:
+        return _attachment(arm, q, np.zeros(arm.size), link, station, workspace).pose
 
 
 def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body',
@@ -60,14 +60,15 @@ def jacobian(arm: ArmModel, q: ArrayLike, link: str, representation: str = 'body
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     columns = np.zeros((arm.size, 6))
-    with _room(arm, work) as room:
-        seat = _moved(arm, q, np.zeros(arm.size), link, station, room)
-        if seat.section is not None:
-            first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
-            columns[first:first + n] = (_seen_from(seat) @ seat.section.K[0, :, :n]).T
-        if seat.body >= 0:
-            set_columns(arm.arrays, seat.body, seat.R.copy(), seat.p.copy(), seat.work, columns)
-    return from_body(seat.pose, representation) @ columns.T
+    with _workspace(arm, work) as workspace:
+        attachment = _attachment(arm, q, np.zeros(arm.size), link, station, workspace)
+        if attachment.section is not None:
+            first, n = arm.arrays.first[attachment.body], arm.arrays.modes[attachment.body]
+            columns[first:first + n] = (_to_frame(attachment) @ attachment.section.K[0, :, :n]).T
+        if attachment.body >= 0:
+            set_columns(arm.arrays, attachment.body, attachment.R.copy(), attachment.p.copy(),
+                        attachment.work, columns)
+    return from_body(attachment.pose, representation) @ columns.T
 
 
 def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation: str = 'body',
@@ -75,14 +76,14 @@ def twist(arm: ArmModel, q: ArrayLike, qd: ArrayLike, link: str, representation:
     """
     Twist (6,) of a link [rad/s, m/s]; parameters as in `jacobian`, with the rates qd, (n,).
 
-    It comes from the recursion over the bodies, and costs less than the Jacobian times the rates.
+    The recursion over the bodies is faster than the Jacobian times the rates.
     """
     expect_arm(arm)
     q = checked('coordinates', q, arm.coordinate_names)
     qd = checked('rates', qd, arm.coordinate_names)
-    with _room(arm, work) as room:
-        seat = _moved(arm, q, qd, link, station, room)
-        return from_body(seat.pose, representation) @ _body_twist(seat)
+    with _workspace(arm, work) as workspace:
+        attachment = _attachment(arm, q, qd, link, station, workspace)
+        return from_body(attachment.pose, representation) @ _body_twist(attachment)
 
 
 def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link: str,
@@ -91,8 +92,8 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
     """
     Rate (6,) of the components of a twist, J qdd + dJ/dt qd [rad/s2, m/s2].
 
-    The linear part of the hybrid and mixed ones is the acceleration of the origin of the frame in
-    the base frame. Gravity is not in it. With qdd = 0 it is dJ/dt qd.
+    The linear part of the hybrid and mixed ones is the acceleration of the frame origin in the
+    base frame, without gravity. With qdd = 0 it is dJ/dt qd.
 
     :param qdd: accelerations of all coordinates, (n,); the others as in `twist`.
     """
@@ -101,33 +102,33 @@ def twist_rate(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, link:
     qd = checked('rates', qd, arm.coordinate_names)
     qdd = checked('accelerations', qdd, arm.coordinate_names)
     rate = np.zeros(6)
-    with _room(arm, work) as room:
-        seat = _moved(arm, q, qd, link, station, room)
-        if seat.body >= 0:
-            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), qdd, seat.work)
-            rate = seat.work.dV[seat.body].copy()
-        if seat.section is not None:
-            first, n = arm.arrays.first[seat.body], arm.arrays.modes[seat.body]
-            rate += (seat.section.K[0, :, :n] @ qdd[first:first + n]
-                     + seat.section.beta[0])                                            # (T13)
-        return convert_rate(_seen_from(seat) @ rate, _body_twist(seat), seat.pose, 'body',
-                            representation)
+    with _workspace(arm, work) as workspace:
+        attachment = _attachment(arm, q, qd, link, station, workspace)
+        if attachment.body >= 0:
+            set_rates(arm.arrays._replace(base_acceleration=np.zeros(6)), qdd, attachment.work)
+            rate = attachment.work.dV[attachment.body].copy()
+        if attachment.section is not None:
+            first, n = arm.arrays.first[attachment.body], arm.arrays.modes[attachment.body]
+            rate += (attachment.section.K[0, :, :n] @ qdd[first:first + n]
+                     + attachment.section.beta[0])                                      # (T13)
+        return convert_rate(_to_frame(attachment) @ rate, _body_twist(attachment), attachment.pose,
+                            'body', representation)
 
 
-class _Seat(NamedTuple):
-    """A frame of an arm in motion."""
+class _Attachment(NamedTuple):
+    """Attachment of a frame to a body of an arm in motion."""
 
-    body: int               # that carries it; -1: the base
+    body: int               # -1: the base
     R: np.ndarray           # (3, 3)  pose in that body
     p: np.ndarray           # (3,)                              [m]
     pose: np.ndarray        # (4, 4)  in the base frame
-    section: Workspace | None   # whose one station it is; None: a link
+    section: Workspace | None   # with the section as its only station; None: a link
     work: Workspace
 
 
 @contextmanager
-def _room(arm, work):
-    """Give a Workspace while it is asked: that of the caller, or a borrowed one."""
+def _workspace(arm, work):
+    """Provide the Workspace of the caller, or one from the pool."""
     if work is not None:
         yield work
         return
@@ -136,18 +137,18 @@ def _room(arm, work):
 
 
 def _call(function, arrays, *arguments):
-    """Call a compiled function of an arm and a Workspace: nobody looks at types of their kinds."""
-    key = function, id(arrays._numba_type_), id(arguments[-1]._numba_type_)     # kept for ever
-    if key not in _known:
-        _known[key] = bind(function, arrays, *arguments)
-    return _known[key](arrays, *arguments)
+    """Call a compiled function of an arm and a Workspace, without checks of argument types."""
+    key = function, id(arrays._numba_type_), id(arguments[-1]._numba_type_)     # never released
+    if key not in _bound_functions:
+        _bound_functions[key] = bind(function, arrays, *arguments)
+    return _bound_functions[key](arrays, *arguments)
 
 
-_known: dict[tuple, Callable] = {}
+_bound_functions: dict[tuple, Callable] = {}
 
 
-def _moved(arm, q, qd, link, station, work):
-    """Seat of a link or of one of its sections, with all bodies in `work` in motion."""
+def _attachment(arm, q, qd, link, station, work):
+    """Return the attachment of a link or of one of its sections; set all bodies in `work`."""
     if not is_known(link, arm.frames):
         raise SettingError(f'no link "{link}". Known: {", ".join(arm.frames)}')
     body, R, p = arm.frames[link]
@@ -159,18 +160,19 @@ def _moved(arm, q, qd, link, station, work):
         _call(set_base_poses, arm.arrays, work)
         base_R, base_p = work.base_R[body], work.base_p[body]
     if station is not None:
-        alone = arm.arrays._replace(**{name: np.array([value]) for name, value in row.items()})
+        station_arrays = arm.arrays._replace(**{name: np.array([value])
+                                                for name, value in row.items()})
         section = work._replace(**{name: np.zeros((1, *getattr(work, name).shape[1:]))
                                    for name in STATION_MOTION})
-        set_station(alone, 0, body, q, qd, section)
+        set_station(station_arrays, 0, body, q, qd, section)
         R, p = section.station_R[0], section.station_p[0]
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = base_R @ R, base_R @ p + base_p
-    return _Seat(body, R, p, T, section, work)
+    return _Attachment(body, R, p, T, section, work)
 
 
 def _section(arm, link, station):
-    """Body of a flexible link that has a station, and the row of its station arrays."""
+    """Return the body of a flexible link at a station, and the row of its station arrays."""
     if not is_known(link, arm.segments):
         raise SettingError(f'link "{link}" is rigid and has no stations. Flexible links: '
                            f'{", ".join(arm.segments) or "none"}')
@@ -178,8 +180,8 @@ def _section(arm, link, station):
         body, s = arm.tips[link]
         return body, {name: getattr(arm.arrays, name)[s] for name in STATION_ROW}
     bodies = arm.segments[link]
-    piece = arm.beams[bodies[0]].length
-    length = piece * len(bodies)
+    segment_length = arm.beams[bodies[0]].length
+    length = segment_length * len(bodies)
     try:
         x = float(station)
     except (TypeError, ValueError):
@@ -187,35 +189,37 @@ def _section(arm, link, station):
     if not 0.0 <= x <= length * (1 + 1e-12):
         raise SettingError(f'station = {station!r} of link "{link}" must be "tip", or a distance '
                            f'from its root of 0 to {length:.6g} m')
-    number = min(int(x / piece), len(bodies) - 1)
+    segment = min(int(x / segment_length), len(bodies) - 1)
     size = (*arm.arrays.station_H.shape[1:], arm.arrays.station_setback.shape[1])
-    return bodies[number], _row(arm.beams[bodies[number]], x - number * piece, size, arm.coupling)
+    return bodies[segment], _row(arm.beams[bodies[segment]], x - segment * segment_length, size,
+                                 arm.coupling)
 
 
-# whoever asks for a section asks again; to find its shapes takes longer than all else here
+# repeated queries of a section are common, and computing its shapes is the slowest part
 _row = lru_cache(maxsize=64)(station_row)
 
 
-def _body_twist(seat):
-    """Body twist (6,) of a frame."""
-    V = np.zeros(6) if seat.body < 0 else seat.work.V[seat.body]
-    return _seen_from(seat) @ (V if seat.section is None else V + seat.section.Ve[0])
+def _body_twist(attachment):
+    """Return the body twist (6,) of a frame."""
+    V = np.zeros(6) if attachment.body < 0 else attachment.work.V[attachment.body]
+    return _to_frame(attachment) @ (V if attachment.section is None
+                                    else V + attachment.section.Ve[0])
 
 
-def _seen_from(seat):
-    """Matrix (6, 6) that takes twists from the frame of the body to the frame on it."""
+def _to_frame(attachment):
+    """Return the matrix (6, 6) from twists in the body frame to the attached frame."""
     T = np.eye(4)
-    T[:3, :3], T[:3, 3] = seat.R, seat.p
+    T[:3, :3], T[:3, 3] = attachment.R, attachment.p
     return to_body(T, 'spatial')
 
 
 @compiled
 def set_columns(arm, body, R, p, work, columns):
     """
-    Columns of the body Jacobian of a frame fixed to a body, in the rows of `columns` (n, 6) (T57).
+    Set the columns of the body Jacobian of a frame, in the rows of `columns` (n, 6) (T57).
 
-    :param arm: ArmModel with n coordinates, whose motion is in `work`.
-    :param R: pose (R, p) of the frame in its body; turned into that in the base frame.
+    :param arm: ArmModel with n coordinates, with its motion in `work`.
+    :param R: pose (R, p) of the frame in its body; output: pose in the base frame.
     """
     i = body
     while i >= 0:
@@ -236,7 +240,7 @@ def set_columns(arm, body, R, p, work, columns):
 
 @compiled
 def set_rates(arm, qdd, work):
-    """Rates work.dV of the twists of all bodies (T13), whose motion is in `work`."""
+    """Set the rates work.dV of the twists of all bodies (T13), with their motion in `work`."""
     for i in range(arm.parent.size):
         set_acceleration_without_joint(arm, i, work, qdd)
         if arm.joint[i] >= 0:

@@ -1,9 +1,8 @@
 """
-The inertia that joints feel, where the arm is and over all its poses.
+Joint-space inertia in a pose, and its range over all poses.
 
-It may be a thousand times larger in one pose than in another: that of a vertical axis under an arm
-that stands upright or is stretched out. So whoever sizes something by it, gains or a stop, takes
-the pose, or the least or the largest over the range, as its purpose needs.
+It may vary by a factor of a thousand, as at a vertical axis of an arm that is upright or stretched
+out. So choose the pose, the least or the largest value when you design gains or a stop.
 """
 
 from typing import NamedTuple
@@ -13,62 +12,63 @@ import numpy as np
 from flex_robot_sim.dynamics.forward_dynamics import inverse_dynamics
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
-POSES = 24              # beside the middle of the range
-TURN = np.pi            # to either side, of a joint that turns without stops               [rad]
-SLIDE = 1.0             # and of one that slides without                                    [m]
-INSIDE = 0.98           # of the way to a stop: one that is touched is a spring
+DEFAULT_POSE_COUNT = 24         # in addition to the middle of the range
+DEFAULT_ROTARY_RANGE = np.pi    # to either side, of a rotary joint without stops           [rad]
+DEFAULT_LINEAR_RANGE = 1.0      # to either side, of a prismatic joint without stops          [m]
+RANGE_RATIO = 0.98              # of the range in use: contact with a stop adds a spring
 
 
 class JointSpaceInertia(NamedTuple):
-    """Inertia (joints,) that each drive moves, rotor included, while nothing bends [kg m2, kg]."""
+    """Rigid-body inertia (joints,) at each drive, with its rotor [kg m2, kg]."""
 
     least: np.ndarray
     largest: np.ndarray
 
 
-def joint_space_inertia(arm: ArmModel, count: int = POSES) -> JointSpaceInertia:
-    """Return the JointSpaceInertia over the poses of an ArmModel."""
-    felt = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm, count)]
-    return JointSpaceInertia(np.min(felt, axis=0), np.max(felt, axis=0))
+def joint_space_inertia(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> JointSpaceInertia:
+    """Return the JointSpaceInertia over the range of an ArmModel."""
+    inertias = [np.diag(rigid_inertia(arm, pose)) for pose in poses_within(arm, count)]
+    return JointSpaceInertia(np.min(inertias, axis=0), np.max(inertias, axis=0))
 
 
-def poses_within(arm: ArmModel, count: int = POSES) -> np.ndarray:
+def poses_within(arm: ArmModel, count: int = DEFAULT_POSE_COUNT) -> np.ndarray:
     """
-    Joint positions (poses, joints) all over the range of an arm [rad, m].
+    Return joint positions (poses, joints) over the range of an arm [rad, m].
 
-    The middle of the range comes first, then the pose nearest to zero, as robots are drawn, if it
-    is another one, then `count` others, the same ones for every call.
+    The first pose is the middle of the range. The pose nearest to zero follows if it differs, then
+    `count` pseudorandom poses, the same in every call.
     """
     lower, upper = arm.arrays.lower.copy(), arm.arrays.upper.copy()
-    turns = [unit == 'rad' for unit in arm.units]
-    free = np.where(turns, TURN, SLIDE)
-    lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0) - free)
-    upper = np.where(np.isfinite(upper), upper, lower + 2 * free)
-    middle, half = (lower + upper) / 2, INSIDE * (upper - lower) / 2
-    random = np.random.default_rng(0).uniform(-1.0, 1.0, (count, middle.size))
+    is_rotary = [unit == 'rad' for unit in arm.units]
+    default_range = np.where(is_rotary, DEFAULT_ROTARY_RANGE, DEFAULT_LINEAR_RANGE)
+    lower = np.where(np.isfinite(lower), lower,
+                     np.where(np.isfinite(upper), upper, 0.0) - default_range)
+    upper = np.where(np.isfinite(upper), upper, lower + 2 * default_range)
+    middle, half = (lower + upper) / 2, RANGE_RATIO * (upper - lower) / 2
+    samples = np.random.default_rng(0).uniform(-1.0, 1.0, (count, middle.size))
     zero = np.clip(np.zeros(middle.size), middle - half, middle + half)
-    first = [middle] if np.allclose(zero, middle) else [middle, zero]
-    return np.vstack([*first, middle + half * random])
+    poses = [middle] if np.allclose(zero, middle) else [middle, zero]
+    return np.vstack([*poses, middle + half * samples])
 
 
 def rigid_inertia(arm: ArmModel, position: np.ndarray) -> np.ndarray:
-    """Inertia (joints, joints) of the arm in a pose if nothing bends [kg m2, kg m, kg]."""
-    moves = rigid_moves(arm)
+    """Return the inertia (joints, joints) of the rigid arm in a pose [kg m2, kg m, kg]."""
+    joint_columns = rigid_moves(arm)
     arrays, work = arm.arrays._replace(base_acceleration=np.zeros(6)), make_workspace(arm.arrays)
-    q, rest, force = np.zeros((3, arm.size))
-    q[:] = moves @ position
-    M = np.empty((moves.shape[1],) * 2)
-    for k, unit in enumerate(moves.T):
-        inverse_dynamics(arrays, q, rest, np.ascontiguousarray(unit), work, force)
-        M[k] = force @ moves
+    q, zero_rates, force = np.zeros((3, arm.size))
+    q[:] = joint_columns @ position
+    M = np.empty((joint_columns.shape[1],) * 2)
+    for k, column in enumerate(joint_columns.T):
+        inverse_dynamics(arrays, q, zero_rates, np.ascontiguousarray(column), work, force)
+        M[k] = force @ joint_columns
     return (M + M.T) / 2
 
 
 def rigid_moves(arm: ArmModel) -> np.ndarray:
-    """Coordinates (n, joints) that move with each joint while nothing bends, with its motor."""
-    moves = np.zeros((arm.size, len(arm.joint_names)))
+    """Return the motion (n, joints) of all coordinates by each joint of the rigid arm."""
+    columns = np.zeros((arm.size, len(arm.joint_names)))
     for joint, motor in enumerate(arm.arrays.motor):
-        moves[joint, joint] = 1.0
+        columns[joint, joint] = 1.0
         if motor >= 0:
-            moves[motor, joint] = 1.0
-    return moves
+            columns[motor, joint] = 1.0
+    return columns

@@ -1,7 +1,7 @@
 """
 Linear models of an arm: x' = A x + B u, y = C x + D u, with names for all of them.
 
-They come from the matrices M, D and K of small motions (T50).
+They follow from the matrices M, D and K of small motions (T50).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flex_robot_sim.analysis.operating_point import (
     servo_gains,
     state_at,
 )
-from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales, tangent
+from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, driven, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.dynamics.mass_matrix import mass_matrix
 from flex_robot_sim.model.arguments import checked
@@ -32,7 +32,7 @@ from flex_robot_sim.util.summary import SummaryRows, counted, listed, numbers, s
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
-TIP = ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
+TIP_COMPONENTS = ('x', 'y', 'z', 'turn_x', 'turn_y', 'turn_z')
 
 
 @summarized
@@ -56,8 +56,8 @@ class LinearModel:
     def part(self, inputs: Sequence[str] | None = None,
              outputs: Sequence[str] | None = None) -> LinearModel:
         """Return the model from some inputs to some outputs, by name; None: all of them."""
-        columns = _rows('input', inputs, self.inputs)
-        rows = _rows('output', outputs, self.outputs)
+        columns = _indices('input', inputs, self.inputs)
+        rows = _indices('output', outputs, self.outputs)
         return replace(self, B=self.B[:, columns], C=self.C[rows], D=self.D[np.ix_(rows, columns)],
                        inputs=tuple(self.inputs[k] for k in columns),
                        outputs=tuple(self.outputs[k] for k in rows))
@@ -75,7 +75,7 @@ class LinearModel:
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> object:
-        """Return the control.StateSpace of python-control, with our names of signals."""
+        """Return the control.StateSpace of python-control, with the same signal names."""
         try:
             import control
         except ImportError as error:
@@ -89,94 +89,97 @@ def linearise(model: ArmModel, position: ArrayLike | None = None,
               joints: str | Sequence[str] = 'free', pushes: Iterable[Push] = (),
               gains: tuple[ArrayLike, ArrayLike] | None = None) -> LinearModel:
     """
-    Linear model about an equilibrium, at rest or steadily turning, or about any state.
+    Linear model about an equilibrium, at rest or in steady rotation, or about any state.
 
-    With a payload: that of `with_payload(model, ...)`.
+    For a payload, pass `with_payload(model, ...)`.
 
-    :param position: as of `modes`, and so is the velocity.
-    :param effort: of the motors, (joints,) [N m, N]; default: those that keep the drives at their
-        speed.
+    :param position, velocity: see `modes`.
+    :param effort: of the motors, (joints,) [N m, N]; default: for constant drive velocities.
     :param joints: 'free', or the names of joints whose drives are locked, or 'locked'.
-    :param gains: (stiffness, damping) of a servo that holds the drives, numbers or (joints,) each
-        [N m/rad, N m s/rad; N/m, N s/m]; its targets are inputs, too.
+    :param gains: (stiffness, damping) of a servo of the drives, numbers or (joints,) each
+        [N m/rad, N m s/rad; N/m, N s/m]; its targets are additional inputs.
     """
     loads = make_loads(model, pushes)
     q, qd, slopes = state_at(model, loads, position, velocity)
     motors, locked = driven(model), locked_drives(model, joints)
     if effort is not None:
-        effort, slopes = checked('effort', effort, model.joint_names), None     # it accelerates
+        effort, slopes = checked('effort', effort, model.joint_names), None     # not at rest
     qdd, effort = accelerations(model, loads, q, qd, effort, locked)
     D, K = slopes or tangent(model, loads, q, qd, qdd)
     stiffness, damping = servo_gains(model, gains)
     K[motors, motors] += stiffness
     D[motors, motors] += damping
     free = np.setdiff1d(np.arange(model.size), locked)
-    moved = [j for j, k in enumerate(motors) if k not in locked]
-    n, part = free.size, np.ix_(free, free)
-    forces = (free[:, None] == motors[moved]).astype(float)
-    inputs = [model.joint_names[j] for j in moved]
+    driven_joints = [j for j, k in enumerate(motors) if k not in locked]
+    n, free_block = free.size, np.ix_(free, free)
+    forces = (free[:, None] == motors[driven_joints]).astype(float)
+    inputs = [model.joint_names[j] for j in driven_joints]
     if gains is not None:
-        forces = np.hstack([forces, forces * stiffness[moved]])
+        forces = np.hstack([forces, forces * stiffness[driven_joints]])
         inputs += [f'{name}/target' for name in inputs]
-    inverse = np.linalg.inv(mass_matrix(model.arrays, q)[part])
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K[part], -inverse @ D[part]]])
+    inverse = np.linalg.inv(mass_matrix(model.arrays, q)[free_block])
+    A = np.block([[np.zeros((n, n)), np.eye(n)],
+                  [-inverse @ K[free_block], -inverse @ D[free_block]]])
     B = np.vstack([np.zeros_like(forces), inverse @ forces])
     names = [model.coordinate_names[k] for k in free]
     states = (*names, *(f'{name}/rate' for name in names))
-    C, outputs = _seen(model, q, qd, free, states)
+    C, outputs = _output_matrix(model, q, qd, free, states)
     return LinearModel(A, B, C, np.zeros((len(C), len(inputs))), states, tuple(inputs),
                        tuple(outputs), q, qd, effort)
 
 
-def _seen(model, q, qd, free, states):
+def _output_matrix(model, q, qd, free, states):
     """C and names of all outputs, for the coordinates `free` and their rates."""
     n = free.size
     joint_side = np.flatnonzero(free < len(model.joint_names) + len(model.motor_names))
     joints = np.concatenate([joint_side, n + joint_side])
-    none = np.zeros((0, model.size))
-    tips = np.vstack([none, *(_tip_slopes(model, link, q) for link in model.tips)])
-    turned = np.vstack([none, *(_slopes_of_tip_rate(model, link, q, qd) for link in model.tips)])
+    no_rows = np.zeros((0, model.size))
+    tips = np.vstack([no_rows, *(_tip_slopes(model, link, q) for link in model.tips)])
+    tip_rates = np.vstack([no_rows,
+                           *(_slopes_of_tip_rate(model, link, q, qd) for link in model.tips)])
     sensors = flex_sensors(model)
-    still = np.zeros_like(sensors.matrix)
-    C = np.vstack([np.eye(2 * n)[joints]] + [np.hstack([place[:, free], rate[:, free]])
-                                             for place, rate in (
-        (tips, np.zeros_like(tips)), (turned, tips), (sensors.matrix, still),
-        (still, sensors.matrix))])
-    places = [f'{link}/tip_{part}' for link in model.tips for part in TIP]
+    zeros = np.zeros_like(sensors.matrix)
+    C = np.vstack([np.eye(2 * n)[joints]]
+                  + [np.hstack([position_part[:, free], rate_part[:, free]])
+                                             for position_part, rate_part in (
+        (tips, np.zeros_like(tips)), (tip_rates, tips), (sensors.matrix, zeros),
+        (zeros, sensors.matrix))])
+    tip_names = [f'{link}/tip_{part}' for link in model.tips for part in TIP_COMPONENTS]
     outputs = [states[k] for k in joints]
-    for group in (places, sensors.names):
+    for group in (tip_names, sensors.names):
         outputs += [*group, *(f'{name}/rate' for name in group)]
     return C, outputs
 
 
-def _rows(kind, wanted, names):
-    """Places of names among all."""
-    for name in wanted or ():
+def _indices(kind, selected, names):
+    """Return the indices of selected names; None: all."""
+    for name in selected or ():
         if name not in names:
             raise SettingError(f'no {kind} "{name}". Known: {", ".join(names)}')
-    return [names.index(name) for name in wanted] if wanted is not None else [*range(len(names))]
+    return [names.index(name)
+            for name in selected] if selected is not None else [*range(len(names))]
 
 
 def _tip_slopes(model, link, q):
-    """Slopes (6, n) of the tip deflection with the coordinates."""
+    """Return the derivatives (6, n) of the tip deflection by the coordinates."""
     return _slopes(model, link, q, lambda q: tip_deflection(model, link, q))
 
 
 def _slopes_of_tip_rate(model, link, q, qd):
-    """Slopes (6, n) of the rate of the tip deflection with the coordinates."""
+    """Return the derivatives (6, n) of the tip deflection rate by the coordinates."""
     speed = np.abs(qd / scales(model)).max(initial=0.0)
     if speed == 0.0:
         return np.zeros((6, model.size))
-    way = STEP / speed
+    duration = DIFFERENCE_STEP / speed
 
     def rate(q):
-        return difference(lambda q: tip_deflection(model, link, q), q, way * qd) / way
+        return difference(lambda q: tip_deflection(model, link, q), q, duration * qd) / duration
     return _slopes(model, link, q, rate)
 
 
 def _slopes(model, link, q, function):
-    """Slopes (6, n) of what depends on the coordinates of one flexible link alone."""
-    out, steps = np.zeros((6, model.size)), np.diag(STEP * scales(model))
+    """Return derivatives (6, n) of a function of the coordinates of one flexible link."""
+    out, steps = np.zeros((6, model.size)), np.diag(DIFFERENCE_STEP * scales(model))
     for i in model.segments[link]:
         first = model.arrays.first[i]
         for k in range(first, first + model.beams[i].size):

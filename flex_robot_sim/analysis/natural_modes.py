@@ -1,8 +1,8 @@
 """
 Natural modes of an arm about any state.
 
-They come from the matrices M, D and K of small motions (T50); a drive that is locked keeps its
-coordinate out of them.
+They follow from the matrices M, D and K of small motions (T50), without the coordinates of locked
+drives.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from flex_robot_sim.analysis.operating_point import (
     servo_gains,
     state_at,
 )
-from flex_robot_sim.analysis.tangent import driven, lacking_force, scales, tangent
+from flex_robot_sim.analysis.tangent import driven, residual_force, scales, tangent
 from flex_robot_sim.dynamics.loads import Push, make_loads
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.model.start_pose import STOP_CONTACT_DEPTH, beyond_limits, stop_contact
@@ -32,8 +32,8 @@ class Modes:
     """
     Natural modes, slowest first.
 
-    A mode that does not oscillate has the damping ratio 1, or -1 if it grows, and the frequency
-    tells how fast; a free motion without force has the frequency 0.
+    A mode without oscillation has the damping ratio 1, or -1 if it grows; its frequency is the
+    rate of decay or growth. A rigid-body mode has the frequency 0.
     """
 
     names: tuple[str, ...]      # (n,)    of the coordinates
@@ -43,7 +43,7 @@ class Modes:
     note: str = ''              # line about a joint beyond its limits
 
     def shape(self, mode: int) -> dict[str, complex]:
-        """Return one shape by coordinate name; SettingError if there is no such mode."""
+        """Return one shape, by coordinate name; SettingError if the mode does not exist."""
         if not -len(self.frequencies) <= mode < len(self.frequencies):
             raise SettingError(f'mode = {mode!r} must be below the number of modes, '
                                f'{len(self.frequencies)}')
@@ -72,15 +72,15 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     """
     Find the natural modes of the whole arm about its equilibrium, or about any state.
 
-    With a payload: those of `with_payload(model, ...)`.
+    For a payload, pass `with_payload(model, ...)`.
 
-    :param position: of the joints, (joints,) [rad, m], for the equilibrium there; default: where
-        arms start, zero or the nearest position within limits. Of all coordinates, (n,), for the
-        state that they say. Beyond a limit, `note` of the result says so.
-    :param joints: 'locked' or 'free', or the names of those whose drives are locked; default:
+    :param position: of the joints, (joints,) [rad, m], for the equilibrium there; default: the
+        start pose, zero or the nearest position within limits. Of all coordinates, (n,), for any
+        state. Beyond a limit, the result contains a `note`.
+    :param joints: 'locked' or 'free', or the names of joints with locked drives; default:
         'locked', with gains 'free'.
-    :param gains: (stiffness, damping) of the drives that are not locked, which hold their place,
-        numbers or (joints,) each [N m/rad, N m s/rad; N/m, N s/m].
+    :param gains: (stiffness, damping) of the servo of drives that are not locked, numbers or
+        (joints,) each [N m/rad, N m s/rad; N/m, N s/m].
     :param velocity: of the joints, or of all coordinates, as the position.
     """
     loads = make_loads(model, pushes)
@@ -97,51 +97,54 @@ def modes(model: ArmModel, position: ArrayLike | None = None,
     for matrix, values in zip((K, D), servo_gains(model, gains)):
         matrix[motors, motors] += values
     free = np.setdiff1d(np.arange(model.size), locked)
-    part = np.ix_(free, free)
+    free_block = np.ix_(free, free)
     M = mass_matrix(model, q)
-    noise = _noise(model, M, q, qd, lacking_force(model, loads, q, qd, qdd))
-    rates, vectors = _eigen(M[part], D[part], K[part], *(scale[free] for scale in noise))
+    noise = _noise(model, M, q, qd, residual_force(model, loads, q, qd, qdd))
+    rates, vectors = _eigen(M[free_block], D[free_block], K[free_block],
+                            *(scale[free] for scale in noise))
     shapes = np.zeros((model.size, rates.size), vectors.dtype)
     shapes[free] = vectors
-    size = np.abs(rates)
-    ratios = np.divide(-rates.real, size, out=np.zeros(size.shape), where=size > 0)
+    magnitudes = np.abs(rates)
+    ratios = np.divide(-rates.real, magnitudes, out=np.zeros(magnitudes.shape),
+                       where=magnitudes > 0)
     beyond = beyond_limits(model, q[motors], STOP_CONTACT_DEPTH) or stop_contact(model, q)
-    return Modes(model.coordinate_names, size / (2 * np.pi), ratios, shapes,
+    return Modes(model.coordinate_names, magnitudes / (2 * np.pi), ratios, shapes,
                  beyond and f'{beyond}; the stiffness of its stop is part of the modes')
 
 
-def _noise(model, M, q, qd, lacking):
+def _noise(model, M, q, qd, residual):
     """
-    Forces (n,) that add up to those on every coordinate, and 1 / scales (n,).
+    Return the magnitude (n,) of the forces on every coordinate, and 1 / scales (n,).
 
-    Their product with a number near the rounding error is what an entry of K may be wrong by.
+    Their product, times a number near the rounding error, bounds the error of an entry of K.
     """
-    arrays, size = model.arrays, np.sqrt(np.diag(M))
+    arrays, mass_scale = model.arrays, np.sqrt(np.diag(M))
     mass = arrays.inertia[:, 3, 3].sum() + arrays.point_mass.sum()
-    # by the inequality of Cauchy and Schwarz, of weight and of what turning does
-    pull = np.sqrt(arrays.base_acceleration @ arrays.base_acceleration * mass)
-    pull += np.abs(qd).max(initial=0.0) * np.sqrt(max(qd @ M @ qd, 0.0))
-    pull += np.abs(lacking / size).max(initial=0.0)
-    return pull * size, 1 / scales(model)
+    # Cauchy-Schwarz bounds of gravity and of rate-dependent forces
+    force_scale = np.sqrt(arrays.base_acceleration @ arrays.base_acceleration * mass)
+    force_scale += np.abs(qd).max(initial=0.0) * np.sqrt(max(qd @ M @ qd, 0.0))
+    force_scale += np.abs(residual / mass_scale).max(initial=0.0)
+    return force_scale * mass_scale, 1 / scales(model)
 
 
-def _eigen(M, D, K, force, turn):
+def _eigen(M, D, K, force, inverse_scales):
     """
-    Rates s (k,) of exp(s t), of every conjugate pair one, by size, and shapes (n, k).
+    Return rates s (k,) of exp(s t), one of each conjugate pair, by magnitude, and shapes (n, k).
 
-    :param force: with turn, what makes noise in K, both (n,), see `_noise`.
+    :param force, inverse_scales: error bounds of K, (n,) each, see `_noise`.
     """
     n = len(M)
     if n == 0:
         return np.zeros(0, complex), np.zeros((0, 0))
     squares, columns = _undamped((K + K.T) / 2, M)
-    # what an entry of K is wrong by, as the shapes see it: rounding, and the differences of (T51)
+    # error of K in modal coordinates: rounding, and the differences of (T51)
     eps, size = np.finfo(float).eps, np.abs(columns)
-    turned, pulled = np.sqrt((turn * turn) @ size**2), np.sqrt((force * force) @ size**2)
+    scaled, force_noise = np.sqrt((inverse_scales
+                                   * inverse_scales) @ size**2), np.sqrt((force * force) @ size**2)
     rounding = 8 * eps * np.einsum('ik,ik->k', size, np.abs(K) @ size)
-    squares[np.abs(squares) <= rounding + 1e3 * eps * turned * pulled] = 0.0
+    squares[np.abs(squares) <= rounding + 1e3 * eps * scaled * force_noise] = 0.0
     skew = columns.T @ (K - K.T) @ columns / 2
-    noise = np.sqrt(np.outer(rounding, rounding)) + 1e3 * eps * np.outer(pulled, turned)
+    noise = np.sqrt(np.outer(rounding, rounding)) + 1e3 * eps * np.outer(force_noise, scaled)
     skew[np.abs(skew) <= noise + noise.T] = 0.0
     D = columns.T @ D @ columns
     if not D.any() and not skew.any():
@@ -150,45 +153,46 @@ def _eigen(M, D, K, force, turn):
         rates[:n][falling] = np.sqrt(-squares[falling])
         vectors = np.hstack([columns, columns[:, falling]])
     else:
-        # in (omega x, x') all entries are rates, and slow modes keep their digits
-        unit = np.sqrt(np.abs(squares))
-        unit[unit == 0] = 1.0
-        block = np.block([[np.zeros((n, n)), np.diag(unit)],
-                          [-(np.diag(squares) + skew) / unit, -D]])
+        # in (omega x, x') all entries are rates, which preserves the accuracy of slow modes
+        rate_scale = np.sqrt(np.abs(squares))
+        rate_scale[rate_scale == 0] = 1.0
+        block = np.block([[np.zeros((n, n)), np.diag(rate_scale)],
+                          [-(np.diag(squares) + skew) / rate_scale, -D]])
         from scipy.linalg import eig  # late: a fifth of a start
 
         rates, vectors = eig(block)
-        vectors = columns @ (vectors[:n] / unit[:, None])
+        vectors = columns @ (vectors[:n] / rate_scale[:, None])
         rates[np.abs(rates) <= 50 * n * eps * np.abs(rates).max()] = 0.0
-    # of motions without force, place and speed are one mode
-    still = np.flatnonzero(rates == 0.0)
-    kept = np.setdiff1d(np.flatnonzero(rates.imag >= 0), still[(still.size + 1) // 2:]
-                        if rates.size == 2 * n else [])
-    kept = kept[np.argsort(np.abs(rates[kept]), kind='stable')]
-    vectors = vectors[:, kept]
-    largest = np.abs(vectors).argmax(axis=0), range(kept.size)
-    return rates[kept], vectors / vectors[largest]
+    # position and velocity of a rigid-body motion are one mode
+    zero_rates = np.flatnonzero(rates == 0.0)
+    selected = np.setdiff1d(np.flatnonzero(rates.imag >= 0),
+                            zero_rates[(zero_rates.size + 1) // 2:]
+                            if rates.size == 2 * n else [])
+    selected = selected[np.argsort(np.abs(rates[selected]), kind='stable')]
+    vectors = vectors[:, selected]
+    largest = np.abs(vectors).argmax(axis=0), range(selected.size)
+    return rates[selected], vectors / vectors[largest]
 
 
 def _undamped(K, M):
     """
-    Squares of the natural rates, (n,), and shapes (n, n) of unit modal mass.
+    Return the squares of the natural rates, (n,), and shapes (n, n) of unit modal mass.
 
-    K against M is exact to the rounding of the largest square, which may be larger than the
-    smallest. M against K, moved by so much of M that it resists everything, is exact for those.
+    The problem (K, M) is accurate to rounding of the largest square, which may exceed the smallest
+    one. The inverse problem (M, K + shift M) is accurate for the smallest ones.
     """
     from scipy.linalg import eigh  # late: a fifth of a start
 
     squares, columns = eigh(K, M)
     largest = np.abs(squares).max()
-    moved = 50 * len(M) * np.finfo(float).eps * largest + 2 * max(-squares[0], 0.0)
-    slow = int((squares < np.sqrt(moved * largest)).sum())
+    shift = 50 * len(M) * np.finfo(float).eps * largest + 2 * max(-squares[0], 0.0)
+    slow = int((squares < np.sqrt(shift * largest)).sum())
     if slow > 0:
         try:
-            inverse, shapes = eigh(M, K + moved * M)
-        except np.linalg.LinAlgError:       # K has more noise than that
+            inverse, shapes = eigh(M, K + shift * M)
+        except np.linalg.LinAlgError:       # the error of K exceeds the shift
             return squares, columns
         inverse, shapes = inverse[:-slow - 1:-1], shapes[:, :-slow - 1:-1]
-        squares[:slow], columns[:, :slow] = 1 / inverse - moved, shapes / np.sqrt(inverse)
-        squares[np.abs(squares) <= 50 * np.finfo(float).eps * moved] = 0.0
+        squares[:slow], columns[:, :slow] = 1 / inverse - shift, shapes / np.sqrt(inverse)
+        squares[np.abs(squares) <= 50 * np.finfo(float).eps * shift] = 0.0
     return squares, columns

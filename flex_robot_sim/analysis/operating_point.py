@@ -1,4 +1,4 @@
-"""About which state an arm is looked at, and what its drives do there."""
+"""Operating point of linear models: state, locked drives, servo gains and accelerations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flex_robot_sim.analysis.equations import mass_matrix
-from flex_robot_sim.analysis.statics import rest_and_slopes
-from flex_robot_sim.analysis.tangent import Slopes, driven, lacking_force
+from flex_robot_sim.analysis.statics import equilibrium_and_slopes
+from flex_robot_sim.analysis.tangent import Slopes, driven, residual_force
 from flex_robot_sim.dynamics.mass_matrix import refuse_massless
 from flex_robot_sim.model.arguments import checked, positive
 from flex_robot_sim.util.exceptions import SettingError
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 def state_at(model: ArmModel, loads: LoadArrays, position: ArrayLike | None,
              velocity: ArrayLike | None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
     """
-    Coordinates and rates (n,): as given, or of the equilibrium at joint positions.
+    Return coordinates and rates (n,) of a state, or of the equilibrium at joint positions.
 
-    The latter with its D and K (T50), else None.
+    The third value is D and K (T50) of that equilibrium, else None.
     """
     if position is not None and np.size(position) == model.size > len(model.joint_names):
         q = checked('position', position, model.coordinate_names)
         return q, (np.zeros(model.size) if velocity is None
                    else checked('velocity', velocity, model.coordinate_names)), None
-    return rest_and_slopes(model, loads, position, velocity)
+    return equilibrium_and_slopes(model, loads, position, velocity)
 
 
 def locked_drives(model: ArmModel, joints: str | Sequence[str]) -> np.ndarray:
-    """Coordinates of the drives that are locked."""
+    """Return the coordinates of the locked drives."""
     if isinstance(joints, str) and joints in ('free', 'locked'):
         return driven(model) if joints == 'locked' else np.zeros(0, int)
     if isinstance(joints, str) or not isinstance(joints, Sequence):
@@ -48,7 +48,7 @@ def locked_drives(model: ArmModel, joints: str | Sequence[str]) -> np.ndarray:
 
 
 def servo_gains(model: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None) -> np.ndarray:
-    """Stiffness and damping of every drive, (joints,) each, from a pair; None: no servo."""
+    """Return stiffness and damping of every drive, (joints,) each; None: no servo."""
     if gains is None:
         return np.zeros((2, len(model.joint_names)))
     try:
@@ -61,9 +61,9 @@ def servo_gains(model: ArmModel, gains: tuple[ArrayLike, ArrayLike] | None) -> n
 
 def accelerations(model: ArmModel, loads: LoadArrays, q: np.ndarray, qd: np.ndarray,
                   effort: np.ndarray | None, locked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations of all coordinates, zero where locked, and the efforts, found if None."""
+    """Return accelerations, zero if locked, and efforts; effort None: for constant velocity."""
     motors = driven(model)
-    force = lacking_force(model, loads, q, qd, np.zeros(model.size))
+    force = residual_force(model, loads, q, qd, np.zeros(model.size))
     if effort is None:
         locked = motors
     else:

@@ -1,4 +1,4 @@
-"""An arm that carries a payload, for every question that is asked of an ArmModel."""
+"""ArmModel with a payload."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def with_payload(model: ArmModel, link: str, mass: float, centre: ArrayLike = (0.0, 0.0, 0.0),
                  inertia: ArrayLike | None = None) -> ArmModel:
     """
-    Return the arm with a body fixed to a link, on top of what it carries; the arm stays as it is.
+    Return a copy of the arm with an additional body fixed to a link.
 
     :param mass: [kg]; centre: of mass in the link frame (3,) [m]; inertia: about it, in the axes
-        of the link (3, 3) [kg m2]; default: a point.
+        of the link (3, 3) [kg m2]; default: a point mass.
     """
     expect_arm(model)
     if not is_known(link, model.frames) or model.frames[link].body < 0:

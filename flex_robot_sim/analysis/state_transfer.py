@@ -1,9 +1,9 @@
 """
-The state of an arm in the coordinates of another one, which differs in its numbers alone.
+State transfer between two arms of equal structure and different parameters.
 
-Shapes of bending links go with what hangs at them, so that the same coordinates may mean another
-form. Joints keep their places and gears their turns; of every beam, the tip stays where it is, and
-the rest as near as the new shapes allow. Rates go the same way.
+Shape functions of flexible links depend on masses, so equal coordinates may mean different shapes.
+Joint and gear positions remain. The tip of every beam remains, and the other sections as closely
+as the new shape functions permit. The same map applies to rates.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from flex_robot_sim.analysis.flex_sensors import flex_sensors
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import SettingError
 
-LOOKS = 33              # places of a beam that are compared
-ALIKE = 1e-12           # of the largest displacement, by which the same shapes differ
+BEAM_POSITIONS = 33         # compared positions along a beam
+SHAPE_TOLERANCE = 1e-12     # of equal shape functions, over the largest displacement
 
 
 def refuse_other_structure(arm: ArmModel, other: ArmModel) -> None:
-    """Raise SettingError if `other` differs from `arm` in more than numbers."""
-    for what, own, theirs in (
+    """Raise SettingError if `other` differs from `arm` in more than parameter values."""
+    for kind, names, other_names in (
             ('joints', arm.joint_names, other.joint_names),
             ('flexible joints', arm.motor_names, other.motor_names),
             ('links', _links(arm), _links(other)),
             ('flexible links', tuple(arm.segments), tuple(other.segments)),
             ('flex sensors', flex_sensors(arm).names, flex_sensors(other).names),
             ('shapes', arm.coordinate_names, other.coordinate_names)):
-        if own != theirs:
-            missing = [name for name in own if name not in theirs]
-            more = [name for name in theirs if name not in own]
+        if names != other_names:
+            missing = [name for name in names if name not in other_names]
+            additional = [name for name in other_names if name not in names]
             difference = (f'"{missing[0]}" is missing' if missing else
-                          f'"{more[0]}" is new' if more else 'their order is another')
+                          f'"{additional[0]}" is new' if additional else 'their order is another')
             raise SettingError(f'{other.description.source}: is of another structure: of its '
-                               f'{what}, {difference}. Give the same robot with other numbers')
-    for one, two in zip(arm.description.joints, other.description.joints):
-        if (one.kind, one.parent, one.child) != (two.kind, two.parent, two.child):
+                               f'{kind}, {difference}. Give the same robot with other numbers')
+    for joint, other_joint in zip(arm.description.joints, other.description.joints):
+        if (joint.kind, joint.parent, joint.child) != (other_joint.kind, other_joint.parent,
+                                                       other_joint.child):
             raise SettingError(f'{other.description.source}: is of another structure: joint '
-                               f'"{one.name}" is another. Give the same robot with other numbers')
+                               f'"{joint.name}" is another. Give the same robot with other '
+                               'numbers')
 
 
 def _links(arm):
@@ -45,26 +47,28 @@ def _links(arm):
 
 
 def state_map(arm: ArmModel, other: ArmModel) -> np.ndarray:
-    """Return the matrix (n, n) from coordinates of `arm` to those of `other`, and of rates."""
-    out = np.eye(arm.size)
+    """Return the matrix (n, n) from coordinates of `arm` to those of `other`; also for rates."""
+    matrix = np.eye(arm.size)
     for body, beam in arm.beams.items():
-        first, new = arm.arrays.first[body], other.beams[body]
-        own = slice(first, first + beam.size)
-        old_form, old_end = _form(beam)
-        form, end = _form(new)
-        if np.abs(form - old_form).max(initial=0.0) > ALIKE * np.abs(form).max(initial=0.0):
-            held = np.linalg.pinv(end) @ old_end
-            values, vectors = np.linalg.svd(end)[1:]
-            loose = vectors[int((values > 1e-9 * values.max(initial=0.0)).sum()):].T
-            out[own, own] = held + loose @ np.linalg.pinv(form @ loose) @ (old_form - form @ held)
-    return out
+        first, other_beam = arm.arrays.first[body], other.beams[body]
+        rows = slice(first, first + beam.size)
+        old_shape, old_tip = _shape_and_tip(beam)
+        shape, tip = _shape_and_tip(other_beam)
+        if np.abs(shape - old_shape).max(initial=0.0) > (
+                SHAPE_TOLERANCE * np.abs(shape).max(initial=0.0)):
+            from_tip = np.linalg.pinv(tip) @ old_tip
+            values, vectors = np.linalg.svd(tip)[1:]
+            null_space = vectors[int((values > 1e-9 * values.max(initial=0.0)).sum()):].T
+            matrix[rows, rows] = from_tip + null_space @ np.linalg.pinv(shape @ null_space) @ (
+                old_shape - shape @ from_tip)
+    return matrix
 
 
-def _form(beam):
-    """Rows that say how all of a beam is bent, and those that say where its tip is."""
-    x = np.linspace(0.0, beam.length, LOOKS)
-    form = np.concatenate([np.asarray(beam.shape(x)).reshape(-1, beam.size),
-                           beam.length * np.asarray(beam.turn(x)).reshape(-1, beam.size)])
+def _shape_and_tip(beam):
+    """Return matrices from coordinates of a beam to its shape, and to the pose of its tip."""
+    x = np.linspace(0.0, beam.length, BEAM_POSITIONS)
+    shape = np.concatenate([np.asarray(beam.shape(x)).reshape(-1, beam.size),
+                            beam.length * np.asarray(beam.turn(x)).reshape(-1, beam.size)])
     twist = beam.length * np.asarray(beam.turn(beam.length))[:1]
-    end = np.vstack([beam.shape(beam.length), twist])
-    return form, end
+    tip = np.vstack([beam.shape(beam.length), twist])
+    return shape, tip

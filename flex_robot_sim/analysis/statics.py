@@ -1,4 +1,4 @@
-"""Where the elastic parts of an arm come to rest under weight, loads and steady turning."""
+"""Static equilibrium of the elastic parts of an arm under weight, loads and steady rotation."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.analysis.tangent import (
     Slopes,
     driven,
-    lacking_force,
+    residual_force,
     scales,
     spring_stiffness,
     tangent,
@@ -22,15 +22,15 @@ from flex_robot_sim.model.start_pose import start_position
 from flex_robot_sim.util.exceptions import SettingError
 from flex_robot_sim.util.summary import summarized
 
-LONGEST_TURN = 0.5          # of one correction in the search                               [rad]
-SMALLEST_PART = 1 / 2048    # of all loads that is still tried at once
-CORRECTIONS = 50            # tried before the part is made smaller
-SHRINKS = 0.25              # correction over the one before with which a matrix is kept
+MAX_CORRECTION = 0.5        # of one Newton step                                            [rad]
+MIN_LOAD_STEP = 1 / 2048    # share of all loads
+MAX_CORRECTIONS = 50        # before the load step is reduced
+MAX_CONTRACTION = 0.25      # ratio of successive corrections that keeps the matrix in use
 
 
 @summarized
 class Equilibrium(NamedTuple):
-    """An arm whose elastic parts are at rest, and what holds it."""
+    """Equilibrium of an arm, and the motor efforts that hold it."""
 
     coordinates: np.ndarray     # (n,)
     rates: np.ndarray           # (n,)       zero unless the arm turns steadily
@@ -40,141 +40,142 @@ def equilibrium(model: ArmModel, position: ArrayLike | None = None,
                 velocity: ArrayLike | None = None, pushes: Iterable[Push] = (),
                 stiffness: ArrayLike | None = None) -> Equilibrium:
     """
-    Find where elastic links and flexible joints come to rest while the motors stand or turn.
+    Find the equilibrium of elastic links and flexible joints with motors at rest or turning.
 
     Payloads: see `with_payload`.
 
-    :param position: of the joints, (joints,) [rad, m], on the motor side where the drive gives;
-        default: where arms start, zero or the nearest position within limits.
-    :param velocity: of the joints, (joints,) [rad/s, m/s], for an arm that turns steadily: rates
-        and elastic coordinates are constant.
+    :param position: of the joints, (joints,) [rad, m], on the motor side of elastic drives;
+        default: the start pose, zero or the nearest position within limits.
+    :param velocity: of the joints, (joints,) [rad/s, m/s], for steady rotation: rates and elastic
+        coordinates are constant.
     :param pushes: [Push].
-    :param stiffness: of a servo that pulls the motors to `position`, where they then need not be,
-        a number or (joints,) [N m/rad, N/m]; default: they are there, whatever it takes.
-    :raises SettingError: if there is no stable one: the arm buckles.
+    :param stiffness: of a servo with the target `position`, a number or (joints,)
+        [N m/rad, N/m]; default: the motors are exactly at `position`.
+    :raises SettingError: if there is no stable equilibrium: the arm buckles.
     """
     loads = make_loads(model, pushes)
-    q, qd, _ = rest_and_slopes(model, loads, position, velocity, stiffness)
-    effort = lacking_force(model, loads, q, qd, np.zeros(model.size))[driven(model)]
+    q, qd, _ = equilibrium_and_slopes(model, loads, position, velocity, stiffness)
+    effort = residual_force(model, loads, q, qd, np.zeros(model.size))[driven(model)]
     return Equilibrium(q, qd, effort)
 
 
-def rest_and_slopes(
+def equilibrium_and_slopes(
         model: ArmModel, loads: LoadArrays, position: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         stiffness: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray, Slopes | None]:
-    """Coordinates and rates (n,) of `equilibrium`, and D and K (T50) there, or None."""
+    """Return coordinates and rates (n,) of `equilibrium`, and its D and K (T50) or None."""
     q, qd, servo = np.zeros((3, model.size))
     motors = driven(model)
     position = start_position(model) if position is None else position
-    for name, values, out in (('position', position, q), ('velocity', velocity, qd)):
+    for name, values, target in (('position', position, q), ('velocity', velocity, qd)):
         if values is not None:
             values = checked(name, values, model.joint_names)
-            out[:len(values)] = out[motors] = values
+            target[:len(values)] = target[motors] = values
     unknown = np.setdiff1d(np.arange(model.size), motors)
     if stiffness is not None:
         unknown = np.arange(model.size)
         servo[motors] = positive('stiffness', stiffness, model.joint_names)
     if unknown.size == 0:
         return q, qd, None
-    q, slopes = _find_rest(model, loads, q, qd, unknown, servo)
+    q, slopes = _find_equilibrium(model, loads, q, qd, unknown, servo)
     return q, qd, slopes
 
 
-def _find_rest(model, loads, q, qd, unknown, servo):
+def _find_equilibrium(model, loads, q, qd, unknown, servo):
     """
-    Coordinates and slopes there; loads grow step by step where one step does not do.
+    Return coordinates and slopes in equilibrium; loads increase in steps if one step fails.
 
-    :param servo: stiffness (n,) with which coordinates are pulled to where they are in q.
+    :param servo: stiffness (n,) of a servo with the target q.
     """
-    done, part, slopes, target = 0.0, 1.0, None, q
-    while done < 1.0:
-        share = min(done + part, 1.0)
-        found = _newton(*_weakened(model, loads, qd, share), q, unknown, servo, target)
-        if found is None:
-            part /= 2
-            if part < SMALLEST_PART:
+    completed, load_step, slopes, target = 0.0, 1.0, None, q
+    while completed < 1.0:
+        load_share = min(completed + load_step, 1.0)
+        result = _newton(*_scaled_loads(model, loads, qd, load_share), q, unknown, servo, target)
+        if result is None:
+            load_step /= 2
+            if load_step < MIN_LOAD_STEP:
                 raise SettingError(
-                    f'the arm has no stable equilibrium: it buckles at about {share:.1%} of its '
-                    'weight, loads and squared rates. Take smaller ones, or a stiffer arm')
+                    f'the arm has no stable equilibrium: it buckles at about {load_share:.1%} of '
+                    'its weight, loads and squared rates. Take smaller ones, or a stiffer arm')
         else:
-            (q, slopes), done, part = found, share, 2 * part
+            (q, slopes), completed, load_step = result, load_share, 2 * load_step
     return q, slopes
 
 
-def _weakened(model, loads, qd, share):
-    if share == 1.0:        # the usual case, in which workspaces are lent that are there
+def _scaled_loads(model, loads, qd, load_share):
+    if load_share == 1.0:       # the usual case: the pool has workspaces for this model
         return model, loads, qd
-    arrays = model.arrays._replace(base_acceleration=share * model.arrays.base_acceleration)
-    weakened = loads._replace(force=share * loads.force, moment=share * loads.moment)
-    return replace(model, arrays=arrays), weakened, np.sqrt(share) * qd
+    arrays = model.arrays._replace(base_acceleration=load_share * model.arrays.base_acceleration)
+    scaled = loads._replace(force=load_share * loads.force, moment=load_share * loads.moment)
+    return replace(model, arrays=arrays), scaled, np.sqrt(load_share) * qd
 
 
 def _newton(model, loads, qd, q, unknown, servo, target):
     """
-    Stable equilibrium near q and the matrices D and K there, or None.
+    Return the stable equilibrium near q with its matrices D and K, or None.
 
-    Newton's method, with steps so short that the next correction shrinks (Deuflhard, Newton
-    Methods for Nonlinear Problems, 2004, section 3.3.1: the natural monotonicity test). Where it
-    shrinks enough, the old matrix will do. The first is that of the springs alone: most arms hang
-    in their springs, and the slope of their weight is dear.
+    Damped Newton's method with the natural monotonicity test (Deuflhard, Newton Methods for
+    Nonlinear Problems, 2004, section 3.3.1). Corrections that contract enough reuse the matrix.
+    The first matrix is that of the springs alone: it suffices for most arms, and is cheap.
     """
-    scale, rest, part = scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown)
-    held = np.diag(servo)
+    scale, zero_rates, block = (
+        scales(model)[unknown], np.zeros(model.size), np.ix_(unknown, unknown))
+    servo_matrix = np.diag(servo)
 
     def corrector(K):
-        """Give the function from coordinates to their correction by K, or None."""
+        """Return the function from coordinates to their correction by K, or None."""
         from scipy.linalg import lu_factor, lu_solve  # late: a fifth of a start
 
-        K = K[part] * scale * scale[:, None]    # corrections in units of the scale compare
+        K = K[block] * scale * scale[:, None]    # corrections in units of the scale compare
         if not np.isfinite(K).all():
             return None
         factor = lu_factor(K)
 
-        def correction(at):
-            lacking = lacking_force(model, loads, at, qd, rest) + servo * (at - target)
-            return -lu_solve(factor, lacking[unknown] * scale, check_finite=False)
+        def correction(coordinates):
+            residual = residual_force(model, loads, coordinates, qd,
+                                      zero_rates) + servo * (coordinates - target)
+            return -lu_solve(factor, residual[unknown] * scale, check_finite=False)
         return correction
 
-    def settled(q, size, correction, following):
-        """Follow corrections as long as they shrink enough."""
-        while size > 1e-12 and np.abs(following).max() < SHRINKS * size:
-            size, q = np.abs(following).max(), _moved(q, unknown, following * scale)
+    def iterate_simplified(q, size, correction, following):
+        """Apply simplified Newton corrections as long as they contract enough."""
+        while size > 1e-12 and np.abs(following).max() < MAX_CONTRACTION * size:
+            size, q = np.abs(following).max(), _displaced(q, unknown, following * scale)
             following = correction(q)
         return q
 
-    correction = corrector(spring_stiffness(model, q) + held)
-    q = settled(q, LONGEST_TURN / SHRINKS, correction, correction(q))
-    for _ in range(CORRECTIONS):
-        D, K = tangent(model, loads, q, qd, rest)
-        correction = corrector(K + held)
+    correction = corrector(spring_stiffness(model, q) + servo_matrix)
+    q = iterate_simplified(q, MAX_CORRECTION / MAX_CONTRACTION, correction, correction(q))
+    for _ in range(MAX_CORRECTIONS):
+        D, K = tangent(model, loads, q, qd, zero_rates)
+        correction = corrector(K + servo_matrix)
         if correction is None:
             return None
         step = correction(q)
         size = np.abs(step).max()
-        if size < 1e-9:                         # the next one would be lost in rounding
-            found = _moved(q, unknown, step * scale), (D, K)
-            return found if _is_stable((K + held)[part]) else None
-        share = min(1.0, LONGEST_TURN / size)
+        if size < 1e-9:                         # the next correction is below rounding
+            result = _displaced(q, unknown, step * scale), (D, K)
+            return result if _is_stable((K + servo_matrix)[block]) else None
+        step_factor = min(1.0, MAX_CORRECTION / size)
         while True:
-            there = _moved(q, unknown, share * step * scale)
-            following = correction(there)
-            if np.abs(following).max() < (1 - share / 4) * size:
+            trial = _displaced(q, unknown, step_factor * step * scale)
+            following = correction(trial)
+            if np.abs(following).max() < (1 - step_factor / 4) * size:
                 break
-            share /= 2
-            if not share > 1e-3:
+            step_factor /= 2
+            if not step_factor > 1e-3:
                 return None
-        q = settled(there, size, correction, following)
+        q = iterate_simplified(trial, size, correction, following)
     return None
 
 
-def _moved(q, unknown, step):
+def _displaced(q, unknown, step):
     q = q.copy()
     q[unknown] += step
     return q
 
 
 def _is_stable(K):
-    """Whether nothing gives way at rest; followers may still make it flutter."""
+    """Whether the equilibrium is statically stable; follower forces may still cause flutter."""
     values = np.linalg.eigvals(K)
     return (values[values.imag == 0].real > 0).all()

@@ -1,17 +1,17 @@
 """
-The same twist in four representations, with the Jacobians, rates and wrenches that belong to it.
+Four representations of twists, with their Jacobians, rates and wrenches.
 
-A frame has the pose T = (R, p) in the base frame and turns there with omega. With (angular,
-linear) parts, its twist reads
+A frame has the pose T = (R, p) and the angular velocity omega in the base frame. With (angular,
+linear) parts, its twist is
 
     body        (R^T omega, R^T dp/dt)      both parts in the frame itself                   (T52)
     spatial     (omega, dp/dt + p x omega)  in the base frame; the linear part is the velocity
-                                            of the point of the body that passes its origin  (T53)
+                                            of the body point at the base origin             (T53)
     hybrid      (omega, dp/dt)              of the origin of the frame, in the base frame    (T54)
     mixed       (R^T omega, dp/dt)          one part in each of the two                      (T55)
 
-Each is X V of the body twist V with a matrix X of the pose alone. Jacobians change like twists; a
-wrench changes with X^-T, so that its power on the twist stays what it is. Names and definitions:
+Each is X V of the body twist V; the matrix X depends on the pose only. Jacobians transform like
+twists. Wrenches transform with X^-T, so that power is invariant. Names and definitions:
 Mueller, Screw and Lie group theory in multibody kinematics (2018), appendix A.
 """
 
@@ -39,8 +39,8 @@ def convert_wrench(wrench: ArrayLike, pose: np.ndarray, source: str, target: str
     """
     Wrench in the representation that is dual to that of a twist.
 
-    In the spatial one its moment is about the origin of the base, in the others about that of the
-    frame; in the mixed one the moment is seen in the frame and the force in the base.
+    The moment of the spatial one is about the base origin; of the others, about the frame origin.
+    The mixed one has the moment in frame axes and the force in base axes.
 
     :param wrench: (moment, force), (6,) [N m, N], or one per column, (6, n).
     :param pose: of the frame in the base frame, (4, 4) [-, m].
@@ -61,13 +61,14 @@ def convert_rate(rate: ArrayLike, twist: ArrayLike, pose: np.ndarray, source: st
     rate, twist, pose = _checked('rate', rate), _checked('twist', twist), _checked_pose(pose)
     if rate.shape != (6,) or twist.shape != (6,):
         raise SettingError('a rate and its twist must be (6,)')
-    back = to_body(pose, source)
-    V = back @ twist
-    return from_body(pose, target) @ (back @ rate - _turning(V, source) + _turning(V, target))
+    to_body_matrix = to_body(pose, source)
+    V = to_body_matrix @ twist
+    return from_body(pose, target) @ (to_body_matrix @ rate - _frame_rate_term(V, source)
+                                      + _frame_rate_term(V, target))
 
 
 def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
-    """Matrix X (6, 6) that takes body twists to a representation, (T53) to (T55)."""
+    """Return the matrix X (6, 6) from body twists to a representation, (T53) to (T55)."""
     _check_name(representation)
     R, X = np.ascontiguousarray(pose[:3, :3]), np.eye(6)
     if representation == 'spatial':
@@ -80,7 +81,7 @@ def from_body(pose: np.ndarray, representation: str) -> np.ndarray:
 
 
 def to_body(pose: np.ndarray, representation: str) -> np.ndarray:
-    """Matrix X^-1 (6, 6) that takes twists of a representation to body twists."""
+    """Return the matrix X^-1 (6, 6) from twists of a representation to body twists."""
     if representation != 'spatial':
         return from_body(pose, representation).T        # a rotation
     R, p, X = np.empty((3, 3)), np.empty(3), np.empty((6, 6))
@@ -89,8 +90,8 @@ def to_body(pose: np.ndarray, representation: str) -> np.ndarray:
     return X
 
 
-def _turning(V, representation):
-    """What X^-1 dX/dt V adds to the rate of the body twist V (T56)."""
+def _frame_rate_term(V, representation):
+    """Return the term X^-1 dX/dt V of the rate of the body twist V (T56)."""
     out = np.zeros(6)
     if representation in ('hybrid', 'mixed'):
         out[3:] = np.cross(V[:3], V[3:])
@@ -104,7 +105,7 @@ def _check_name(representation):
 
 
 def _checked(name, values):
-    """Array (6,) or (6, n) of finite numbers."""
+    """Return a validated array (6,) or (6, n) of finite numbers."""
     array = _numbers(values)
     if array.ndim not in (1, 2) or len(array) != 6 or not np.isfinite(array).all():
         raise SettingError(f'a {name} must be (6,) or (6, n) finite numbers, angular part first')
@@ -112,7 +113,7 @@ def _checked(name, values):
 
 
 def _checked_pose(pose):
-    """Array (4, 4) that is the pose of a frame."""
+    """Return a validated pose (4, 4)."""
     array = _numbers(pose)
     if (array.shape != (4, 4) or not np.allclose(array[3], [0, 0, 0, 1], rtol=0.0, atol=1e-9)
             or not np.isfinite(array).all()
@@ -124,7 +125,7 @@ def _checked_pose(pose):
 
 
 def _numbers(values):
-    """Array of floats; nan if it cannot be one."""
+    """Return an array of floats, or nan if the conversion fails."""
     try:
         return np.asarray(values, float)
     except (TypeError, ValueError):

@@ -1,8 +1,9 @@
 """
-Workspaces that questions about an arm borrow, as to make one takes longer than most answers.
+Pool of workspaces for queries of an arm, because creating one takes longer than most queries.
 
-Each has one borrower at a time, so that threads may ask about the same arm. Who borrows one finds
-in it what was left there, except servos, limits and motions that are led, which nobody here sets.
+A workspace has one borrower at a time, so several threads may query the same arm. A borrowed
+workspace contains data of previous queries, except servos, limits and prescribed motions, which
+queries never set.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,15 +16,15 @@ from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 
 
 class ScratchWorkspace:
-    """A Workspace of an arm, and the compiled functions that were called with it."""
+    """A Workspace of an arm, and the compiled functions bound to it."""
 
     def __init__(self, model: ArmModel) -> None:
-        """Make the Workspace."""
+        """Create the Workspace."""
         self.work = make_workspace(model.arrays)
         self._bound: dict[Any, Callable] = {}
 
     def call(self, function: Any, *arguments: Any) -> Any:
-        """Call a compiled function, always with arguments of the same types: nobody looks."""
+        """Call a compiled function, always with the same argument types: they are not checked."""
         if function not in self._bound:
             self._bound[function] = bind(function, *arguments)
         return self._bound[function](*arguments)
@@ -31,14 +32,14 @@ class ScratchWorkspace:
 
 @contextmanager
 def borrowed(model: ArmModel) -> Iterator[ScratchWorkspace]:
-    """Give a Scratch for an ArmModel while this context lasts."""
-    idle = _idle.setdefault(model, [])
+    """Provide a ScratchWorkspace for an ArmModel during this context."""
+    pool = _idle.setdefault(model, [])
     try:
-        scratch = idle.pop()
+        scratch = pool.pop()
     except IndexError:
         scratch = ScratchWorkspace(model)
     yield scratch
-    idle.append(scratch)        # not after an error: nobody knows what is in it
+    pool.append(scratch)        # not after an error: its content is undefined
 
 
 _idle: WeakKeyDictionary[ArmModel, list[ScratchWorkspace]] = WeakKeyDictionary()

@@ -75,26 +75,29 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     _refuse(arguments)
     from flex_robot_sim.identification.experiment_design import (
-        designed,
-        smaller,
+        design_experiment,
+        scaled_design,
         with_noise,
     )
     from flex_robot_sim.identification.experiment_files import open_loop, write_experiment
-    from flex_robot_sim.identification.simulated_experiment import known_to, try_out
+    from flex_robot_sim.identification.simulated_experiment import (
+        available_channels,
+        simulate_experiment,
+    )
 
     arm = read_arm(arguments)
     if arguments.pose is not None and len(arguments.pose) != len(arm.joint_names):
         raise UsageError(f'--pose takes {len(arm.joint_names)} numbers, not '
                          f'{len(arguments.pose)}.')
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
-    known_to(arm, arguments.signal)         # refuses what is no sensor, at once
+    available_channels(arm, arguments.signal)         # refuses what is no sensor, at once
     period = max(4e-3, arguments.seconds / 1e4)
     with patience('designing the motion'):
-        design = designed(
+        design = design_experiment(
             arm, arguments.kind, arguments.seconds, period, free, arguments.pose, arguments.tries,
             arguments.seed, arguments.for_energy, signals=arguments.signal)
         if arguments.size < 1.0:
-            design = smaller(arm, design, arguments.size, free)
+            design = scaled_design(arm, design, arguments.size, free)
         nearest = open_loop(arm, design.trial)
     summary = _summary(arguments, arm, design, nearest)
     if arguments.output:
@@ -105,7 +108,8 @@ def run(arguments: Namespace) -> int:
         summary['run'] = _play(arguments, arm, design)
     elif arguments.log:
         from flex_robot_sim.identification.experiment_files import log_text
-        fine = try_out(arm, design.trial.course.sampled(LOGGED), FINE, arguments.signal)
+        fine = simulate_experiment(arm, design.trial.trajectory.sampled(LOGGED), FINE,
+                                   arguments.signal)
         write_experiment(arguments.log, log_text(with_noise(fine.log, arguments.seed)),
                   not arguments.force)
     print_result(arguments, summary, _as_text)
@@ -139,10 +143,10 @@ def _refuse(arguments):
 
 
 def _summary(arguments, arm, design, nearest):
-    course = design.trial.course
+    trajectory = design.trial.trajectory
     return {
-        'robot': arguments.robot, 'kind': course.kind, 'seconds': float(course.time[-1]),
-        'pose': dict(zip(arm.joint_names, course.pose.tolist())), 'tried': design.tried,
+        'robot': arguments.robot, 'kind': trajectory.kind, 'seconds': float(trajectory.time[-1]),
+        'pose': dict(zip(arm.joint_names, trajectory.pose.tolist())), 'tried': design.tried,
         'deviations': {one.path: float(size) if math.isfinite(size) else None for one, size in zip(
             design.information.unknowns, design.information.deviations)},
         'measured': [*design.trial.channels],
@@ -155,18 +159,20 @@ def _summary(arguments, arm, design, nearest):
 
 def _write(arguments, arm, design, nearest):
     from flex_robot_sim.identification.experiment_files import (
-        pieces_of,
+        profile_segments,
         profile_text,
         trajectory_text,
         write_experiment,
     )
     name, is_new = arguments.output, not arguments.force
     files = {'trajectory': f'{name}.trajectory.yaml'}
-    write_experiment(files['trajectory'], trajectory_text(arm.joint_names, design.trial.course),
+    write_experiment(files['trajectory'],
+                     trajectory_text(arm.joint_names, design.trial.trajectory),
                      is_new)
     if nearest[1] <= 1.0:
         files['profile'] = f'{name}.profile.yaml'
-        write_experiment(files['profile'], profile_text(arm.joint_names, *pieces_of(design.trial)),
+        write_experiment(files['profile'],
+                         profile_text(arm.joint_names, *profile_segments(design.trial)),
                          is_new)
     return files
 
@@ -184,7 +190,7 @@ def _play(arguments, arm, design):
             ends.callback(emulator.close)
             port = emulator.port
         try:
-            done = play(arm, design.trial.course, port, arguments.log, arguments.calibration,
+            done = play(arm, design.trial.trajectory, port, arguments.log, arguments.calibration,
                         _progress)
         except KeyboardInterrupt:
             _progress(None)
@@ -245,17 +251,17 @@ def _as_text(summary: Mapping[str, Any]) -> Iterable[str]:
 
 def _draw(path, arm, design):
     from flex_robot_sim.util.plots import Chart, Curve, write_charts
-    course, trial = design.trial.course, design.trial
+    trajectory, trial = design.trial.trajectory, design.trial
     unit = f' [{arm.units[0]}]' if len({*arm.units}) == 1 else ''
     charts = [Chart('joints', 'time [s]', f'way from the pose{unit}', tuple(
-        Curve(name, course.time, course.position[:, j] - course.pose[j], j)
+        Curve(name, trajectory.time, trajectory.position[:, j] - trajectory.pose[j], j)
         for j, name in enumerate(arm.joint_names)))]
     charts.append(Chart('efforts', 'time [s]', 'share of the limit', tuple(
-        Curve(name, course.time, trial.sequence.efforts[:, j] / trial.strongest[j], j)
+        Curve(name, trajectory.time, trial.sequence.efforts[:, j] / trial.effort_limits[j], j)
         for j, name in enumerate(arm.joint_names))))
     gauges = [name for name in trial.log.columns if name.split('/')[0] in arm.tips]
     if gauges:
         charts.append(Chart('gauges', 'time [s]', 'curvature [1/m]', tuple(
-            Curve(name, course.time, trial.log.columns[name].values, k)
+            Curve(name, trajectory.time, trial.log.columns[name].values, k)
             for k, name in enumerate(gauges))))
-    write_charts(path, f'{arm.description.name}: {course.kind}', charts)
+    write_charts(path, f'{arm.description.name}: {trajectory.kind}', charts)

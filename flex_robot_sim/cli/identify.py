@@ -74,10 +74,10 @@ def run(arguments: Namespace) -> int:
         with_stepper,
     )
     from flex_robot_sim.identification.identify import identify
-    from flex_robot_sim.identification.imu import refuse_strange_links
-    from flex_robot_sim.identification.log_file import GAUGES, read_log
+    from flex_robot_sim.identification.imu import refuse_unknown_links
+    from flex_robot_sim.identification.log_file import GAUGE_CUTOFF_HZ, read_log
     from flex_robot_sim.identification.prediction import Filter, Setup
-    from flex_robot_sim.identification.sequences import measured
+    from flex_robot_sim.identification.sequences import make_data_set
     from flex_robot_sim.model.assembly import build_arm
     from flex_robot_sim.rig.calibration.file import read_calibration
 
@@ -92,7 +92,7 @@ def run(arguments: Namespace) -> int:
     if arguments.output:
         expect_writable(arguments.output)
     arm = frs.load(robot, arguments.coupling, arguments.gravity, xacro_arguments(arguments.xacro))
-    refuse_strange_links(arm, arguments.signal)
+    refuse_unknown_links(arm, arguments.signal)
     bench, known, model = None, [], arm
     if arguments.calibration:
         bench = read_calibration(arguments.calibration)
@@ -104,17 +104,17 @@ def run(arguments: Namespace) -> int:
     if bench is not None and all(field in log.columns for log in [*logs, *judges]):
         model = build_arm(with_stepper(arm.description, bench), arguments.coupling,
                           arguments.gravity)
-    data = measured(logs, model, arguments.by == 'motion')
+    data = make_data_set(logs, model, arguments.by == 'motion')
     if arguments.by == 'efforts' and not data.has_efforts:
         raise UsageError(f'{paths[0]}: has no efforts of all joints. Name them by --signal '
                          'effort/JOINT=COLUMN, or take --by motion.')
-    held = measured(judges, model, not data.has_efforts, data) if judges else None
+    held = make_data_set(judges, model, not data.has_efforts, data) if judges else None
     if held is not None and held.channels != data.channels:
         raise UsageError(f'{judges[0].path}: has other signals than {paths[0]}: '
                          f'{", ".join(held.channels)}. Record the same.')
     gauges = {}
     if bench is not None and model is not arm:
-        gauges = {name: Filter(GAUGES) for name in bench.sensors}
+        gauges = {name: Filter(GAUGE_CUTOFF_HZ) for name in bench.sensors}
     free = [word.strip() for word in arguments.free.split(',') if word.strip()]
     if bench is not None and not free:      # what forces say of gauges depends on the stiffness
         free = ['stiffness', 'damping', 'sensors', *(['friction'] if data.has_efforts else [])]
@@ -175,7 +175,7 @@ def _plain(value):
 def _summary(found, paths, robot, known):
     return {
         'robot': robot, 'logs': [str(path) for path in paths],
-        'by': 'motion' if found.setup.leads else 'efforts',
+        'by': 'motion' if found.setup.has_prescribed_motion else 'efforts',
         'finer': found.setup.finer, 'time_step': found.setup.time_step,
         'samples': int(sum(len(row.time) for row in found.setup.data.sequences)),
         'rate': 1 / found.setup.data.sequences[0].period,

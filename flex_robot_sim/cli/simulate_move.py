@@ -22,8 +22,8 @@ from flex_robot_sim.control.closed_loop_move import (
 )
 from flex_robot_sim.control.servo import Servo
 from flex_robot_sim.motion.limits import (
-    FASTER,
     PEAK_VELOCITY,
+    VELOCITY_MARGIN,
     rate_limits,
     shortest_durations,
 )
@@ -116,7 +116,7 @@ def _refuse_too_fast(arm, distance, within):
     """Refuse a minimum-jerk motion that is faster than a joint; 0: without such a motion."""
     times = shortest_durations(arm, distance)
     worst = int(np.argmax(times))
-    if 0.0 < within < times[worst] / FASTER:
+    if 0.0 < within < times[worst] / VELOCITY_MARGIN:
         speed = PEAK_VELOCITY * abs(distance[worst]) / within
         raise UsageError(
             f'--within {within:g} moves "{arm.joint_names[worst]}" at {speed:.4g} '

@@ -21,7 +21,7 @@ from flex_robot_sim.control.servo import Sampling, Servo
 from flex_robot_sim.control.settings import ControllerSettings
 from flex_robot_sim.feedback.vibration_feedback import VibrationFeedback
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.bumpless_transfer import LEAP, has_leapt
+from flex_robot_sim.motion.bumpless_transfer import JUMP_THRESHOLD, has_jumped
 from flex_robot_sim.motion.limits import effort_limits, rate_limits
 from flex_robot_sim.motion.profile_settings import ProfileSettings
 from flex_robot_sim.motion.reference import NO_PROFILE, Reference
@@ -186,7 +186,7 @@ class JointController:
             self._track_arm()
         elif not self._drives_arm:
             self._resume_control(now, f'the controller drives the arm again: it {HELD_IN_PLACE}')
-        elif change.dot(change) > LEAP**2 and has_leapt(
+        elif change.dot(change) > JUMP_THRESHOLD**2 and has_jumped(
                 change, now - self._last_time, self._velocity, velocity):
             self._resume_control(
                 now, f'the arm is suddenly elsewhere, as after a reset: it {HELD_IN_PLACE}')

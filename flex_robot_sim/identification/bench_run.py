@@ -1,8 +1,8 @@
 """
-An experiment on the bench, by the controller that ROS would use, and its log.
+Experiment on the bench with the joint controller of ROS, and its log.
 
-The port is that of a board, or of an emulated one: nothing else differs. Whatever ends the run,
-Ctrl-C included, the motors are off afterwards.
+The port belongs to a real or an emulated board. The motors are off after every run, also after
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.control.settings import ControllerSettings
-from flex_robot_sim.identification.excitation_trajectories import Course
+from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.rig.bridge.bridge import BridgeSettings, RigBridge, RigState, calibration_of
 from flex_robot_sim.rig.bridge.experiment_log import ExperimentLog
 from flex_robot_sim.rig.errors import RigError
@@ -25,37 +25,37 @@ from flex_robot_sim.util.exceptions import UsageError
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
 
-BENCH = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
-"""As in config/rig.yaml, for whose reasons see docs/rig_bridge.md."""
+BENCH_CONTROLLER = ControllerSettings(damping_ratio=1.0, bandwidth=1.5, state_period=0.0)
+"""The same settings as in config/rig.yaml; docs/rig_bridge.md explains them."""
 
-AGAIN = 0.05            # between two looks                                                 [s]
-PATIENCE = 5.0          # for the first state, and after the end of the motion              [s]
-LEAST_LEAD = 1.0        # for the way to where the course begins                            [s]
-SPEED = 0.3             # of its limits, on this way
-STRAY = 0.5             # of its range, that a joint may be from its target
+POLL_PERIOD_S = 0.05
+TIMEOUT_S = 5.0             # of the first state, and after the end of the motion
+MIN_APPROACH_S = 1.0        # duration of the motion to the start of the trajectory
+APPROACH_SPEED_RATIO = 0.3  # of this motion, over the velocity limits
+MAX_ERROR_RATIO = 0.5       # distance of a joint from its target, over its range
 
 
 class BenchRun(NamedTuple):
-    """What happened."""
+    """Result of a run."""
 
     seconds: float
     states: int
-    largest_error: np.ndarray       # (joints,) from the targets [m, rad]
+    largest_error: np.ndarray       # (joints,) distance from the targets [m, rad]
     events: list[str]
 
 
-def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
+def play(arm: ArmModel, trajectory: ExcitationTrajectory, port: str, log_file: str | Path,
          calibration_file: str = '', watch: Callable[[float], object] = lambda share: None
          ) -> BenchRun:
     """
-    Lead the bench along a Course and log it; RigError or UsageError in one line.
+    Move the bench along a trajectory and log it; raise RigError or UsageError with one line.
 
     :param port: of the board; calibration_file: of `flexsim rig calibrate`; '': data sheets.
-    :param watch: is told the share that is done; what it raises ends the run.
+    :param watch: receives the completed share; an exception in it ends the run.
     """
     settings = BridgeSettings(serial_port=port, calibration_file=calibration_file)
     calibration = calibration_of(settings, arm)
-    controller = JointController(arm, BENCH)
+    controller = JointController(arm, BENCH_CONTROLLER)
     run = _Run(arm, controller)
     log = ExperimentLog(log_file, arm, calibration)
     bridge = None
@@ -66,27 +66,27 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
 
         bridge = RigBridge(arm, calibration, port, settings, on_state=on_state)
         run.bridge = bridge
-        _await(lambda: run.states > 10, PATIENCE, 'no states arrive from the board')
+        _wait_until(lambda: run.states > 10, TIMEOUT_S, 'no states arrive from the board')
         if bridge.unhomed_joints:
             bridge.zero()
-            _await(lambda: run.is_steady, PATIENCE, 'the board has no origin')
+            _wait_until(lambda: run.is_steady, TIMEOUT_S, 'the board has no origin')
         bridge.enable(True)
-        _await(lambda: controller.drives_arm and controller.is_live, PATIENCE,
-               'the board is not armed')
-        begun = time.monotonic()
-        end = run.follow(course)
+        _wait_until(lambda: controller.drives_arm and controller.is_live, TIMEOUT_S,
+                    'the board is not armed')
+        start = time.monotonic()
+        end = run.follow(trajectory)
         while not run.is_over:
-            if not bridge.is_moving:    # often why the controller complains, too
-                said = [line for level, line in bridge.events if level == 'error']
-                raise RigError(f'the motors went off during the run. {said[-1]}. --size makes '
-                               'the motion smaller' if said else
+            if not bridge.is_moving:    # often the cause of controller failures
+                errors = [line for level, line in bridge.events if level == 'error']
+                raise RigError(f'the motors went off during the run. {errors[-1]}. --size makes '
+                               'the motion smaller' if errors else
                                'the motors went off during the run.')
             if run.failure:
                 raise run.failure
-            if time.monotonic() - begun > 3 * end + PATIENCE:
+            if time.monotonic() - start > 3 * end + TIMEOUT_S:
                 raise RigError('states arrive too slowly: the run was given up.')
             watch(run.share)
-            time.sleep(AGAIN)
+            time.sleep(POLL_PERIOD_S)
         watch(1.0)
         bridge.enable(False)
     finally:
@@ -99,7 +99,7 @@ def play(arm: ArmModel, course: Course, port: str, log_file: str | Path,
 
 
 class _Run:
-    """The controller in the thread that reads the board."""
+    """Control loop in the thread that reads the board."""
 
     def __init__(self, arm, controller):
         self.arm, self.controller, self.bridge = arm, controller, None
@@ -123,34 +123,37 @@ class _Run:
     def is_over(self):
         return self._end is not None and self.time >= self._end
 
-    def follow(self, course):
-        """Go to where the course begins, and along it; return how long that takes [s]."""
-        here = self.controller.target
-        rates = np.array([self.arm.description.joint(name).velocity or 1.0
-                          for name in self.arm.joint_names])
-        lead = max(LEAST_LEAD, float((np.abs(course.pose - here) / (SPEED * rates)).max()))
+    def follow(self, trajectory):
+        """Move to the start of the trajectory and along it; return the duration [s]."""
+        current = self.controller.target
+        max_velocities = np.array([self.arm.description.joint(name).velocity or 1.0
+                                   for name in self.arm.joint_names])
+        approach_time = max(MIN_APPROACH_S, float((
+            np.abs(trajectory.pose - current) / (APPROACH_SPEED_RATIO * max_velocities)).max()))
         u = np.linspace(0.0, 1.0, 101)[:-1]
-        way, rate = u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u)**2 / lead
-        step = course.pose - here
-        self._times = np.concatenate([lead * u, lead + course.time - course.time[0]])
-        self._places = np.vstack([here + np.outer(way, step), course.position])
-        self._rates = np.vstack([np.outer(rate, step), course.velocity])
+        progress, progress_rate = (
+            u**3 * (10 - 15 * u + 6 * u**2), 30 * u**2 * (1 - u)**2 / approach_time)
+        distance = trajectory.pose - current
+        self._times = np.concatenate([approach_time * u,
+                                      approach_time + trajectory.time - trajectory.time[0]])
+        self._positions = np.vstack([current + np.outer(progress, distance), trajectory.position])
+        self._velocities = np.vstack([np.outer(progress_rate, distance), trajectory.velocity])
         begin = self.time
         self._start, self._end = begin, begin + float(self._times[-1])
         return float(self._times[-1])
 
-    def _lead(self):
-        """Set the target of now."""
+    def _update_target(self):
+        """Set the target at the present time."""
         t = self.time - self._start
         k = min(max(int(np.searchsorted(self._times, t)), 1), len(self._times) - 1)
-        before, behind = self._times[k - 1], self._times[k]
-        share = min(max((t - before) / (behind - before), 0.0), 1.0)
+        start, end = self._times[k - 1], self._times[k]
+        share = min(max((t - start) / (end - start), 0.0), 1.0)
         self.controller.set_target(
-            (1 - share) * self._places[k - 1] + share * self._places[k],
-            (1 - share) * self._rates[k - 1] + share * self._rates[k])
+            (1 - share) * self._positions[k - 1] + share * self._positions[k],
+            (1 - share) * self._velocities[k - 1] + share * self._velocities[k])
 
     def take(self, state):
-        """Answer a state; called by the thread that reads."""
+        """Process a state; the thread that reads the board calls this method."""
         self.states += 1
         self.time += state.duration
         self._steady = 0 if state.is_first else self._steady + 1
@@ -159,23 +162,23 @@ class _Run:
         try:
             position, velocity = np.array(state.position), np.array(state.velocity)
             if self._end is not None and self.time < self._end:
-                self._lead()
+                self._update_target()
             efforts = self.controller.update(self.time, position, velocity,
                                              drives_arm=self.bridge.is_moving)
             self.bridge.command(self.arm.joint_names, efforts)
             if self._end is not None:
-                off = np.abs(position - self.controller.target)
-                self.largest = np.maximum(self.largest, off)
-                if (off > STRAY * self._range).any():
-                    name = self.arm.joint_names[int(np.argmax(off / self._range))]
+                position_error = np.abs(position - self.controller.target)
+                self.largest = np.maximum(self.largest, position_error)
+                if (position_error > MAX_ERROR_RATIO * self._range).any():
+                    name = self.arm.joint_names[int(np.argmax(position_error / self._range))]
                     raise RigError(f'"{name}" is far from its target: the run was stopped.')
-        except Exception as error:      # it would end the reader; the main thread raises it
+        except Exception as error:      # would end the reading thread; the main thread raises it
             self.failure = self.failure or error
 
 
-def _await(done, seconds, complaint):
-    end = time.monotonic() + seconds
-    while not done():
+def _wait_until(condition, timeout, problem):
+    end = time.monotonic() + timeout
+    while not condition():
         if time.monotonic() > end:
-            raise RigError(f'{complaint} within {seconds:g} s.')
+            raise RigError(f'{problem} within {timeout:g} s.')
         time.sleep(5e-3)

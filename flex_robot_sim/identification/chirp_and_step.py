@@ -21,28 +21,29 @@ from flex_robot_sim.util.files import read_bytes
 
 _NUMBER = r'[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?'
 _FORM = re.compile(rf'(?:(step|bang|sine):)?({_NUMBER})(?:@({_NUMBER}(?:,{_NUMBER})*))?')
-LARGEST = 1e12      # time [s] or frequency [Hz]
-_TIMES = {None: 0, 'step': 1, 'bang': 3, 'sine': 1}
+MAX_TIME_OR_FREQUENCY = 1e12    # [s] or [Hz]
+_TIME_COUNTS = {None: 0, 'step': 1, 'bang': 3, 'sine': 1}
 
 
 def effort_function(words: str) -> Callable[[float], float]:
-    """Return the function of time [s] that `words` describe [N m, N]."""
+    """Return the effort [N m, N] as a function of time [s], specified by `words`."""
     match = _FORM.fullmatch(words.strip())
-    form, size, times = match.groups() if match else ('', '', '')
+    form, amplitude, times = match.groups() if match else ('', '', '')
     times = [float(time) for time in (times or '').split(',') if time]
-    if (not match or len(times) != _TIMES[form] or times != sorted(times)
-            or not abs(float(size)) < float('inf') or not all(abs(t) < LARGEST for t in times)):
+    if (not match or len(times) != _TIME_COUNTS[form] or times != sorted(times)
+            or not abs(float(amplitude)) < float('inf')
+        or not all(abs(t) < MAX_TIME_OR_FREQUENCY for t in times)):
         raise SettingError(f'effort "{words}" is none of 1.5, step:SIZE@START, '
                            'bang:SIZE@START,TURN,END, sine:SIZE@FREQUENCY')
-    size = float(size)
+    amplitude = float(amplitude)
     if form == 'sine':
-        return lambda t: size * math.sin(2 * math.pi * times[0] * t)
+        return lambda t: amplitude * math.sin(2 * math.pi * times[0] * t)
     if form == 'step':
-        return lambda t: size if t >= times[0] else 0.0
+        return lambda t: amplitude if t >= times[0] else 0.0
     if form == 'bang':
         start, turn, end = times
-        return lambda t: size if start <= t < turn else -size if turn <= t < end else 0.0
-    return lambda t: size
+        return lambda t: amplitude if start <= t < turn else -amplitude if turn <= t < end else 0.0
+    return lambda t: amplitude
 
 
 def effort_of_words(assignments: Iterable[str],
@@ -50,7 +51,7 @@ def effort_of_words(assignments: Iterable[str],
     """
     Return the function from time [s] to all efforts (joints,).
 
-    :param assignments: 'JOINT=WORDS', joints that are not named get none.
+    :param assignments: 'JOINT=WORDS'; other joints have no effort.
     """
     functions = {}
     for assignment in assignments:
@@ -68,8 +69,8 @@ def effort_of_table(path: str | Path, joint_names: Sequence[str]) -> Callable[[f
     """
     Return the function from time [s] to all efforts, linear between the rows of a CSV file.
 
-    :param path: its first row names `time` and joints; before the first and after the last row
-        there is no effort.
+    :param path: the first row contains `time` and joint names. Efforts before the first and after
+        the last row are zero.
     """
     try:
         text = io.StringIO(read_bytes(path).decode('utf-8-sig'), newline='')

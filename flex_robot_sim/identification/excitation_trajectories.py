@@ -1,10 +1,10 @@
 """
-Motions that make an arm tell about itself: each begins and ends at rest, and rests before the end.
+Excitation trajectories for identification. Each begins at rest and ends with a rest.
 
-    decay       fast moves to and fro with a rest behind each, in which the links ring down
-    sweep       one sine whose frequency rises
+    decay       fast moves back and forth, each followed by a rest with free vibration
+    sweep       a sine with increasing frequency
     multisine   sines of equal acceleration with the phases of Schroeder (I14)
-    fourier     the periodic series of Swevers (I15), whose coefficients somebody chooses
+    fourier     the periodic series of Swevers (I15), with free coefficients
 """
 
 from __future__ import annotations
@@ -16,106 +16,111 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 KINDS = ('fourier', 'decay', 'sweep', 'multisine')
-REST = 0.15             # share of an experiment at its end, in which links ring down
-STILL = 0.5             # at its beginning                                                  [s]
-RISE = 0.1              # share of the motion over which it grows, and dies away
-PERIODS = 2             # of a series, in an experiment
-LINES = 20              # of a series, for each joint, beside those near rings
-HIGHEST = 8             # line that its band has at least
-MOVES = 4               # of a decay
-QUICK = 0.6             # duration of a move of a decay, over the first period of the arm
+REST_RATIO = 0.15           # share of the final rest, with free vibration, in an experiment
+INITIAL_REST_S = 0.5
+RISE_RATIO = 0.1            # share of the motion with increasing, and with decreasing amplitude
+SERIES_PERIODS = 2          # of a series, in an experiment
+SPECTRAL_LINES = 20         # of a series, for each joint, in addition to those near resonances
+MIN_HIGHEST_LINE = 8        # multiple of the base frequency
+DECAY_MOVES = 4
+MOVE_DURATION_RATIO = 0.6   # duration of a move of a decay, over the first period of the arm
 
 
-class Course(NamedTuple):
-    """Where joints are to be."""
+class ExcitationTrajectory(NamedTuple):
+    """Reference motion of the joints."""
 
     kind: str
-    time: np.ndarray        # (k,)          even                                            [s]
+    time: np.ndarray        # (k,)          evenly spaced                                   [s]
     position: np.ndarray    # (k, joints)   [rad, m]
     velocity: np.ndarray    # (k, joints)   [rad/s, m/s]
 
     @property
     def pose(self) -> np.ndarray:
-        """Where it begins, (joints,)."""
+        """Initial position, (joints,)."""
         return self.position[0]
 
-    def sampled(self, period: float) -> Course:
-        """Return the course at other samples, by the cubics of its points."""
+    def sampled(self, period: float) -> ExcitationTrajectory:
+        """Return the trajectory at another sampling period, by cubic Hermite interpolation."""
         count = round((self.time[-1] - self.time[0]) / period)
         time = np.linspace(self.time[0], self.time[-1], count + 1)
-        curve = CubicHermiteSpline(self.time, self.position, self.velocity)
-        return self._replace(time=time, position=curve(time), velocity=curve(time, 1))
+        spline = CubicHermiteSpline(self.time, self.position, self.velocity)
+        return self._replace(time=time, position=spline(time), velocity=spline(time, 1))
 
-    def scaled(self, factors: np.ndarray | float) -> Course:
-        """Return the course with all ways from its pose times factors, (joints,) or one."""
+    def scaled(self, factors: np.ndarray | float) -> ExcitationTrajectory:
+        """Return the trajectory with displacements scaled by factors, (joints,) or a scalar."""
         return self._replace(position=self.pose + factors * (self.position - self.pose),
                              velocity=factors * self.velocity)
 
 
-def course(kind: str, pose: np.ndarray, seconds: float, band: tuple[float, float], period: float,
-           coefficients: np.ndarray | None = None, rings: Iterable[float] = ()) -> Course:
+def excitation_trajectory(kind: str, pose: np.ndarray, seconds: float, band: tuple[float, float],
+                          period: float, coefficients: np.ndarray | None = None,
+                          resonances: Iterable[float] = ()) -> ExcitationTrajectory:
     """
-    Return a Course of unit size, to be scaled.
+    Return an ExcitationTrajectory of unit amplitude, to be scaled.
 
-    :param pose: about which it moves, (joints,); band: lowest and highest frequency [Hz].
+    :param pose: center of the motion, (joints,); band: lowest and highest frequency [Hz].
     :param period: between samples [s].
     :param coefficients: of a fourier, (joints, lines, 2); default: those of a multisine.
-    :param rings: frequencies of the arm, slowest first [Hz].
+    :param resonances: frequencies of the arm, slowest first [Hz].
     """
     time = period * np.arange(round(seconds / period) + 1)
-    joints, length = len(pose), moving(seconds)
-    t = time - STILL
+    joints, duration = len(pose), motion_duration(seconds)
+    t = time - INITIAL_REST_S
     if kind == 'decay':
-        slowest = min(rings, default=band[1])
-        ways, rates = _moves(t, seconds - STILL, QUICK / slowest, joints)
+        slowest_resonance = min(resonances, default=band[1])
+        displacements, rates = _point_to_point_moves(
+            t, seconds - INITIAL_REST_S, MOVE_DURATION_RATIO / slowest_resonance, joints)
     else:
-        inside = np.clip(t, 0.0, length)
+        inside = np.clip(t, 0.0, duration)
         if kind == 'sweep':
-            ways, rates = _sweep(inside, length, band, joints)
+            displacements, rates = _sweep(inside, duration, band, joints)
         else:
-            frequencies = lines(length, band, rings)
+            frequencies = line_frequencies(duration, band, resonances)
             if coefficients is None:
-                coefficients = multisine(frequencies, joints)
-            ways, rates = series(inside, frequencies, coefficients)
-        # what it begins with is part of the pose, so that it grows out of rest
-        window, slope = _window(t, length)
-        rates = window[:, None] * rates + slope[:, None] * ways
-        ways = window[:, None] * ways
-    size = np.maximum(np.abs(ways).max(axis=None if kind == 'fourier' else 0), 1e-12)
-    return Course(kind, time, pose + ways / size, rates / size)
+                coefficients = multisine_coefficients(frequencies, joints)
+            displacements, rates = fourier_series(inside, frequencies, coefficients)
+        # the window makes the motion begin and end at rest
+        window, slope = _window(t, duration)
+        rates = window[:, None] * rates + slope[:, None] * displacements
+        displacements = window[:, None] * displacements
+    size = np.maximum(np.abs(displacements).max(axis=None if kind == 'fourier' else 0), 1e-12)
+    return ExcitationTrajectory(kind, time, pose + displacements / size, rates / size)
 
 
-def moving(seconds: float) -> float:
-    """Time of an experiment in which drives move [s]."""
-    return max(seconds * (1 - REST) - STILL, 0.5 * seconds)
+def motion_duration(seconds: float) -> float:
+    """Return the time with motion of the drives in an experiment [s]."""
+    return max(seconds * (1 - REST_RATIO) - INITIAL_REST_S, 0.5 * seconds)
 
 
-def lines(length: float, band: tuple[float, float], rings: Iterable[float] = ()) -> np.ndarray:
+def line_frequencies(duration: float, band: tuple[float, float],
+                     resonances: Iterable[float] = ()) -> np.ndarray:
     """
-    Return frequencies [Hz] of a series over a length [s]: whole multiples of one, over a band.
+    Return frequencies [Hz] of a series: multiples of a base frequency, over a band.
 
-    :param rings: frequencies that they meet as well as they can, with one on either side [Hz].
+    :param duration: of the series [s].
+    :param resonances: each gets one line on either side [Hz].
     """
-    first = PERIODS / length
-    low, high = max(band[0] / first, 1.0), max(band[1] / first, HIGHEST)
-    near = [ring / first + side for ring in rings if band[0] < ring < band[1]
-            for side in (-0.5, 0.5)]
-    whole = np.round([*np.geomspace(low, high, LINES), *near]).astype(int)
-    return first * np.unique(np.maximum(whole, 1))
+    first = SERIES_PERIODS / duration
+    low, high = max(band[0] / first, 1.0), max(band[1] / first, MIN_HIGHEST_LINE)
+    near_resonances = [resonance / first + offset
+                       for resonance in resonances if band[0] < resonance < band[1]
+                       for offset in (-0.5, 0.5)]
+    multiples = np.round([*np.geomspace(low, high, SPECTRAL_LINES), *near_resonances]).astype(int)
+    return first * np.unique(np.maximum(multiples, 1))
 
 
-def multisine(frequencies: np.ndarray, joints: int) -> np.ndarray:
-    """Return coefficients (joints, lines, 2) with Schroeder's phases, another for each joint."""
+def multisine_coefficients(frequencies: np.ndarray, joints: int) -> np.ndarray:
+    """Return coefficients (joints, lines, 2) with Schroeder phases, different for each joint."""
     n, k = len(frequencies), np.arange(len(frequencies))
     phase = -np.pi * k * (k + 1) / n                                                # (I14)
     phase = phase + 2.4 * np.arange(joints)[:, None] * (1 + k)      # no two joints alike
     return np.stack([np.cos(phase), np.sin(phase)], axis=-1)
 
 
-def series(t: np.ndarray, frequencies: np.ndarray,
-           coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fourier_series(t: np.ndarray, frequencies: np.ndarray,
+                   coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return ways and rates (k, joints) of a series (I15) at times t (k,) [s].
+    Return displacements and velocities (k, joints) of a series (I15) at times t (k,) [s].
 
     :param coefficients: of cos and sin in the accelerations, (joints, lines, 2).
     """
@@ -126,8 +131,8 @@ def series(t: np.ndarray, frequencies: np.ndarray,
 
 
 def _window(t, length):
-    """Rise and fall (k,) with slopes, by the quintic whose ends have no acceleration."""
-    rise = RISE * length
+    """Return a window (k,) and its slope, with quintic edges that end without acceleration."""
+    rise = RISE_RATIO * length
 
     def step(u):
         u = np.clip(u, 0.0, 1.0)
@@ -142,20 +147,20 @@ def _sweep(t, length, band, joints):
     growth = np.log(high / low) / length
     phase = 2 * np.pi * low * np.expm1(growth * t) / growth
     rate = 2 * np.pi * low * np.exp(growth * t)
-    shift = 2 * np.pi * np.arange(joints) / max(joints, 1)
-    size = (low / band[0]) / (rate / rate[0])       # of equal speed
-    angle = phase[:, None] + shift
-    ways = size[:, None] * np.sin(angle)
-    return ways, (rate * size)[:, None] * np.cos(angle) - growth * ways
+    phase_offsets = 2 * np.pi * np.arange(joints) / max(joints, 1)
+    amplitude = (low / band[0]) / (rate / rate[0])       # of equal speed
+    angle = phase[:, None] + phase_offsets
+    displacements = amplitude[:, None] * np.sin(angle)
+    return displacements, (rate * amplitude)[:, None] * np.cos(angle) - growth * displacements
 
 
-def _moves(t, length, duration, joints):
-    """Moves to and fro, by the quintic, with rests behind them."""
-    ways, rates = np.zeros((2, t.size, joints))
-    begins = np.arange(MOVES) * length / MOVES
+def _point_to_point_moves(t, length, duration, joints):
+    """Return quintic moves back and forth, each followed by a rest."""
+    displacements, rates = np.zeros((2, t.size, joints))
+    begins = np.arange(DECAY_MOVES) * length / DECAY_MOVES
     for k, begin in enumerate(begins):
         u = np.clip((t - begin) / duration, 0.0, 1.0)
         sign = 1.0 if k % 2 == 0 else -1.0
-        ways += sign * (u**3 * (10 - 15 * u + 6 * u**2))[:, None]
+        displacements += sign * (u**3 * (10 - 15 * u + 6 * u**2))[:, None]
         rates += sign * (30 * u**2 * (1 - u)**2 / duration)[:, None]
-    return ways, rates
+    return displacements, rates

@@ -1,8 +1,8 @@
 """
-An experiment as files: messages of the kind trajectory_msgs/JointTrajectory in YAML, and a log.
+Experiment files: messages of type trajectory_msgs/JointTrajectory in YAML, and a log.
 
-The trajectory is what the controller takes at `joint_trajectory`; the profile has efforts, each
-until its time, as the bridge takes them at `~/profile` and the board plays by its own clock.
+The controller subscribes to the trajectory at `joint_trajectory`. The bridge subscribes to the
+profile at `~/profile`: efforts, each until its time, which the board plays by its own clock.
 """
 
 from __future__ import annotations
@@ -12,71 +12,78 @@ from pathlib import Path
 
 import numpy as np
 
-from flex_robot_sim.identification.excitation_trajectories import Course
+from flex_robot_sim.identification.excitation_trajectories import ExcitationTrajectory
 from flex_robot_sim.identification.log_file import Log
 from flex_robot_sim.identification.prediction import Setup, SoftServo, respond
-from flex_robot_sim.identification.sequences import Measured
-from flex_robot_sim.identification.simulated_experiment import Trial, known_to, shares_of_limits
+from flex_robot_sim.identification.sequences import DataSet
+from flex_robot_sim.identification.simulated_experiment import (
+    SimulatedExperiment,
+    available_channels,
+    limit_usage,
+)
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.files import open_atomic
 
-MOST_POINTS = 1000      # of a message that still fits on a command line
-PIECES = 240            # of a profile: the board has room for 256
+MAX_POINTS = 1000           # of a message that fits on a command line
+PROFILE_SEGMENTS = 240      # the board has memory for 256
 
 
-def trajectory_text(names: tuple[str, ...], course: Course) -> str:
-    """Return a Course as a message with positions and velocities, from its first motion on."""
-    every = max(1, -(-(len(course.time) - 1) // MOST_POINTS))
-    rows = [*range(every, len(course.time) - 1, every), len(course.time) - 1]
+def trajectory_text(names: tuple[str, ...], trajectory: ExcitationTrajectory) -> str:
+    """Return a trajectory as a message with positions and velocities, without the first point."""
+    stride = max(1, -(-(len(trajectory.time) - 1) // MAX_POINTS))
+    rows = [*range(stride, len(trajectory.time) - 1, stride), len(trajectory.time) - 1]
     lines = [f'joint_names: [{", ".join(names)}]', 'points:']
     for k in rows:
-        rate = course.velocity[k] if k != rows[-1] else 0 * course.velocity[k]
-        lines.append(f'- {{positions: {_list(course.position[k])}, velocities: {_list(rate)}, '
-                     f'time_from_start: {_time(course.time[k])}}}')
+        velocity = trajectory.velocity[k] if k != rows[-1] else 0 * trajectory.velocity[k]
+        lines.append(f'- {{positions: {_list(trajectory.position[k])}, '
+                     f'velocities: {_list(velocity)}, '
+                     f'time_from_start: {_time(trajectory.time[k])}}}')
     return '\n'.join(lines) + '\n'
 
 
-def pieces_of(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends (m,) [s] and mean efforts (m, joints) of the pieces of a profile."""
+def profile_segments(trial: SimulatedExperiment) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends (m,) [s] and mean efforts (m, joints) of the segments of a profile."""
     time, efforts = trial.sequence.time, trial.sequence.efforts
-    edges = np.unique(np.linspace(0, len(time) - 1, PIECES + 1).astype(int))
+    edges = np.unique(np.linspace(0, len(time) - 1, PROFILE_SEGMENTS + 1).astype(int))
     means = np.array([np.mean(0.5 * (efforts[a:b] + efforts[a + 1:b + 1]), axis=0)
                       for a, b in zip(edges[:-1], edges[1:])])
     return time[edges[1:]] - time[0], means
 
 
 def profile_text(names: tuple[str, ...], ends: np.ndarray, efforts: np.ndarray) -> str:
-    """Return efforts, each until its end, as a message."""
+    """Return efforts, each until its end time, as a message."""
     lines = [f'joint_names: [{", ".join(names)}]', 'points:']
     lines += [f'- {{effort: {_list(row)}, time_from_start: {_time(end)}}}'
               for end, row in zip(ends, efforts)]
     return '\n'.join(lines) + '\n'
 
 
-def open_loop(arm: ArmModel, trial: Trial) -> tuple[str, float]:
+def open_loop(arm: ArmModel, trial: SimulatedExperiment) -> tuple[str, float]:
     """
-    Return the limit that the profile of a Trial comes nearest to without a servo, and its share.
+    Return the most used limit and its usage, for the profile of an experiment without a servo.
 
-    Nobody leads the arm back then: what pieces and friction miss adds up.
+    Without feedback, errors of the segments and of friction accumulate.
     """
-    channels, seen = trial.channels, known_to(arm)[1]
-    ends, means = pieces_of(trial)
+    channels, sides = trial.channels, available_channels(arm)[1]
+    ends, means = profile_segments(trial)
     rows = np.minimum(np.searchsorted(ends, trial.sequence.time - trial.sequence.time[0]),
                       len(ends) - 1)
-    free = trial.sequence._replace(efforts=means[rows])
-    none = np.zeros(len(arm.joint_names))
-    setup = Setup(arm.description, Measured([free], channels, seen, True, []), arm.coupling,
+    open_loop_sequence = trial.sequence._replace(efforts=means[rows])
+    zero_gains = np.zeros(len(arm.joint_names))
+    setup = Setup(arm.description, DataSet([open_loop_sequence], channels, sides, True, []),
+                  arm.coupling,
                   tuple(-arm.arrays.base_acceleration[3:]), time_step=2e-3, finer=0)
-    found = respond(setup, SoftServo(none, none), arm, free)
-    if not np.isfinite(found.channels).all():
+    response = respond(setup, SoftServo(zero_gains, zero_gains), arm, open_loop_sequence)
+    if not np.isfinite(response.channels).all():
         return 'state', float('inf')
-    return max(shares_of_limits(arm, found.coordinates, trial.sequence.time, free.efforts).items(),
-               key=lambda one: one[1])
+    return max(limit_usage(arm, response.coordinates, trial.sequence.time,
+                           open_loop_sequence.efforts).items(),
+               key=lambda item: item[1])
 
 
 def log_text(log: Log) -> list[list[str]]:
-    """Return the rows of a Log as CSV has them."""
+    """Return the rows of a Log for a CSV file."""
     time = next(iter(log.columns.values())).time
     table = np.column_stack([time, *(column.values for column in log.columns.values())])
     return [['time', *log.columns], *([f'{value:.9g}' for value in row] for row in table)]
@@ -87,7 +94,7 @@ def write_experiment(path: str | Path, content: str | list[list[str]],
     """
     Write text, or rows as CSV, to a file; UsageError if that fails.
 
-    :param is_new: whether a file that exists is refused.
+    :param is_new: whether to refuse an existing file.
     """
     try:
         with open_atomic(path, 'w', is_new=is_new, encoding='utf-8', newline='') as file:

@@ -1,8 +1,8 @@
 """
-Least squares of what a model says to a log, against what was measured; see (I5) to (I8).
+Least squares fit of the outputs of a model to a log; see (I5) to (I8).
 
-Every unknown that needs a simulation has a column of differences of its own; they are found side
-by side, in threads, because a simulation holds no lock of Python.
+Finite differences yield one column of the Jacobian for each unknown that needs a simulation.
+Threads compute the columns in parallel, because a simulation releases the GIL.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scipy.optimize import least_squares
 
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.identification.prediction import (
-    FINER,
-    LONGEST_STEP,
+    DEFAULT_EXTRA_MODES,
+    MAX_STEP_S,
     Motion,
     Setup,
     SoftServo,
+    channels_of,
     initial_shapes,
     move,
-    seen_of,
     soft_servo,
 )
 from flex_robot_sim.identification.sequences import Sequence, noise_of
@@ -33,49 +33,49 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
-STEP = 1e-4             # of the differences, in z
-ROBUST = 3.0            # deviations from which a residual counts less
-FIRST_SHARE = 0.02      # of what a channel moves, that its residual is taken for at first
-LEAST_SHARE = 1e-6      # likewise, that it is at least
-ROUNDS = 2              # of finding the weights of channels
-MOST_EVALUATIONS = 25
-ONE_STEP = 2            # evaluations, which are enough for weights
-TOLERANCE = 1e-7        # of the sum of squares, that a last step would save
-LOOSE = 1e-3            # likewise, where weights change afterwards
-MARGIN = 1e-9           # from the bounds, at which a fit begins
+DIFFERENCE_STEP = 1e-4          # of finite differences, in z
+ROBUST_THRESHOLD = 3.0          # weight of larger residuals decreases [standard deviations]
+INITIAL_RESIDUAL_RATIO = 0.02   # initial residual of a channel, over its standard deviation
+MIN_RESIDUAL_RATIO = 1e-6       # least residual of a channel, over its standard deviation
+WEIGHTING_ROUNDS = 2            # iterations of the channel weights
+MAX_EVALUATIONS = 25
+WEIGHTING_EVALUATIONS = 2       # evaluations per iteration of the weights
+TOLERANCE = 1e-7                # relative reduction of the cost in the last step
+WEIGHTING_TOLERANCE = 1e-3      # the same, while the weights still change
+BOUND_MARGIN = 1e-9             # distance of the start point from the bounds
 WITHOUT_SIMULATION = ('gain', 'offset')
-PARTS = 24              # of a log, whose residuals are looked at by themselves
-KEPT = 4                # points whose simulations are kept
-KEPT_SLOPES = 2         # likewise, whose slopes
-NEAR = 0.01             # of what channels do, by which the model may change and slopes stay
-LITTLE = 0.05           # likewise, of a number: one without effect is not near for that
+LOG_PARTS = 24                  # parts of a log with a residual level of their own
+MOTION_CACHE_SIZE = 4           # points with cached simulations
+SLOPE_CACHE_SIZE = 2            # points with cached slopes
+MAX_OUTPUT_CHANGE = 0.01        # relative change of the outputs that keeps cached slopes valid
+MAX_PARAMETER_CHANGE = 0.05     # the same in z, also for parameters without effect
 
 
 @summarized
 class Fit(NamedTuple):
-    """Where the least squares are."""
+    """Solution of the least squares problem."""
 
     z: np.ndarray               # (p,)          of unknowns, then of initial states
-    residuals: np.ndarray       # (r, c)        over the deviations of the channels
-    jacobian: np.ndarray        # (r, c, p)     of these
+    residuals: np.ndarray       # (r, c)        over the standard deviations of the channels
+    jacobian: np.ndarray        # (r, c, p)     of the residuals
     weights: np.ndarray         # (r, c)        of the robust loss
-    deviations: np.ndarray      # (c,)          of the channels
+    deviations: np.ndarray      # (c,)          standard deviations of the channels
     cost: float
     evaluations: int
 
 
 class Problem:
-    """Unknowns, sequences, and what the one says to the other."""
+    """Least squares problem: unknowns, sequences, and the residuals of a model."""
 
     def __init__(self, setup: Setup, unknowns: Rows[Unknown], servo: SoftServo | None = None,
                  sequences: Rows[Sequence] | None = None,
-                 starts: Rows[np.ndarray] | None = None, quick: Problem | None = None) -> None:
+                 starts: Rows[np.ndarray] | None = None, coarse: Problem | None = None) -> None:
         """
-        Take a Setup and its Unknowns.
+        Store a Setup and its Unknowns.
 
         :param sequences: default: all of the setup.
-        :param starts: shapes in which each may begin, see `initial_shapes`; default: those.
-        :param quick: the same problem with a coarser model, whose slopes will do.
+        :param starts: initial shapes of each sequence; default: those of `initial_shapes`.
+        :param coarse: the same problem with a coarser model, which provides the slopes.
         """
         self.setup, self.unknowns = setup, list(unknowns)
         self.servo = servo or soft_servo(setup)
@@ -83,57 +83,58 @@ class Problem:
         self.starts = [initial_shapes(setup, sequence) for sequence in self.sequences
                        ] if starts is None else list(starts)
         self.size = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts)
-        self._simulated = [k for k, one in enumerate(self.unknowns)
-                           if one.kind not in WITHOUT_SIMULATION]
-        # where the models differ in how a motion may begin, each has slopes of its own
-        self._quick = quick if quick is not None and quick.size == self.size else None
-        # a servo pulls along what was measured, and so late
-        seen_only = (*WITHOUT_SIMULATION, 'delay') if setup.leads else WITHOUT_SIMULATION
-        self._is_seen_only = np.array([one.kind in seen_only for one in self.unknowns]
-                                      + [False] * (self.size - len(self.unknowns)))
+        self._simulated = [k for k, unknown in enumerate(self.unknowns)
+                           if unknown.kind not in WITHOUT_SIMULATION]
+        # models with different initial shapes do not share slopes
+        self._coarse = coarse if coarse is not None and coarse.size == self.size else None
+        # the soft servo acts on the measured, delayed motion
+        output_only = (*WITHOUT_SIMULATION,
+                       'delay') if setup.has_prescribed_motion else WITHOUT_SIMULATION
+        self._is_output_only = np.array([unknown.kind in output_only for unknown in self.unknowns]
+                                        + [False] * (self.size - len(self.unknowns)))
         self._motions: dict[bytes, tuple[ArmModel, list[Motion]]] = {}
-        self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # where, and what
-        self._is_relative = np.array([one.scale == 0.0 for one in self.unknowns]
+        self._slopes: list[tuple[np.ndarray, np.ndarray]] = []      # points and slopes
+        self._is_relative = np.array([unknown.scale == 0.0 for unknown in self.unknowns]
                                      + [False] * (self.size - len(self.unknowns)))
-        self._is_linear = np.array([one.kind == 'offset' for one in self.unknowns]
+        self._is_linear = np.array([unknown.kind == 'offset' for unknown in self.unknowns]
                                    + [False] * (self.size - len(self.unknowns)))
 
     @property
     def finer(self) -> int:
-        """Modes of bending that the model has beyond those described."""
-        return FINER if self.setup.finer is None else self.setup.finer
+        """Bending modes of the model in addition to those described."""
+        return DEFAULT_EXTRA_MODES if self.setup.finer is None else self.setup.finer
 
     @property
     def step(self) -> float:
-        """Longest step of its simulation [s]."""
-        return LONGEST_STEP if self.setup.time_step is None else self.setup.time_step
+        """Largest step of the simulation [s]."""
+        return MAX_STEP_S if self.setup.time_step is None else self.setup.time_step
 
     def residuals(self, z: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-        """Return what the model says less what was logged, over deviations (c,), as (r, c)."""
+        """Return predicted minus measured outputs, over standard deviations (c,), as (r, c)."""
         return (self.read(self.simulated(z), z) - self.measured) / deviations
 
-    def first(self) -> np.ndarray:
-        """Return the z (p,) of the description, with sequences that begin at rest."""
-        return np.array([one.place(one.start) for one in self.unknowns]
+    def initial_point(self) -> np.ndarray:
+        """Return the z (p,) of the description; all sequences begin at rest."""
+        return np.array([unknown.normalized(unknown.start) for unknown in self.unknowns]
                         + [0.0] * (self.size - len(self.unknowns)))
 
     def values(self, z: np.ndarray) -> dict[str, float]:
-        """Return all numbers that z means, by path."""
-        return {one.path: one.value(x) for one, x in zip(self.unknowns, z)}
+        """Return the parameter values of z, by path."""
+        return {unknown.path: unknown.value(x) for unknown, x in zip(self.unknowns, z)}
 
     def simulated(self, z: np.ndarray) -> list[np.ndarray]:
-        """Return what the model says, a table (k, c) for each sequence, before gains and zeros."""
-        arm, motions = self._moved(z)
-        return [seen_of(self.setup, arm, sequence, motion, self._delay(z))
+        """Return the model outputs, a table (k, c) per sequence, without gains and offsets."""
+        arm, motions = self._simulation(z)
+        return [channels_of(self.setup, arm, sequence, motion, self._delay(z))
                 for sequence, motion in zip(self.sequences, motions)]
 
-    def _moved(self, z):
-        """The arm that z means, and its Motion on each sequence."""
-        moving = z.copy()
-        moving[self._is_seen_only] = 0.0        # the motion is the same
-        return _kept(self._motions, moving, lambda: self._move(z))
+    def _simulation(self, z):
+        """Return the arm with the parameters z, and its Motion on each sequence."""
+        key_point = z.copy()
+        key_point[self._is_output_only] = 0.0        # the motion is the same
+        return _cached(self._motions, key_point, lambda: self._simulate(z))
 
-    def _move(self, z):
+    def _simulate(self, z):
         arm = self._arm(z)
         return arm, [self._motion(arm, z, row) for row in range(len(self.sequences))]
 
@@ -142,63 +143,66 @@ class Problem:
                     self._start(z, row))
 
     def _arm(self, z):
-        return self.setup.arm({one.path: one.value(x) for one, x in zip(self.unknowns, z)
-                               if one.kind not in (*WITHOUT_SIMULATION, 'delay')})
+        return self.setup.arm({unknown.path: unknown.value(x) for unknown,
+                               x in zip(self.unknowns, z)
+                               if unknown.kind not in (*WITHOUT_SIMULATION, 'delay')})
 
     def _delay(self, z):
-        return next((one.value(x) for one, x in zip(self.unknowns, z) if one.kind == 'delay'), 0.0)
+        return next((unknown.value(x) for unknown,
+                     x in zip(self.unknowns, z) if unknown.kind == 'delay'), 0.0)
 
     def _start(self, z, row):
-        first = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts[:row])
+        column = len(self.unknowns) + sum(shapes.shape[1] for shapes in self.starts[:row])
         shapes = self.starts[row]
-        return shapes @ z[first:first + shapes.shape[1]]
+        return shapes @ z[column:column + shapes.shape[1]]
 
     def read(self, tables: Rows[np.ndarray], z: np.ndarray) -> np.ndarray:
-        """Return what would have been logged of simulated tables, all sequences, (r, c)."""
+        """Return the predicted log of simulated tables, all sequences, (r, c)."""
         all_rows = np.concatenate(tables)
         gain, offset = np.ones(all_rows.shape[1]), np.zeros(all_rows.shape[1])
-        for one, x in zip(self.unknowns, z):
-            if one.kind == 'gain':
-                gain[one.channel] = one.value(x)
-            elif one.kind == 'offset':
-                offset[one.channel] = one.value(x)
+        for unknown, x in zip(self.unknowns, z):
+            if unknown.kind == 'gain':
+                gain[unknown.channel] = unknown.value(x)
+            elif unknown.kind == 'offset':
+                offset[unknown.channel] = unknown.value(x)
         return all_rows * gain + offset
 
     @property
     def measured(self) -> np.ndarray:
-        """What was logged, all sequences, (r, c)."""
+        """Measured outputs, all sequences, (r, c)."""
         return np.concatenate([sequence.measured for sequence in self.sequences])
 
     def slopes(self, z: np.ndarray) -> np.ndarray:
-        """Return the slopes (r, c, p) of `read` with z, or those of a place near it (I8)."""
-        if self._quick is not None:
-            return self._quick.slopes(z)
-        for place, slopes in self._slopes:
-            if self._is_near(slopes, z - place):
+        """Return the derivatives (r, c, p) of `read` by z, or those of a point near it (I8)."""
+        if self._coarse is not None:
+            return self._coarse.slopes(z)
+        for point, slopes in self._slopes:
+            if self._is_near(slopes, z - point):
                 return slopes
-        self._slopes = [(z.copy(), self._slopes_at(z)), *self._slopes][:KEPT_SLOPES]
+        self._slopes = [(z.copy(), self._slopes_at(z)), *self._slopes][:SLOPE_CACHE_SIZE]
         return self._slopes[0][1]
 
-    def _is_near(self, slopes, step):
-        """Whether a step changes little: numbers themselves, and what channels do."""
-        if (np.abs(step[self._is_relative]) > LITTLE).any():
+    def _is_near(self, slopes, change):
+        """Whether a change of z is small, both in the parameters and in the outputs."""
+        if (np.abs(change[self._is_relative]) > MAX_PARAMETER_CHANGE).any():
             return False
-        step = np.where(self._is_linear, 0.0, step)
-        change = slopes @ step
-        return bool((change.std(axis=0) <= NEAR * self.measured.std(axis=0)).all())
+        change = np.where(self._is_linear, 0.0, change)
+        output_change = slopes @ change
+        return bool((output_change.std(axis=0) <= MAX_OUTPUT_CHANGE
+                     * self.measured.std(axis=0)).all())
 
     def _slopes_at(self, z):
-        base, motions = self._moved(z)
+        base, motions = self._simulation(z)
         tables = self.simulated(z)
-        here = np.concatenate(tables)
-        out = np.zeros((*here.shape, z.size))
-        gain = np.ones(here.shape[1])
-        for k, (one, x) in enumerate(zip(self.unknowns, z)):
-            if one.kind == 'gain':
-                gain[one.channel] = one.value(x)
-                out[:, one.channel, k] = one.value(x) * here[:, one.channel]
-            elif one.kind == 'offset':
-                out[:, one.channel, k] = one.scale
+        nominal = np.concatenate(tables)
+        out = np.zeros((*nominal.shape, z.size))
+        gain = np.ones(nominal.shape[1])
+        for k, (unknown, x) in enumerate(zip(self.unknowns, z)):
+            if unknown.kind == 'gain':
+                gain[unknown.channel] = unknown.value(x)
+                out[:, unknown.channel, k] = unknown.value(x) * nominal[:, unknown.channel]
+            elif unknown.kind == 'offset':
+                out[:, unknown.channel, k] = unknown.scale
         starts = np.cumsum([0, *(len(table) for table in tables)])
         jobs = [(k, range(len(tables))) for k in self._simulated]
         k = len(self.unknowns)
@@ -209,76 +213,79 @@ class Problem:
         def column(job):
             k, rows = job
             high = self.unknowns[k].bounds[1] if k < len(self.unknowns) else np.inf
-            step = STEP if z[k] + STEP <= high else -STEP
-            near = z.copy()
-            near[k] += step
+            step = DIFFERENCE_STEP if z[k] + DIFFERENCE_STEP <= high else -DIFFERENCE_STEP
+            shifted = z.copy()
+            shifted[k] += step
             is_arm = k < len(self.unknowns) and self.unknowns[k].kind != 'delay'
-            arm = self._arm(near) if is_arm else base
+            arm = self._arm(shifted) if is_arm else base
             for row in rows:
-                place = slice(starts[row], starts[row + 1])
-                motion = motions[row] if self._is_seen_only[k] else self._motion(arm, near, row)
-                seen = seen_of(self.setup, arm, self.sequences[row], motion, self._delay(near))
-                out[place, :, k] = (seen - here[place]) / step * gain
+                block = slice(starts[row], starts[row + 1])
+                motion = motions[row] if self._is_output_only[k] else self._motion(arm, shifted,
+                                                                                   row)
+                outputs = channels_of(self.setup, arm, self.sequences[row], motion,
+                                      self._delay(shifted))
+                out[block, :, k] = (outputs - nominal[block]) / step * gain
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(column, jobs))
         return out
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return least and largest z (p,) each."""
+        """Return the lower and the upper bounds of z, (p,) each."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
-        for k, one in enumerate(self.unknowns):
-            low[k], high[k] = one.bounds
+        for k, unknown in enumerate(self.unknowns):
+            low[k], high[k] = unknown.bounds
         return low, high
 
 
-def _kept(memory, z, make):
-    """What was made for z before, or is made now."""
+def _cached(cache, z, compute):
+    """Return the cached value for z, or compute it."""
     key = z.tobytes()
-    if key not in memory:
-        made = make()
-        while len(memory) >= KEPT:
-            del memory[next(iter(memory))]
-        memory[key] = made
-    return memory[key]
+    if key not in cache:
+        value = compute()
+        while len(cache) >= MOTION_CACHE_SIZE:
+            del cache[next(iter(cache))]
+        cache[key] = value
+    return cache[key]
 
 
 def processors() -> int:
-    """Return how many threads are of use."""
+    """Return the number of processors available to this process."""
     return max(1, len(os.sched_getaffinity(0)))
 
 
-def first_deviations(problem: Problem) -> np.ndarray:
-    """Return what the residual of each channel is taken for before anything is known, (c,)."""
+def initial_deviations(problem: Problem) -> np.ndarray:
+    """Return initial standard deviations of the residuals, (c,)."""
     data = problem.measured
-    return np.maximum(FIRST_SHARE * data.std(axis=0), np.max(
+    return np.maximum(INITIAL_RESIDUAL_RATIO * data.std(axis=0), np.max(
         [noise_of(sequence.measured) for sequence in problem.sequences], axis=0)) + 1e-12
 
 
-def left_over(rows: np.ndarray) -> np.ndarray:
+def robust_deviations(rows: np.ndarray) -> np.ndarray:
     """
-    Return the deviation (c,) of residuals (r, c), outliers apart.
+    Return a robust standard deviation (c,) of residuals (r, c).
 
-    It is that of most of each part of a log: so it takes no outlier for noise, and no quiet end of
-    a log for all of it.
+    It averages the median absolute deviations of parts of the log. So neither outliers nor a quiet
+    end of the log distort it.
     """
     parts = [1.4826 * np.median(np.abs(part), axis=0)
-             for part in np.array_split(rows, min(PARTS, len(rows)))]
-    size = np.sqrt(np.mean(np.square(parts), axis=0))
-    return np.where(size > 0, size, rows.std(axis=0))
+             for part in np.array_split(rows, min(LOG_PARTS, len(rows)))]
+    deviation = np.sqrt(np.mean(np.square(parts), axis=0))
+    return np.where(deviation > 0, deviation, rows.std(axis=0))
 
 
 def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
-          rounds: int = ROUNDS, most: int = MOST_EVALUATIONS, tolerance: float = TOLERANCE,
-          watch: Callable[[int, float], object] | None = None) -> Fit:
+          rounds: int = WEIGHTING_ROUNDS, max_evaluations: int = MAX_EVALUATIONS,
+          tolerance: float = TOLERANCE,
+          progress: Callable[[int, float], object] | None = None) -> Fit:
     """
-    Return the Fit from a start z.
+    Return the Fit from a start point z.
 
-    :param deviations: of the channels (c,), that weigh them at first.
-    :param rounds: of weighing them by what is left; tolerance: of the sum of squares.
+    :param deviations: initial standard deviations of the channels (c,), which weight them.
+    :param rounds: iterations of the weights; tolerance: relative, of the sum of squares.
     """
     if deviations is None:
-        deviations = first_deviations(problem)
+        deviations = initial_deviations(problem)
     measured = problem.measured
     scale, evaluations = np.maximum(measured.std(axis=0), 1e-300), 0
     for round_ in range(rounds):
@@ -289,28 +296,30 @@ def solve(problem: Problem, z: np.ndarray, deviations: np.ndarray | None = None,
                 out = problem.residuals(z, deviations).ravel()
             except FlexRobotSimError:       # no such arm, or it buckles
                 return np.full(measured.size, np.nan)
-            if watch is not None:
-                watch(evaluations, float(np.sqrt(np.mean(out**2))))
+            if progress is not None:
+                progress(evaluations, float(np.sqrt(np.mean(out**2))))
             return out
 
         def slopes_of(z, deviations=deviations):
             return (problem.slopes(z) / deviations[:, None]).reshape(-1, z.size)
 
         low, high = problem.bounds()
-        z = np.clip(z, low + MARGIN, high - MARGIN)
+        z = np.clip(z, low + BOUND_MARGIN, high - BOUND_MARGIN)
         if not np.isfinite(residual(z)).all():
             raise UsageError(f'{problem.sequences[0].name}: the arm as described cannot follow '
                              'this log: its state is lost on the way. Check its masses and '
                              'stiffnesses, units of the log, and --time-step.')
-        last = round_ == rounds - 1
-        least = tolerance if last else max(tolerance, LOOSE)
-        found = least_squares(residual, z, slopes_of, (low, high), loss='soft_l1', f_scale=ROBUST,
-                              ftol=least, xtol=least, gtol=1e-10,
-                              max_nfev=most if last else ONE_STEP)
-        z = found.x
-        rows = found.fun.reshape(measured.shape) * deviations
-        deviations = np.maximum(left_over(rows), LEAST_SHARE * scale)
+        is_last = round_ == rounds - 1
+        step_tolerance = tolerance if is_last else max(tolerance, WEIGHTING_TOLERANCE)
+        result = least_squares(residual, z, slopes_of, (low, high), loss='soft_l1',
+                               f_scale=ROBUST_THRESHOLD,
+                               ftol=step_tolerance, xtol=step_tolerance, gtol=1e-10,
+                               max_nfev=max_evaluations if is_last else WEIGHTING_EVALUATIONS)
+        z = result.x
+        residuals_by_channel = result.fun.reshape(measured.shape) * deviations
+        deviations = np.maximum(robust_deviations(residuals_by_channel),
+                                MIN_RESIDUAL_RATIO * scale)
     residuals = problem.residuals(z, deviations)
     slopes = problem.slopes(z) / deviations[:, None]
-    weights = 1 / np.sqrt(1 + (residuals / ROBUST)**2)      # of soft_l1
-    return Fit(z, residuals, slopes, weights, deviations, float(found.cost), evaluations)
+    weights = 1 / np.sqrt(1 + (residuals / ROBUST_THRESHOLD)**2)      # of soft_l1
+    return Fit(z, residuals, slopes, weights, deviations, float(result.cost), evaluations)

@@ -1,61 +1,66 @@
-"""Which numbers a log tells, by how a fit ended and by what a fit without them leaves."""
+"""Identifiability: parameters that a log determines, by covariance and by refits without them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from flex_robot_sim.identification import uncertainty
-from flex_robot_sim.identification.fit import ROBUST, Fit, Problem, solve
+from flex_robot_sim.identification.fit import ROBUST_THRESHOLD, Fit, Problem, solve
 from flex_robot_sim.identification.uncertainty import Uncertainty
 
-ROUGHLY = 0.7           # deviation of a number of which at least the order is told, over it
-SURELY = 2.0            # of these, by which it is another one than before
-BARELY = 0.05           # deviation of a number, over it, from which its interval may be crooked
-CERTAIN = 3.0           # deviations by which what a log says speaks against what was before
+MAX_RELATIVE_STD_ROUGH = 0.7   # above it not even the order of magnitude is identified
+MIN_CHANGE_STDS = 2.0               # change from the start value, in standard deviations
+MIN_REFIT_RELATIVE_STD = 0.05       # above it the interval may be asymmetric: refit to check
+MIN_REFIT_STDS = 3.0                # evidence of a refit against the start value, in std
 
 
-def squares(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> float:
-    """Return twice the sum of (I5): squares, where residuals are small."""
-    r = problem.residuals(z, deviations) / ROBUST
-    return float(2 * ROBUST**2 * np.sum(np.sqrt(1 + r**2) - 1))
+def robust_cost(problem: Problem, z: np.ndarray, deviations: np.ndarray) -> float:
+    """Return twice the sum of (I5); it equals the sum of squares of small residuals."""
+    r = problem.residuals(z, deviations) / ROBUST_THRESHOLD
+    return float(2 * ROBUST_THRESHOLD**2 * np.sum(np.sqrt(1 + r**2) - 1))
 
 
-def identifiable_from_covariance(problem: Problem, fit: Fit, spread: Uncertainty) -> list[bool]:
-    """Return whether the log tells each of the unknowns, by deviations where the fit ended."""
-    out = []
-    for k, one in enumerate(problem.unknowns):
-        deviation, (low, high) = spread.deviations[k], one.bounds
-        at_end = min(fit.z[k] - low, high - fit.z[k]) < 1e-6
-        if one.scale == 0.0:
-            # told roughly, if the value before is further off than that
-            is_other = deviation < ROUGHLY and abs(fit.z[k]) > SURELY * deviation
-            out.append(bool((deviation < uncertainty.TOLD or is_other) and not at_end))
-        else:       # it may well be zero: then it is told how far from it it may be
-            size = max(abs(one.value(fit.z[k])), abs(one.scale))
-            out.append(bool(deviation * one.scale < max(uncertainty.TOLD * size, 3 * one.scale)))
-    return out
+def identifiable_from_covariance(problem: Problem, fit: Fit,
+                                 uncertainties: Uncertainty) -> list[bool]:
+    """Return whether the log determines each unknown, by its standard deviation at the optimum."""
+    is_identifiable = []
+    for k, unknown in enumerate(problem.unknowns):
+        std, (low, high) = uncertainties.deviations[k], unknown.bounds
+        is_at_bound = min(fit.z[k] - low, high - fit.z[k]) < 1e-6
+        if unknown.scale == 0.0:
+            # roughly identified, if the start value lies outside the uncertainty
+            has_changed = std < MAX_RELATIVE_STD_ROUGH and abs(fit.z[k]) > MIN_CHANGE_STDS * std
+            is_identifiable.append(bool((std < uncertainty.MAX_RELATIVE_STD or has_changed)
+                                        and not is_at_bound))
+        else:       # it may be zero: then the bound on its distance from zero counts
+            size = max(abs(unknown.value(fit.z[k])), abs(unknown.scale))
+            is_identifiable.append(bool(std * unknown.scale < max(uncertainty.MAX_RELATIVE_STD
+                                                                  * size, 3 * unknown.scale)))
+    return is_identifiable
 
 
-def identifiable_from_refit(problem: Problem, fit: Fit, spread: Uncertainty,
-                     told: list[bool]) -> list[bool]:
+def identifiable_from_refit(problem: Problem, fit: Fit, uncertainties: Uncertainty,
+                            is_identifiable: list[bool]) -> list[bool]:
     """
-    Return whether the log tells each, where what was before explains less, too (I24).
+    Return whether the log determines each unknown, and a refit without it is worse (I24).
 
-    A deviation is that of slopes where the fit ended; a stiffness that hardly shows where it was
-    may show where noise has led it.
+    Standard deviations follow from the slopes at the optimum. A stiffness without effect at its
+    start value may have an effect at an optimum that is caused by noise.
     """
-    out = list(told)
-    for k, one in enumerate(problem.unknowns):
-        deviation = spread.deviations[k]
-        if not (out[k] and one.scale == 0.0 and BARELY < deviation < uncertainty.TOLD
-                and abs(fit.z[k]) > CERTAIN * deviation):
+    result = list(is_identifiable)
+    for k, unknown in enumerate(problem.unknowns):
+        std = uncertainties.deviations[k]
+        if not (result[k] and unknown.scale == 0.0
+                and MIN_REFIT_RELATIVE_STD < std < uncertainty.MAX_RELATIVE_STD
+                and abs(fit.z[k]) > MIN_REFIT_STDS * std):
             continue
-        others = [row for row in range(problem.size) if row != k]
-        without = Problem(problem.setup, [problem.unknowns[row] for row in others
+        other_rows = [row for row in range(problem.size) if row != k]
+        reduced = Problem(problem.setup, [problem.unknowns[row] for row in other_rows
                                           if row < len(problem.unknowns)], problem.servo,
                           problem.sequences)
-        refit = solve(without, fit.z[others], fit.deviations, rounds=1)
-        saved = (squares(without, refit.z, fit.deviations)
-                 - squares(problem, fit.z, fit.deviations))
-        out[k] = bool(saved > (CERTAIN * deviation / uncertainty.white_deviations(fit)[k])**2)
-    return out
+        refit = solve(reduced, fit.z[other_rows], fit.deviations, rounds=1)
+        cost_increase = (robust_cost(reduced, refit.z, fit.deviations)
+                         - robust_cost(problem, fit.z, fit.deviations))
+        result[k] = bool(cost_increase > (MIN_REFIT_STDS * std
+                                          / uncertainty.white_deviations(fit)[k])**2)
+    return result

@@ -1,4 +1,4 @@
-"""From logs and a description to fitted numbers, their deviations, and a verdict."""
+"""Identification: parameters from logs, their standard deviations, and a validation."""
 
 from __future__ import annotations
 
@@ -17,67 +17,72 @@ from flex_robot_sim.identification.fit import Fit, Problem, solve
 from flex_robot_sim.identification.identifiability import (
     identifiable_from_covariance,
     identifiable_from_refit,
-    squares,
+    robust_cost,
 )
 from flex_robot_sim.identification.imu import imu_channel
 from flex_robot_sim.identification.initial_guess import (
-    grown_start,
-    horizon_frequency,
+    horizon_start,
     measured_resonances,
+    slowest_frequency,
     spectral_start,
 )
-from flex_robot_sim.identification.model_order import best_order, fine_enough
+from flex_robot_sim.identification.model_order import best_order, with_sufficient_step
 from flex_robot_sim.identification.parameters import Unknown, refuse_twice, unknowns_of
-from flex_robot_sim.identification.prediction import Setup, fitting_rate, respond, tight
+from flex_robot_sim.identification.prediction import (
+    Setup,
+    respond,
+    servo_frequency,
+    with_frequency,
+)
 from flex_robot_sim.identification.sequences import Sequence
 from flex_robot_sim.util.exceptions import FlexRobotSimError, UsageError
 from flex_robot_sim.util.summary import summarized
 
-HELD_OUT = 0.25         # of every log, at its end, that the fit does not see
-ACCEPTED = 0.9          # share of the variance that a good model explains there
-FEW_PERIODS = 3.0       # of the slowest resonance, that a log lasts at least
-ALIKE = 0.8             # correlation from which efforts are those that a motion needs
-TIGHTER = 5.0           # servo that shows them, over the soft one, by frequency
-ENOUGH = 15.0           # of a log, to look at them                                         [s]
+HELD_OUT_RATIO = 0.25           # share of each log, at its end, for validation
+MIN_EXPLAINED_VARIANCE = 0.9    # of each channel in the validation of a good model
+MIN_PERIODS = 3.0               # periods of the slowest resonance in a log
+MIN_EFFORT_CORRELATION = 0.8    # of logged efforts and those that the motion requires
+STIFF_SERVO_RATIO = 5.0         # frequency of the servo of this check, over the soft servo
+CHECK_DURATION_S = 15.0         # of the log, for checks of units
 DEGREES = 180 / np.pi
-THAT_MANY = 2.0         # factor within which rates of gyros are taken for degrees
-CURRENT = 3.0           # factor by which efforts are off, from which they are none
-ROUGH = 1e-3            # of the sum of squares, as long as the model is coarse
-FINE_ROUNDS = 3         # of finding weights, in the end
-LITTLE = 0.8            # share that the best channel has at least, or the fit begins elsewhere
-AT_END = 0.05           # from the factor of a hundred, in its logarithm: a number has fled there
-OTHERS = 0.6, 0.8, 1.0, 1.25, 1.6       # times the stiffness
-NOTHING_RINGS = 1.0     # frequency for the first horizons then                             [Hz]
+DEGREES_MARGIN = 2.0            # gyro rates within this factor of DEGREES are in degrees
+MAX_EFFORT_RATIO = 3.0          # of required over logged efforts: beyond it the unit is wrong
+COARSE_TOLERANCE = 1e-3         # relative, of the sum of squares, with the coarse model
+FINAL_WEIGHTING_ROUNDS = 3      # iterations of the channel weights in the last fit
+MIN_BEST_EXPLAINED = 0.8        # of the best channel; the fit restarts if it is less
+BOUND_DISTANCE = 0.05           # in z: a parameter this close to a bound has diverged
+RESTART_STIFFNESS_FACTORS = 0.6, 0.8, 1.0, 1.25, 1.6
+DEFAULT_FREQUENCY_HZ = 1.0      # for the first horizons of a log without resonances
 
 
 class Number(NamedTuple):
-    """A number that was looked for."""
+    """Estimate of a parameter."""
 
     path: str
     unit: str
     before: float
     value: float
-    deviation: float        # standard deviation; inf: the log does not tell
-    interval: tuple[float, float]       # of 95 %
+    deviation: float        # standard deviation; inf: the log does not determine it
+    interval: tuple[float, float]       # confidence interval of 95 %
     is_identifiable: bool
-    trades_with: str        # another one, or ''
-    hint: str               # what would tell more, or ''
+    trades_with: str        # path of a strongly correlated parameter, or ''
+    hint: str               # excitation that would determine it better, or ''
 
 
 @summarized
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """What came out."""
+    """Result of an identification."""
 
     numbers: list[Number]
     explained: dict[str, float]             # share of the variance by channel, in the fit
-    held_out: dict[str, float]              # of what the fit has not seen and is not noise
-    effort_explained: dict[str, float]      # of the motors there, by joint; {} if by motion
-    silent: tuple[str, ...]                 # signals there that are covered by noise
+    held_out: dict[str, float]              # share of the non-noise variance, in validation data
+    effort_explained: dict[str, float]      # the same for efforts, by joint; {} if by motion
+    silent: tuple[str, ...]                 # validation signals that do not exceed their noise
     resonances: list[Resonance]             # of the log
     notes: list[str]
     correlations: np.ndarray                # (numbers, numbers)
-    measured: list[np.ndarray]              # of the motions held out, (k, c) each
+    measured: list[np.ndarray]              # validation data, (k, c) each
     predicted: list[np.ndarray]
     times: list[np.ndarray]
     channels: tuple[str, ...]
@@ -86,13 +91,13 @@ class Identification:
 
     @property
     def is_good(self) -> bool:
-        """Whether motions that the fit has not seen are explained, as far as they are seen."""
-        return bool(self.held_out) and all(share >= ACCEPTED for share in (
+        """Whether the model explains all validation signals that exceed their noise."""
+        return bool(self.held_out) and all(share >= MIN_EXPLAINED_VARIANCE for share in (
             *self.held_out.values(), *self.effort_explained.values()))
 
     @property
     def values(self) -> dict[str, float]:
-        """Numbers that the logs tell, by path."""
+        """Parameters that the logs determine, by path."""
         return {number.path: number.value for number in self.numbers if number.is_identifiable}
 
 
@@ -102,154 +107,167 @@ def identify(setup: Setup, free: Iterable[str] = (), validation: Rows[Sequence] 
     """
     Fit a Setup to its logs.
 
-    :param free: paths, patterns or groups; none: what the logs may tell.
+    :param free: paths, patterns or groups; none: those that logs usually determine.
     :param validation: sequences of other motions; none: the end of each log is held out.
-    :param watch: is told what goes on; known: of a calibration, near which numbers stay.
+    :param watch: receives progress messages; known: calibrated values that bound parameters.
     """
     arm, data = setup.arm(), setup.data
-    unknowns = [near_known(one, known) for one in unknowns_of(arm, data, free)]
+    unknowns = [near_known(unknown, known) for unknown in unknowns_of(arm, data, free)]
     refuse_twice(unknowns)
-    whole = data.sequences
+    all_sequences = data.sequences
     if not validation:
-        parts = [row.part(0, round((1 - HELD_OUT) * len(row.time))) for row in whole]
+        fitted_sequences = [sequence.part(0, round((1 - HELD_OUT_RATIO) * len(sequence.time)))
+                            for sequence in all_sequences]
     else:
-        parts = whole
-    problem = Problem(setup, unknowns, sequences=parts)
+        fitted_sequences = all_sequences
+    problem = Problem(setup, unknowns, sequences=fitted_sequences)
     refuse_currents(problem)
     refuse_degrees(problem)
-    rings = measured_resonances(parts, data.channels)
+    log_resonances = measured_resonances(fitted_sequences, data.channels)
     notes = [*data.notes]
-    slowest = min((one.frequency for one in rings), default=0.0)
+    slowest = min((unknown.frequency for unknown in log_resonances), default=0.0)
     if slowest:
-        for row in parts:
-            if (row.time[-1] - row.time[0]) * slowest < FEW_PERIODS:
-                notes.append(f'{row.name}: holds less than {FEW_PERIODS:g} periods of its '
+        for sequence in fitted_sequences:
+            if (sequence.time[-1] - sequence.time[0]) * slowest < MIN_PERIODS:
+                notes.append(f'{sequence.name}: holds less than {MIN_PERIODS:g} periods of its '
                              f'slowest resonance, {slowest:.3g} Hz')
     watch('comparing spectra')
     z = spectral_start(problem)
     watch('fitting the beginning')
-    z, finer = grown_start(problem, z, horizon_frequency(problem, slowest or NOTHING_RINGS))
+    z, finer = horizon_start(problem, z,
+                             slowest_frequency(problem, slowest or DEFAULT_FREQUENCY_HZ))
     problem, z = _with_order(problem, z, finer)
     watch('fitting')
-    fit = _elsewhere(problem, solve(problem, z, rounds=1, tolerance=ROUGH), watch)
+    fit = _with_restarts(problem, solve(problem, z, rounds=1, tolerance=COARSE_TOLERANCE), watch)
     watch('looking how fine the model has to be')
     finer = best_order(problem, fit)
     if finer != problem.finer:
         problem, z = _with_order(problem, fit.z, finer)
-        fit = solve(problem, z, rounds=1, most=1)       # slopes alone: the last fit goes on
-    problem = fine_enough(problem, fit)
+        fit = solve(problem, z, rounds=1, max_evaluations=1)        # slopes for the last fit
+    problem = with_sufficient_step(problem, fit)
     setup = problem.setup
     watch(f'fitting with {setup.finer} more modes and steps of {setup.time_step:g} s')
-    fit = solve(problem, fit.z, fit.deviations, rounds=FINE_ROUNDS)
-    spread = _spread(fit, problem)
-    lost, refitted, refit_problem, refit_spread = _left_alone(problem, fit, spread, watch)
-    numbers = _numbers(unknowns, lost, (fit, spread), (refit_problem, refitted, refit_spread))
-    free_count = sum(one.kind != 'offset' for one in refit_problem.unknowns)
-    read = refit_problem.read(refit_problem.simulated(refitted.z), refitted.z)
-    shares = uncertainty.explained(refit_problem.measured, read)
-    held = _held_out(setup, refit_problem, refitted, whole, validation)
-    judged, silent = _judged(setup, refit_problem.servo, held, validation or whole)
+    fit = solve(problem, fit.z, fit.deviations, rounds=FINAL_WEIGHTING_ROUNDS)
+    uncertainties = _uncertainty(fit, problem)
+    unidentifiable, refit, refit_problem, refit_uncertainties = _without_unidentifiable(
+        problem, fit, uncertainties, watch)
+    numbers = _numbers(unknowns, unidentifiable, (fit, uncertainties),
+                       (refit_problem, refit, refit_uncertainties))
+    free_count = sum(unknown.kind != 'offset' for unknown in refit_problem.unknowns)
+    predicted = refit_problem.read(refit_problem.simulated(refit.z), refit.z)
+    explained_by_channel = uncertainty.explained(refit_problem.measured, predicted)
+    validation_data = _validation_data(setup, refit_problem, refit, all_sequences, validation)
+    explained_by_signal, silent = _validated(setup, refit_problem.servo, validation_data,
+                                             validation or all_sequences)
     if silent:
         notes.append(f'not judged, as noise covers what is there: {", ".join(silent)}')
     return Identification(
-        numbers, dict(zip(data.channels, shares.tolist())),
-        {name: share for name, share in judged.items() if name in data.channels},
-        {name.partition('/')[2]: share for name, share in judged.items()
-         if name not in data.channels}, silent, rings, notes,
-        refit_spread.correlations[:free_count, :free_count], held.measured, held.predicted,
-        held.times, data.channels, refitted, setup)
+        numbers, dict(zip(data.channels, explained_by_channel.tolist())),
+        {name: explained for name, explained in explained_by_signal.items()
+         if name in data.channels},
+        {name.partition('/')[2]: explained for name, explained in explained_by_signal.items()
+         if name not in data.channels}, silent, log_resonances, notes,
+        refit_uncertainties.correlations[:free_count, :free_count], validation_data.measured,
+        validation_data.predicted, validation_data.times, data.channels, refit, setup)
 
 
 def _with_order(problem, z, finer):
-    """The problem with other shapes, and z there: what begins in motion begins otherwise."""
+    """Return the problem with another number of modes, and its z; initial states may restart."""
     if finer == problem.finer:
         return problem, z
-    other = Problem(replace(problem.setup, finer=finer), problem.unknowns, problem.servo,
-                    problem.sequences)
-    start = other.first()
+    refined = Problem(replace(problem.setup, finer=finer), problem.unknowns, problem.servo,
+                      problem.sequences)
+    start = refined.initial_point()
     start[:len(problem.unknowns)] = z[:len(problem.unknowns)]
-    return other, z if other.size == problem.size else start
+    return refined, z if refined.size == problem.size else start
 
 
-def _elsewhere(problem, fit, watch):
-    """The Fit, or a better one from other stiffnesses, where it explains little or has fled."""
-    read = problem.read(problem.simulated(fit.z), fit.z)
+def _with_restarts(problem, fit, watch):
+    """Return the Fit, or a better one from other stiffnesses if it is poor or has diverged."""
+    predicted = problem.read(problem.simulated(fit.z), fit.z)
     low, high = problem.bounds()
-    has_fled = any(min(fit.z[k] - low[k], high[k] - fit.z[k]) < AT_END
-                   for k, one in enumerate(problem.unknowns) if one.scale == 0.0)
-    if uncertainty.explained(problem.measured, read).max() > LITTLE and not has_fled:
+    is_at_bound = any(min(fit.z[k] - low[k], high[k] - fit.z[k]) < BOUND_DISTANCE
+                      for k, unknown in enumerate(problem.unknowns) if unknown.scale == 0.0)
+    if uncertainty.explained(problem.measured,
+                             predicted).max() > MIN_BEST_EXPLAINED and not is_at_bound:
         return fit
-    stiff = [k for k, one in enumerate(problem.unknowns)
-             if one.kind == 'stiffness' and one.scale == 0.0]
-    for factor in OTHERS if stiff else ():
+    stiff_rows = [k for k, unknown in enumerate(problem.unknowns)
+                  if unknown.kind == 'stiffness' and unknown.scale == 0.0]
+    for factor in RESTART_STIFFNESS_FACTORS if stiff_rows else ():
         watch(f'fitting from {factor:g} of the stiffness')
-        z = problem.first()
-        z[stiff] += np.log(factor)
+        z = problem.initial_point()
+        z[stiff_rows] += np.log(factor)
         try:
-            other = solve(problem, z, fit.deviations, rounds=1, tolerance=ROUGH)
+            restarted = solve(problem, z, fit.deviations, rounds=1, tolerance=COARSE_TOLERANCE)
         except (FlexRobotSimError, np.linalg.LinAlgError):
             continue
-        # by the same measure
-        cost = squares(problem, other.z, fit.deviations)
-        if cost < squares(problem, fit.z, fit.deviations):
-            fit = other
+        # compare with the same weights
+        cost = robust_cost(problem, restarted.z, fit.deviations)
+        if cost < robust_cost(problem, fit.z, fit.deviations):
+            fit = restarted
     return fit
 
 
-def _spread(fit, problem):
+def _uncertainty(fit, problem):
     return uncertainty.uncertainty(fit, [len(row.time) for row in problem.sequences])
 
 
-def _left_alone(problem, fit, spread, watch):
-    """Numbers that the log does not tell, and Fit, Problem and Uncertainty of the others."""
-    unknowns, lost = problem.unknowns, []
-    refitted, refit_problem, refit_spread = fit, problem, spread
+def _without_unidentifiable(problem, fit, uncertainties, watch):
+    """Return the unidentifiable unknowns, and Fit, Problem and Uncertainty without them."""
+    unknowns, unidentifiable = problem.unknowns, []
+    refit, refit_problem, refit_uncertainties = fit, problem, uncertainties
     for _ in range(2):
-        told = identifiable_from_covariance(refit_problem, refitted, refit_spread)
-        if not lost:
-            told = identifiable_from_refit(refit_problem, refitted, refit_spread, told)
-        vague = [one for one, is_identifiable in zip(refit_problem.unknowns, told)
-                 if not is_identifiable and one.kind != 'offset'
-                 and (not lost or one.kind == 'gain')]
-        # a gauge that is not told apart from masses may be told by those described
-        lost = lost + ([one for one in vague if one.kind != 'gain'] or vague)
-        if not vague or len(lost) == sum(one.kind != 'offset' for one in unknowns):
+        is_identified = identifiable_from_covariance(refit_problem, refit, refit_uncertainties)
+        if not unidentifiable:
+            is_identified = identifiable_from_refit(refit_problem, refit, refit_uncertainties,
+                                                    is_identified)
+        candidates = [unknown for unknown, identified in zip(refit_problem.unknowns, is_identified)
+                      if not identified and unknown.kind != 'offset'
+                      and (not unidentifiable or unknown.kind == 'gain')]
+        # with masses as described, the gain of a gauge may become identifiable
+        unidentifiable = unidentifiable + ([unknown for unknown in candidates
+                                            if unknown.kind != 'gain'] or candidates)
+        if not candidates or len(unidentifiable) == sum(unknown.kind != 'offset'
+                                                        for unknown in unknowns):
             break
-        watch('fitting without ' + ', '.join(one.path for one in lost))
-        kept = [k for k, one in enumerate(unknowns) if one not in lost]
-        refit_problem = Problem(problem.setup, [unknowns[k] for k in kept], problem.servo,
+        watch('fitting without ' + ', '.join(unknown.path for unknown in unidentifiable))
+        remaining = [k for k, unknown in enumerate(unknowns) if unknown not in unidentifiable]
+        refit_problem = Problem(problem.setup, [unknowns[k] for k in remaining], problem.servo,
                                 problem.sequences)
-        keep = kept + list(range(len(unknowns), problem.size))
-        refitted = solve(refit_problem, fit.z[keep])
-        refit_spread = _spread(refitted, refit_problem)
-    return lost, refitted, refit_problem, refit_spread
+        rows = remaining + list(range(len(unknowns), problem.size))
+        refit = solve(refit_problem, fit.z[rows])
+        refit_uncertainties = _uncertainty(refit, refit_problem)
+    return unidentifiable, refit, refit_problem, refit_uncertainties
 
 
-def _numbers(unknowns, lost, first, last):
-    """Numbers, told or not, in the order of the unknowns."""
-    fit, spread = first
-    problem, refit, refit_spread = last
-    rows = {one.path: k for k, one in enumerate(problem.unknowns)}
-    out = []
-    for k, one in enumerate(unknowns):
-        if one.kind == 'offset':
+def _numbers(unknowns, unidentifiable, first, last):
+    """Return the Numbers, identifiable or not, in the order of the unknowns."""
+    fit, uncertainties = first
+    problem, refit, refit_uncertainties = last
+    rows = {unknown.path: k for k, unknown in enumerate(problem.unknowns)}
+    numbers = []
+    for k, unknown in enumerate(unknowns):
+        if unknown.kind == 'offset':
             continue
-        told = one not in lost and one.path in rows
-        z, deviation, row = ((refit.z[rows[one.path]], refit_spread.deviations[rows[one.path]],
-                              rows[one.path]) if told else (fit.z[k], spread.deviations[k], k))
-        among = problem.unknowns if told else unknowns
-        which = (refit_spread if told else spread).correlations
-        other = uncertainty.trading(which, row, len(among))
-        half = (refit_spread if told else spread).factor[row] * deviation
+        is_identified = unknown not in unidentifiable and unknown.path in rows
+        z, deviation, row = ((refit.z[rows[unknown.path]],
+                              refit_uncertainties.deviations[rows[unknown.path]],
+                              rows[unknown.path]) if is_identified
+                             else (fit.z[k], uncertainties.deviations[k], k))
+        unknowns_there = problem.unknowns if is_identified else unknowns
+        correlations = (refit_uncertainties if is_identified else uncertainties).correlations
+        partner = uncertainty.trading(correlations, row, len(unknowns_there))
+        half_width = (refit_uncertainties if is_identified
+                      else uncertainties).factor[row] * deviation
         with np.errstate(over='ignore'):
-            interval = one.value(z - half), one.value(z + half)
-        value = one.value(z)
-        out.append(Number(
-            one.path, one.unit, one.start, value if told else one.start,
-            float(deviation * abs(one.slope(z))), interval, told,
-            among[other].path if other is not None else '',
-            '' if told else uncertainty.HINTS.get(_kind(one), '')))
-    return out
+            interval = unknown.value(z - half_width), unknown.value(z + half_width)
+        value = unknown.value(z)
+        numbers.append(Number(
+            unknown.path, unknown.unit, unknown.start, value if is_identified else unknown.start,
+            float(deviation * abs(unknown.slope(z))), interval, is_identified,
+            unknowns_there[partner].path if partner is not None else '',
+            '' if is_identified else uncertainty.HINTS.get(_kind(unknown), '')))
+    return numbers
 
 
 def _kind(unknown):
@@ -257,95 +275,101 @@ def _kind(unknown):
     return 'imu' if is_imu else unknown.kind
 
 
-class _HeldOut(NamedTuple):
-    """Tables of motions that the fit has not seen, one of each."""
+class _ValidationData(NamedTuple):
+    """Validation data, one table per sequence."""
 
     measured: list[np.ndarray]
     predicted: list[np.ndarray]
     times: list[np.ndarray]
-    pulls: list[np.ndarray]
+    servo_efforts: list[np.ndarray]
     efforts: list[np.ndarray]
 
 
-def _held_out(setup, problem, fit, whole, validation):
-    """What model and log say where the fit has not looked."""
+def _validation_data(setup, problem, fit, all_sequences, validation):
+    """Return measured and predicted signals of the sequences that the fit did not use."""
     values = problem.values(fit.z)
     arm = setup.arm({path: value for path, value in values.items() if not _is_signal(
         problem.unknowns, path)})
     delay = values.get('delay', 0.0)
-    out = _HeldOut([], [], [], [], [])
-    for row, sequence in enumerate(validation or whole):
+    tables = _ValidationData([], [], [], [], [])
+    for row, sequence in enumerate(validation or all_sequences):
         start = None if validation else problem._start(fit.z, row)
         response = respond(setup, problem.servo, arm, sequence, delay, start)
         begin = 0 if validation else len(problem.sequences[row].time)
-        for table, values_of in zip(out, (
+        for table, column in zip(tables, (
                 sequence.measured, problem.read([response.channels], fit.z), sequence.time,
-                response.pull, sequence.efforts)):
-            table.append(values_of[begin:])
-    return out
+                response.servo_effort, sequence.efforts)):
+            table.append(column[begin:])
+    return tables
 
 
-def _judged(setup, servo, held, sequences):
-    """Shares by signal that are explained; and the signals that are covered by noise."""
+def _validated(setup, servo, validation, sequences):
+    """Return the explained share of each signal, and the signals that do not exceed noise."""
     data, names = setup.data, setup.arm().joint_names
-    measured, predicted = np.concatenate(held.measured), np.concatenate(held.predicted)
+    measured, predicted = np.concatenate(validation.measured), np.concatenate(validation.predicted)
     filters, period = setup.filters or {}, sequences[0].period
 
     def passes(frequency):
         return np.column_stack([filters[name].passes(frequency / period) if name in filters
                                 else np.ones(len(frequency)) for name in data.channels])
 
-    noise = uncertainty.noise_floor(held.measured, passes)
-    share = uncertainty.explainable(
+    noise = uncertainty.noise_floor(validation.measured, passes)
+    shares = uncertainty.explainable(
         (measured - predicted).var(axis=0), measured.var(axis=0), predicted.var(axis=0), noise,
-        np.concatenate([row.measured for row in sequences]).var(axis=0), len(measured))
-    found = dict(zip(data.channels, zip(*share)))
-    if not setup.leads:
-        pull, effort = np.concatenate(held.pulls), np.concatenate(held.efforts)
-        seen = [data.channels.index(f'{side}/{name}') if side else 0
-                for name, side in zip(names, data.seen)]
-        # of two neighbours, whose noise goes through as by a spring
-        of_servo = 0.5 * servo.gains()[0]**2 * noise[seen]
-        share = uncertainty.explainable(
-            (pull**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
-            of_servo + uncertainty.noise_floor(held.efforts),
-            np.concatenate([row.efforts for row in sequences]).var(axis=0), len(pull))
-        found.update({f'effort/{name}': one for name, one, side in zip(
-            names, zip(*share), data.seen) if side and effort[:, names.index(name)].any()})
-    silent = tuple(name for name, (_, is_seen) in found.items() if not is_seen)
-    return {name: float(one) for name, (one, is_seen) in found.items() if is_seen}, silent
+        np.concatenate([sequence.measured for sequence in sequences]).var(axis=0), len(measured))
+    by_signal = dict(zip(data.channels, zip(*shares)))
+    if not setup.has_prescribed_motion:
+        servo_effort, effort = (
+            np.concatenate(validation.servo_efforts), np.concatenate(validation.efforts))
+        channel_of_joint = [data.channels.index(f'{side}/{name}') if side else 0
+                            for name, side in zip(names, data.sides)]
+        # mean of two samples; the stiffness of the servo amplifies their noise
+        servo_noise = 0.5 * servo.gains()[0]**2 * noise[channel_of_joint]
+        shares = uncertainty.explainable(
+            (servo_effort**2).mean(axis=0), effort.var(axis=0), 0.0 * servo.damping,
+            servo_noise + uncertainty.noise_floor(validation.efforts),
+            np.concatenate([sequence.efforts for sequence in sequences]).var(axis=0),
+            len(servo_effort))
+        by_signal.update({f'effort/{name}': explained for name, explained, side in zip(
+            names, zip(*shares), data.sides) if side and effort[:, names.index(name)].any()})
+    silent = tuple(name for name, (_, is_seen) in by_signal.items() if not is_seen)
+    return {name: float(explained) for name, (explained, is_seen) in by_signal.items()
+            if is_seen}, silent
 
 
 def _is_signal(unknowns: Rows[Unknown], path: str) -> bool:
-    return any(one.path == path and one.kind in ('gain', 'offset', 'delay') for one in unknowns)
+    return any(unknown.path == path and unknown.kind in ('gain', 'offset', 'delay')
+               for unknown in unknowns)
 
 
 def refuse_currents(problem: Problem) -> None:
-    """Refuse efforts that explain the motion only if they are multiplied: currents, or percent."""
+    """Refuse efforts in another unit, such as currents or percent."""
     setup = problem.setup
-    if setup.leads:
+    if setup.has_prescribed_motion:
         return
-    arm, stiff = setup.arm(), TIGHTER * fitting_rate(problem.servo)
-    # a tight servo alone shows what the motion needs, as far as the model is right
-    servo = tight(problem.servo, stiff)
+    arm, frequency = setup.arm(), STIFF_SERVO_RATIO * servo_frequency(problem.servo)
+    # the efforts of a stiff servo alone show what the motion requires, if the model is right
+    servo = with_frequency(problem.servo, frequency)
     needed, logged = [], []
-    for row in problem.sequences:
-        short = row.part(0, max(4, round(ENOUGH / row.period)))
+    for sequence in problem.sequences:
+        short = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
         alone = short._replace(efforts=np.zeros_like(short.efforts))
-        width = max(1, round(0.5 / stiff / row.period))
-        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).pull, width, axis=0))
+        width = max(1, round(0.5 / frequency / sequence.period))
+        needed.append(uniform_filter1d(respond(setup, servo, arm, alone).servo_effort, width,
+                                       axis=0))
         logged.append(uniform_filter1d(short.efforts, width, axis=0))
     for j, name in enumerate(arm.joint_names):
-        need, own = (np.concatenate(rows)[:, j] for rows in (needed, logged))
-        need, own = need - need.mean(), own - own.mean()
-        size = own.std() * need.std()
-        if not 0.0 < size < np.inf:
+        required, actual = (np.concatenate(rows)[:, j] for rows in (needed, logged))
+        required, actual = required - required.mean(), actual - actual.mean()
+        scale = actual.std() * required.std()
+        if not 0.0 < scale < np.inf:
             continue
-        alike, factor = (own * need).mean() / size, need.std() / own.std()
-        if alike < -ALIKE:
+        correlation, factor = (actual * required).mean() / scale, required.std() / actual.std()
+        if correlation < -MIN_EFFORT_CORRELATION:
             raise UsageError(f'{problem.sequences[0].name}: "effort/{name}" has the wrong sign. '
                              f'Give --signal effort/{name}=COLUMN*-1.')
-        if alike > ALIKE and not 1 / CURRENT < factor < CURRENT:
+        if correlation > MIN_EFFORT_CORRELATION and not (
+                1 / MAX_EFFORT_RATIO < factor < MAX_EFFORT_RATIO):
             raise UsageError(f'{problem.sequences[0].name}: the motion of "{name}" needs '
                              f'{factor:.3g} times the efforts that were logged: a current, or '
                              f'another unit? Give --signal effort/{name}=COLUMN*FACTOR [N m], or '
@@ -353,21 +377,22 @@ def refuse_currents(problem: Problem) -> None:
 
 
 def refuse_degrees(problem: Problem) -> None:
-    """Refuse gyros that turn as many times faster than the model as a radian has degrees."""
+    """Refuse gyro signals in degrees per second."""
     setup = problem.setup
     columns: dict[str, list[int]] = {}
     for k, name in enumerate(setup.data.channels):
-        one = imu_channel(name)
-        if one and one.kind == 'gyro':
-            columns.setdefault(one.link, []).append(k)
+        imu = imu_channel(name)
+        if imu and imu.kind == 'gyro':
+            columns.setdefault(imu.link, []).append(k)
     if not columns:
         return
-    arm, row = setup.arm(), problem.sequences[0]
-    row = row.part(0, max(4, round(ENOUGH / row.period)))
-    read = respond(setup, problem.servo, arm, row).channels
-    for link, own in columns.items():
-        size, wanted = (np.sqrt(table[:, own].var(axis=0).sum()) for table in (row.measured, read))
-        if wanted * DEGREES / THAT_MANY < size < wanted * DEGREES * THAT_MANY:
-            raise UsageError(f'{row.name}: the gyro on "{link}" turns {size / wanted:.3g} times '
-                             'as fast as the arm: these are degrees. Give --signal '
+    arm, sequence = setup.arm(), problem.sequences[0]
+    sequence = sequence.part(0, max(4, round(CHECK_DURATION_S / sequence.period)))
+    predicted = respond(setup, problem.servo, arm, sequence).channels
+    for link, axes in columns.items():
+        rate, expected = (np.sqrt(table[:, axes].var(axis=0).sum())
+                          for table in (sequence.measured, predicted))
+        if expected * DEGREES / DEGREES_MARGIN < rate < expected * DEGREES * DEGREES_MARGIN:
+            raise UsageError(f'{sequence.name}: the gyro on "{link}" turns {rate / expected:.3g} '
+                             'times as fast as the arm: these are degrees. Give --signal '
                              f'gyro/{link}/x=COLUMN*deg and so on.')

@@ -1,13 +1,13 @@
 """
-What gyros and accelerometers on an arm read, along a motion.
+Readings of gyros and accelerometers on an arm along a motion.
 
-A gyro reads the rate w at which its frame turns, an accelerometer the acceleration of its origin
-less gravity, as sensor_msgs/Imu has it, each in axes of the frame. With v the velocity of the
-origin in these axes and R their turn in the base frame,
+A gyro measures the angular velocity w of its frame. An accelerometer measures the acceleration of
+its origin minus gravity, as in sensor_msgs/Imu. Both use the axes of the frame. With v the
+velocity of the origin in these axes and R their rotation in the base frame,
 
     f = dv/dt + w x v - R^T g                                                                (I22)
 
-dv/dt comes from the samples: the polynomial through seven neighbours errs by (w dt)^6 / 140.
+dv/dt follows from a polynomial through seven samples, with a relative error of (w dt)^6 / 140.
 """
 
 from __future__ import annotations
@@ -29,100 +29,103 @@ from flex_robot_sim.util.exceptions import UsageError
 
 KINDS = 'gyro', 'acceleration'
 UNITS = {'gyro': 'rad/s', 'acceleration': 'm/s2'}
-NEIGHBOURS = 7          # samples that a rate is found of
-STANDS_STILL = 1e-6     # of what the liveliest axis does, below which another one does nothing
-FEW_VALUES = 32         # that an axis takes: steps of its converter, and no end of its range
-LEAST_WEIGHT = 0.3      # of gravity, that three axes show in the mean at least
+DERIVATIVE_SAMPLES = 7          # of the polynomial of a numerical derivative
+MIN_SPREAD_RATIO = 1e-6         # of an axis that moves, over the axis that moves most
+MIN_DISTINCT_VALUES = 32        # of an axis; with fewer, quantization is taken for clipping
+MIN_GRAVITY_RATIO = 0.3         # mean norm of three axes, over gravity
 _CHANNEL = re.compile(rf'(?P<kind>{"|".join(KINDS)})/(?P<link>.+)/(?P<axis>[xyz])')
 
-_CALLED = re.compile(r'(?:^|_)imu(?:_|\d|$)', re.IGNORECASE)
+_IMU_NAME = re.compile(r'(?:^|_)imu(?:_|\d|$)', re.IGNORECASE)
 
 
 class ImuChannel(NamedTuple):
     """An axis of a gyro or an accelerometer."""
 
     kind: str               # of KINDS
-    link: str               # whose frame it is in
+    link: str               # name of the link frame
     axis: int
 
 
 def imu_channel(name: str) -> ImuChannel | None:
-    """Return what the name of a channel says, or None if it is no IMU's."""
+    """Return the ImuChannel with this name, or None if it is another channel."""
     match = _CHANNEL.fullmatch(name)
     return match and ImuChannel(match['kind'], match['link'], 'xyz'.index(match['axis']))
 
 
-def called_imu(link: str) -> bool:
+def is_imu_name(link: str) -> bool:
     """Whether a link has the name of an IMU: imu, imu_link, tool_imu, imu2."""
-    return bool(_CALLED.search(link))
+    return bool(_IMU_NAME.search(link))
 
 
 def imu_channels(arm: ArmModel) -> list[str]:
-    """Return the channels of IMUs on all links that move."""
+    """Return the channels of IMUs on all moving links."""
     return [f'{kind}/{link}/{axis}' for kind in KINDS for link, frame in arm.frames.items()
             if frame.body >= 0 for axis in 'xyz']
 
 
-def strange_links(arm: ArmModel, names: Iterable[str]) -> list[str]:
-    """Return links of IMU channels that this arm does not have."""
-    found = (imu_channel(name) for name in names)
-    return [*dict.fromkeys(one.link for one in found if one and one.link not in arm.frames)]
+def unknown_links(arm: ArmModel, names: Iterable[str]) -> list[str]:
+    """Return the links of IMU channels that do not exist in this arm."""
+    channels = (imu_channel(name) for name in names)
+    return [*dict.fromkeys(channel.link for channel in channels if channel
+                           and channel.link not in arm.frames)]
 
 
-def refuse_strange_links(arm: ArmModel, signals: Iterable[str]) -> None:
-    """Refuse `SIGNAL=COLUMN` of an IMU on a link that this arm does not have, or that stands."""
+def refuse_unknown_links(arm: ArmModel, signals: Iterable[str]) -> None:
+    """Refuse `SIGNAL=COLUMN` of an IMU on an unknown link, or on a fixed link."""
     for words in signals:
         name = words.partition('=')[0]
-        one = imu_channel(name)
-        if one and one.link not in arm.frames:
-            raise UsageError(f'--signal {words}: the robot has no link "{one.link}". '
-                             f'{near(one.link, arm.frames)}')
-        if one and arm.frames[one.link].body < 0:
-            raise UsageError(f'--signal {words}: link "{one.link}" never moves. Name the link '
+        channel = imu_channel(name)
+        if channel and channel.link not in arm.frames:
+            raise UsageError(f'--signal {words}: the robot has no link "{channel.link}". '
+                             f'{near(channel.link, arm.frames)}')
+        if channel and arm.frames[channel.link].body < 0:
+            raise UsageError(f'--signal {words}: link "{channel.link}" never moves. Name the link '
                              'that carries the sensor.')
 
 
 def imu_readings(arm: ArmModel, gravity: ArrayLike, channels: Sequence[str],
                  coordinates: np.ndarray, rates: np.ndarray, period: float) -> np.ndarray:
     """
-    Return what the channels (c,) of IMUs read at even samples, (k, c) [rad/s, m/s2].
+    Return the readings of IMU channels (c,) at even samples, (k, c) [rad/s, m/s2].
 
     :param gravity: in the base frame, (3,) [m/s2].
-    :param coordinates: of the arm, (k, n); rates: likewise; period: of the samples [s].
+    :param coordinates: of the arm, (k, n); rates: of these, (k, n); period: of the samples [s].
     """
-    wanted = [one for one in map(imu_channel, channels) if one]
-    links = [*dict.fromkeys(one.link for one in wanted)]
+    parsed = [imu for imu in map(imu_channel, channels) if imu]
+    links = [*dict.fromkeys(imu.link for imu in parsed)]
     frames = [arm.frames[link] for link in links]
     twists = np.zeros((len(coordinates), len(links), 6))
-    turns = np.zeros((len(coordinates), len(links), 3, 3))
+    rotations = np.zeros((len(coordinates), len(links), 3, 3))
     set_frames_along(arm.arrays, np.ascontiguousarray(coordinates), np.ascontiguousarray(rates),
                      np.array([frame.body for frame in frames], int),
                      np.array([frame.R for frame in frames]),
                      np.array([frame.p for frame in frames]), make_workspace(arm.arrays),
-                     twists, turns)
-    turning, v = twists[..., :3], twists[..., 3:]
-    force = (rates_along(v, period) + np.cross(turning, v)
-             - np.einsum('kmij,i->kmj', turns, np.asarray(gravity, float)))         # (I22)
-    read = dict(zip(KINDS, (turning, force)))
-    return np.column_stack([read[one.kind][:, links.index(one.link), one.axis]
-                            for one in wanted])
+                     twists, rotations)
+    angular_velocity, v = twists[..., :3], twists[..., 3:]
+    specific_force = (rates_along(v, period) + np.cross(angular_velocity, v)
+                      - np.einsum('kmij,i->kmj', rotations,
+                                  np.asarray(gravity, float)))         # (I22)
+    readings = dict(zip(KINDS, (angular_velocity, specific_force)))
+    return np.column_stack([readings[imu.kind][:, links.index(imu.link), imu.axis]
+                            for imu in parsed])
 
 
 def rates_along(values: np.ndarray, period: float) -> np.ndarray:
-    """Return the rates of even samples (k, ...), by the polynomial through their neighbours."""
-    count = min(NEIGHBOURS, len(values) - 1 + len(values) % 2)      # an odd number
+    """Return the derivative of even samples (k, ...), by a polynomial through their neighbours."""
+    count = min(DERIVATIVE_SAMPLES, len(values) - 1 + len(values) % 2)      # an odd number
     return savgol_filter(values, count, count - 1, deriv=1, delta=period, axis=0)
 
 
 @compiled
-def set_frames_along(arm, coordinates, rates, bodies, R, p, work, twists, turns):
+def set_frames_along(arm, coordinates, rates, bodies, R, p, work, twists, rotations):
     """
-    Twist and turn of frames at every sample of a motion.
+    Compute twist and rotation of frames at every sample of a motion.
 
-    :param arm: ArmModel with n coordinates; coordinates: (k, n), rates likewise.
-    :param bodies: that carry the frames (m,); R, p: poses there, (m, 3, 3) and (m, 3).
+    :param arm: ArmModel with n coordinates; coordinates, rates: (k, n) each.
+    :param bodies: of the frames (m,); R, p: poses in these bodies, (m, 3, 3) and (m, 3).
     :param work: Workspace.
-    :param twists: receives the body twists (k, m, 6); turns: rotations in the base (k, m, 3, 3).
+    :param twists: output, body twists (k, m, 6).
+    :param rotations: output, rotations in the base frame (k, m, 3, 3).
     """
     for k in range(len(coordinates)):
         set_motion(arm, coordinates[k], rates[k], work)
@@ -130,4 +133,4 @@ def set_frames_along(arm, coordinates, rates, bodies, R, p, work, twists, turns)
         for m in range(len(bodies)):
             i = bodies[m]
             set_in_child(R[m], p[m], work.V[i], twists[k, m])
-            set_composed(work.base_R[i], work.base_p[i], R[m], p[m], turns[k, m], work.child_p)
+            set_composed(work.base_R[i], work.base_p[i], R[m], p[m], rotations[k, m], work.child_p)

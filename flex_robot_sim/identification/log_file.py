@@ -1,10 +1,10 @@
 """
-What was recorded of an arm, by name: CSV with a header, or MCAP with messages of ROS 2.
+Logs of an arm, as signals by name: CSV with a header, or MCAP with messages of ROS 2.
 
-Signals have the names of this program, whatever made the file: `position/JOINT` and
-`velocity/JOINT` on the link side, `motor/JOINT` behind the gear, `effort/JOINT`, `LINK/SENSOR` for
-the curvature that a flex sensor sees, `tip/LINK/y` for a deflection, `gyro/LINK/x` and
-`acceleration/LINK/x` for an IMU. The user names those that are called otherwise.
+Signal names do not depend on the file format: `position/JOINT` and `velocity/JOINT` on the link
+side, `motor/JOINT` on the motor side of the gear, `effort/JOINT`, `LINK/SENSOR` for the curvature
+at a flex sensor, `tip/LINK/y` for a deflection, `gyro/LINK/x` and `acceleration/LINK/x` for an
+IMU. The option --signal assigns signal names to other columns.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from flex_robot_sim.rig.wire.vocabulary import MOVING
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.summary import summarized
 
-MOST_BYTES = 512 * 2**20
+MAX_BYTES = 512 * 2**20
 MCAP = b'\x89MCAP'
-BENCH = b'# {"format"'      # how the log of a bench begins
-UNITS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
-GAUGES = 40.0           # low-pass of the gauges of a bench, second order                 [Hz]
-SHORTEST_REST = 1.0     # of the stepper, that counts                                       [s]
-LEAST_REST = 3.0        # in all, or the whole log is taken                                 [s]
-MOST_RESTS = 2          # in which gauges ring most; how each begins is found with the numbers
-LOST = 2.0              # full steps by which a rotor leaves its field
+BENCH_LOG_PREFIX = b'# {"format"'
+UNIT_FACTORS = {'deg': math.pi / 180, 'mrad': 1e-3, 'mm': 1e-3, 'micro': 1e-6}
+GAUGE_CUTOFF_HZ = 40.0      # second order low-pass filter of the gauges of a bench
+MIN_REST_S = 1.0            # of the stepper
+MIN_TOTAL_REST_S = 3.0      # below it, the fit uses the whole log
+MAX_RESTS = 2               # with the largest vibration; each adds initial states to the fit
+MAX_ROTOR_LAG_STEPS = 2.0   # a larger lag of the rotor means lost full steps
 IMU = 'sensor_msgs/msg/Imu'
 IMU_FIELDS = {'gyro': 'angular_velocity', 'acceleration': 'linear_acceleration'}
-DRIFT = 1e-3            # by which two clocks of a recording may differ                   [s/s]
+MAX_CLOCK_DRIFT = 1e-3      # of two clocks of a recording [s/s]
 _SIGNAL = re.compile(r'(?P<signal>[^=]+)=(?P<column>.+?)(\*(?P<factor>[^*]+))?')
 
 
 class Column(NamedTuple):
-    """A column of numbers."""
+    """Samples of one signal."""
 
     time: np.ndarray        # (k,)                                                          [s]
     values: np.ndarray      # (k,)
@@ -59,18 +59,18 @@ class Log(NamedTuple):
     """A recording."""
 
     path: str
-    columns: dict[str, Column]      # by signal, or as the file has it
-    notes: list[str]                # lines about the file
+    columns: dict[str, Column]      # by signal name, and by the name in the file
+    notes: list[str]                # remarks about the file
 
 
 def read_log(path: str | Path, signals: Iterable[str] = (),
              calibration: Calibration | None = None) -> Log:
     """
-    Return the Log in a file; UsageError says what is wrong with it.
+    Return the Log in a file; UsageError if the file is invalid.
 
-    :param signals: `SIGNAL=COLUMN`, or `SIGNAL=COLUMN*FACTOR`, a number or one of UNITS.
-    :param calibration: of the bench, in place of the one in its log; of the log, those times are
-        taken then in which its stepper stands, and it has a column `field/JOINT`.
+    :param signals: `SIGNAL=COLUMN`, or `SIGNAL=COLUMN*FACTOR`, a number or one of UNIT_FACTORS.
+    :param calibration: of the bench, replaces the one in the log. The log then contains only times
+        at which the stepper rests, and an additional column `field/JOINT`.
     """
     path = Path(path)
     try:
@@ -79,48 +79,48 @@ def read_log(path: str | Path, signals: Iterable[str] = (),
         raise UsageError(f'{path}: cannot be read: {error.strerror}. Give a CSV or MCAP '
                          'file.') from error
     if _is_bench_log(path):
-        log = _of_bench(path, calibration)
+        log = _read_bench_log(path, calibration)
     else:
-        log = _of_mcap(path) if is_mcap else _of_csv(path)
+        log = _read_mcap(path) if is_mcap else _read_csv(path)
     for words in signals:
-        _name(log, words)
+        _assign_signal(log, words)
     return log
 
 
-def _name(log, words):
-    """Give a column the name of a signal."""
-    match = _SIGNAL.fullmatch(words)
+def _assign_signal(log, assignment):
+    """Assign a signal name to a column."""
+    match = _SIGNAL.fullmatch(assignment)
     if match is None:
-        raise UsageError(f'--signal {words}: write SIGNAL=COLUMN or SIGNAL=COLUMN*FACTOR.')
+        raise UsageError(f'--signal {assignment}: write SIGNAL=COLUMN or SIGNAL=COLUMN*FACTOR.')
     column, factor = match['column'], match['factor']
     if column not in log.columns:
         raise UsageError(f'{log.path}: has no column "{column}". {near(column, log.columns)}')
     try:
-        scale = UNITS.get(factor) or float(factor or 1.0)
+        scale = UNIT_FACTORS.get(factor) or float(factor or 1.0)
     except ValueError as error:
-        raise UsageError(f'--signal {words}: "{factor}" is neither a number nor one of '
-                         f'{", ".join(UNITS)}.') from error
+        raise UsageError(f'--signal {assignment}: "{factor}" is neither a number nor one of '
+                         f'{", ".join(UNIT_FACTORS)}.') from error
     if not math.isfinite(scale) or scale == 0.0:
-        raise UsageError(f'--signal {words}: the factor must be finite and not 0.')
+        raise UsageError(f'--signal {assignment}: the factor must be finite and not 0.')
     time, values = log.columns[column]
     log.columns[match['signal']] = Column(time, scale * values)
 
 
 def _is_bench_log(path: Path) -> bool:
-    """Whether a file is what the bridge logs: telemetry, with robot and calibration."""
+    """Whether a file is a log of the bridge: telemetry with robot and calibration."""
     if not path.is_file():
         return False
     with open(path, 'rb') as file:
-        start = file.read(max(len(BENCH), len(MCAP)))
+        start = file.read(max(len(BENCH_LOG_PREFIX), len(MCAP)))
     if start.startswith(MCAP):
         reader = RecordingReader(path)
-        next(iter(reader), None)        # what the file says of itself stands before
+        next(iter(reader), None)        # the metadata precedes the first message
         return ABOUT in reader.facts
-    return start.startswith(BENCH)
+    return start.startswith(BENCH_LOG_PREFIX)
 
 
-def _of_bench(path, calibration):
-    """Return the longest run of a bench with its motors on; its drives are led as measured."""
+def _read_bench_log(path, calibration):
+    """Return the longest run of a bench with its motors on, as a log with prescribed motion."""
     experiment = read_experiment(path, calibration=calibration)
     shapes = ShapeTracker(experiment.arm, experiment.calibration)
     joints, time = experiment.arm.joint_names, 0.0
@@ -130,7 +130,7 @@ def _of_bench(path, calibration):
         if state.reading.message.state not in MOVING or state.is_first:
             runs.append([])
             continue
-        # velocities of the tracker lag; the fit makes its own of all positions
+        # velocities of the tracker lag; the fit differentiates positions instead
         message = state.reading.message
         runs[-1].append([time, *state.position, *shapes.curvatures(message),
                          message.step_position / experiment.calibration.steps_per_radian,
@@ -139,52 +139,54 @@ def _of_bench(path, calibration):
     if len(rows) < 2:
         raise UsageError(f'{path}: the motors were never on in this log. Record a motion.')
     names = [*(f'position/{name}' for name in joints), *shapes.sensors]
-    rests = None if calibration is None else _at_rest(path, rows[:, :-1], rows[:, -1], calibration)
-    if rests is not None:
-        rows, names = rests, [*names, f'field/{joints[TURN]}']
+    resting = None if calibration is None else _resting_rows(path, rows[:, :-1], rows[:, -1],
+                                                             calibration)
+    if resting is not None:
+        rows, names = resting, [*names, f'field/{joints[TURN]}']
     return Log(str(path), {name: Column(rows[:, 0], rows[:, k + 1])
                            for k, name in enumerate(names)}, [])
 
 
-def _at_rest(path, rows, rates, calibration):
+def _resting_rows(path, rows, rates, calibration):
     """
-    Rows in which the stepper stands, its field where pulses have put it; None if there are few.
+    Return the rows at rests of the stepper, with its field at the pulse count; None if too few.
 
-    The rotor rings in its field by less than a count; pulses, which come one by one, shake it.
+    The rotor vibrates in its field by less than an encoder count; single pulses excite it.
     """
-    turn, pulses = rows[:, 1 + TURN], rows[:, -1]
-    behind = turn - pulses
-    if np.ptp(behind) > LOST * 2 * math.pi / calibration.parts.full_steps:
+    turntable, field = rows[:, 1 + TURN], rows[:, -1]
+    rotor_lag = turntable - field
+    if np.ptp(rotor_lag) > MAX_ROTOR_LAG_STEPS * 2 * math.pi / calibration.parts.full_steps:
         raise UsageError(f'{path}: pulses and encoder of the stepper drift apart by '
-                         f'{np.ptp(behind):.3g} rad: steps were lost. Move less fast.')
+                         f'{np.ptp(rotor_lag):.3g} rad: steps were lost. Move less fast.')
     rate = (len(rows) - 1) / (rows[-1, 0] - rows[0, 0])
-    if rate < 4 * GAUGES:
+    if rate < 4 * GAUGE_CUTOFF_HZ:
         return None
     rows = rows.copy()
-    rows[:, 1 + TURN] = pulses + np.median(behind)
-    by = butter(2, GAUGES, fs=rate, output='sos')
-    start = rows[:max(1, round(0.02 * rate)), 3:-1].mean(axis=0)
-    rows[:, 3:-1] = start + sosfilt(by, rows[:, 3:-1] - start, axis=0)
+    rows[:, 1 + TURN] = field + np.median(rotor_lag)
+    sections = butter(2, GAUGE_CUTOFF_HZ, fs=rate, output='sos')
+    initial = rows[:max(1, round(0.02 * rate)), 3:-1].mean(axis=0)
+    rows[:, 3:-1] = initial + sosfilt(sections, rows[:, 3:-1] - initial, axis=0)
     edges = np.flatnonzero(np.diff(np.concatenate([[1], rates != 0, [1]])))
-    # as it stops before each of them, and what is left of the pulses is gone soon
-    found = [slice(begin + round(2 / GAUGES * rate), end) for begin, end in zip(
+    # rests after a motion, without the transient of the filter after the last pulse
+    rests = [slice(begin + round(2 / GAUGE_CUTOFF_HZ * rate), end) for begin, end in zip(
         edges[::2], edges[1::2]) if begin > 0]
-    size = [one.stop - one.start if one.stop - one.start > SHORTEST_REST * rate else 0
-            for one in found]
-    # a host that was kept waiting leaves rests that are long, and in which nothing rings
-    rings = [float(np.sum((rows[one, 3:-1] - rows[one, 3:-1].mean(axis=0))**2)) if count else 0.0
-             for one, count in zip(found, size)]
-    loudest = sorted(np.argsort(rings)[::-1][:MOST_RESTS])
-    if sum(size[k] for k in loudest) < LEAST_REST * rate:
+    rest_samples = [rest.stop - rest.start if rest.stop - rest.start > MIN_REST_S * rate else 0
+                    for rest in rests]
+    # delays of the host cause long rests without vibration
+    vibration_energy = [float(np.sum((rows[rest, 3:-1] - rows[rest, 3:-1].mean(axis=0))**2))
+                        if count else 0.0
+                        for rest, count in zip(rests, rest_samples)]
+    loudest = sorted(np.argsort(vibration_energy)[::-1][:MAX_RESTS])
+    if sum(rest_samples[k] for k in loudest) < MIN_TOTAL_REST_S * rate:
         return None
-    every = max(1, round(rate / (5 * GAUGES)))
-    return np.concatenate([rows[found[k]][::every] for k in loudest if size[k]])
+    stride = max(1, round(rate / (5 * GAUGE_CUTOFF_HZ)))
+    return np.concatenate([rows[rests[k]][::stride] for k in loudest if rest_samples[k]])
 
 
-def _of_csv(path):
+def _read_csv(path):
     try:
         with open(path, newline='', encoding='utf-8') as file:
-            lines = [line for line in file.read(MOST_BYTES).splitlines()
+            lines = [line for line in file.read(MAX_BYTES).splitlines()
                      if line.strip() and not line.startswith('#')]
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f'{path}: cannot be read: {getattr(error, "strerror", None) or "no text"}'
@@ -193,7 +195,7 @@ def _of_csv(path):
     if not rows:
         raise UsageError(f'{path}: is empty. Give a CSV file with a header and rows of numbers.')
     header = [name.strip() for name in rows[0]]
-    if _are_numbers(header):        # no header: columns by their place
+    if _are_numbers(header):        # no header: columns by position
         header = ['time', *(f'column{k + 1}' for k in range(1, len(header)))]
     else:
         rows = rows[1:]
@@ -219,12 +221,12 @@ def _are_numbers(words):
         return False
 
 
-def _of_mcap(path):
+def _read_mcap(path):
     reader = RecordingReader(path)
     tables, notes = read_tables(reader)
     log = Log(str(path), {}, [*reader.notes, *notes])
     for table in tables:
-        time = _stamps(table, log)
+        time = _stamp_times(table, log)
         for name, values in table.columns.items():
             if values.dtype.kind != 'f':
                 continue
@@ -240,12 +242,12 @@ def _of_mcap(path):
 
 
 def _add_imus(log, table, time):
-    """Add what an IMU measures, by the frame that its messages name."""
+    """Add the signals of IMUs, by the frame in their messages."""
     frames = np.char.strip(table.columns['frame_id'].astype(str), '/')
     for frame in dict.fromkeys(frames.tolist()):
         rows = frames == frame
         for kind, field in IMU_FIELDS.items():
-            # by the convention of the message
+            # sensor_msgs/Imu marks missing data by a covariance of -1
             if (table.columns[f'{field}_covariance/0'][rows] == -1.0).any() or not frame:
                 continue
             names = {f'{kind}/{frame}/{axis}': f'{field}/{axis}' for axis in 'xyz'}
@@ -257,22 +259,22 @@ def _add_imus(log, table, time):
                                 for name, column in names.items()})
 
 
-def _stamps(table: Table, log: Log) -> np.ndarray:
-    """Times at which the messages were sent, where they say so; a note if clocks drift."""
+def _stamp_times(table: Table, log: Log) -> np.ndarray:
+    """Return the header stamps of messages, else their log times; add a note if clocks drift."""
     stamp = table.columns.get('stamp')
     if stamp is None or stamp.dtype.kind != 'f' or not (stamp > 0.0).all():
         return table.time
     span = table.time[-1] - table.time[0]
     if span > 1.0:
         drift = (stamp[-1] - stamp[0]) / span - 1.0
-        if abs(drift) > DRIFT:
+        if abs(drift) > MAX_CLOCK_DRIFT:
             log.notes.append(f'{log.path}: the clock of {table.topic.name} runs {drift:+.2%} '
                              'against that of the recording; its own is taken')
     return stamp
 
 
 def _signal_of(topic, column):
-    """Name of the signal in a column of one of our topics, or ''."""
+    """Return the signal name of a column of a flex_robot_sim topic, or ''."""
     kind, _, name = column.partition('/')
     words = topic.strip('/').split('/')
     if words[-1] == 'joint_states' and kind in ('position', 'velocity', 'effort'):

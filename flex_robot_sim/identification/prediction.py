@@ -1,9 +1,9 @@
 """
-What a model says to the inputs of a log: the full nonlinear arm, sample by sample.
+Predicted outputs of the full nonlinear arm for the inputs of a log, sample by sample.
 
-By efforts, the arm is driven by those that were measured, and a soft servo pulls it along the
-measured motion, so that what is wrong with it does not add up for ever. By motion, the drives go
-as they were measured, and need no model. See docs/identification.md, (I1) to (I4).
+By efforts, the measured efforts drive the arm. A soft servo along the measured motion keeps model
+errors from adding up. By motion, the drives follow the measured motion, and need no model. See
+docs/identification.md, (I1) to (I4).
 """
 
 from __future__ import annotations
@@ -22,97 +22,97 @@ from flex_robot_sim.analysis.jacobians import jacobian
 from flex_robot_sim.analysis.joint_space_inertia import joint_space_inertia
 from flex_robot_sim.analysis.natural_modes import modes
 from flex_robot_sim.analysis.statics import equilibrium
-from flex_robot_sim.analysis.tangent import STEP, difference, driven, scales
+from flex_robot_sim.analysis.tangent import DIFFERENCE_STEP, difference, driven, scales
 from flex_robot_sim.description.parameters import with_parameters
 from flex_robot_sim.description.robot import RobotDescription
 from flex_robot_sim.dynamics.loads import make_loads
 from flex_robot_sim.dynamics.monitors import make_watch
 from flex_robot_sim.dynamics.tracking_run import advance_tracking
 from flex_robot_sim.identification.imu import imu_channel, imu_readings, rates_along
-from flex_robot_sim.identification.sequences import Measured, Sequence, noise_of, shifted
+from flex_robot_sim.identification.sequences import DataSet, Sequence, noise_of, shifted
 from flex_robot_sim.model.arm_model import ArmModel, make_workspace
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.util.settings import SimulationSettings
 
-LONGEST_STEP = 2e-3     # of the simulation, where a fit begins                             [s]
-PULL = 1.0              # frequency of the servo along the measured motion                  [Hz]
-PULL_SHARE = 0.3        # of the first mode, which it does not exceed
-PULL_RATIO = 0.7        # its damping
-PULL_LAG = 0.1          # of what it sees, over the time of a radian
-AT_REST = 0.15          # at the beginning, in which nothing moves                          [s]
-MOST_MODES = 4          # whose initial amplitude may be unknown
-FINER = 1               # modes of bending of each segment, beyond those described, likewise
-MOST_ARMS = 64          # that are kept
+MAX_STEP_S = 2e-3               # of the simulation, at the start of a fit
+MAX_SERVO_FREQUENCY_HZ = 1.0    # of the soft servo along the measured motion
+SERVO_FREQUENCY_RATIO = 0.3     # at most, over the frequency of the first mode
+SERVO_DAMPING_RATIO = 0.7
+SERVO_LAG_RATIO = 0.1           # lag of the servo, over the inverse of its angular frequency
+REST_DURATION_S = 0.15          # without motion, at the beginning of a log
+MAX_INITIAL_MODES = 4           # with unknown initial amplitude
+DEFAULT_EXTRA_MODES = 1         # bending modes of each segment in addition to those described
+ARM_CACHE_SIZE = 64
 ITERATIONS = SimulationSettings().iterations
 
 
 class Filter(NamedTuple):
-    """A low-pass of Butterworth between a sensor and its log."""
+    """A Butterworth low-pass filter between a sensor and its log."""
 
     frequency: float        # [Hz]
     order: int = 2
 
     def passes(self, frequency: np.ndarray) -> np.ndarray:
-        """Share of the power that it lets through at frequencies [Hz]."""
+        """Return the share of the power that the filter passes at frequencies [Hz]."""
         return 1 / (1 + (frequency / self.frequency)**(2 * self.order))
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """How a log is simulated."""
+    """Simulation of a log: robot, data, and settings of the model."""
 
     description: RobotDescription
-    data: Measured
+    data: DataSet
     coupling: str = 'shortening'
     gravity: tuple[float, ...] = tuple(GRAVITY)
     filters: Mapping[str, Filter] | None = None     # by channel
-    pull: float | None = None                       # [Hz]; None: a fitting one
-    time_step: float | None = None      # of the simulation, at most [s]; None: what the log asks
-    finer: int | None = None    # modes of bending beyond those described; None: likewise
+    pull: float | None = None           # frequency of the soft servo [Hz]; None: automatic
+    time_step: float | None = None      # of the simulation, at most [s]; None: by the log
+    finer: int | None = None            # additional bending modes; None: by the log
 
     @property
-    def leads(self) -> bool:
-        """Whether the drives are led by their measured motion."""
+    def has_prescribed_motion(self) -> bool:
+        """Whether the measured motion of the drives is prescribed."""
         return not self.data.has_efforts
 
     def arm(self, values: Mapping[str, float] | None = None) -> ArmModel:
-        """Return the arm with values of parameters, by path."""
-        finer = FINER if self.finer is None else self.finer
-        return _built(self.description, finer, self.coupling, tuple(self.gravity),
+        """Return the arm with parameter values, by path."""
+        extra_modes = DEFAULT_EXTRA_MODES if self.finer is None else self.finer
+        return _build(self.description, extra_modes, self.coupling, tuple(self.gravity),
                       tuple((values or {}).items()))
 
 
-@lru_cache(maxsize=MOST_ARMS)
-def _built(description, finer, coupling, gravity, values):
-    """The arm with values; the one of before, where there was the same."""
+@lru_cache(maxsize=ARM_CACHE_SIZE)
+def _build(description, extra_modes, coupling, gravity, values):
+    """Return the arm with parameter values; repeated calls return the cached arm."""
     description = with_parameters(description, dict(values))
-    return build_arm(with_more_modes(description, finer), coupling, gravity)
+    return build_arm(with_more_modes(description, extra_modes), coupling, gravity)
 
 
-def with_more_modes(description: RobotDescription, more: int) -> RobotDescription:
+def with_more_modes(description: RobotDescription, extra_modes: int) -> RobotDescription:
     """
-    Return a robot whose links bend in more shapes than described.
+    Return a robot whose links have more bending modes than described.
 
-    What few shapes lack in softness would else be taken out of EI.
+    Otherwise the excess stiffness of a model with few modes would bias EI.
     """
-    def finer(link):
-        if link.beam is None or link.beam.elements or not more:
+    def refined(link):
+        if link.beam is None or link.beam.elements or not extra_modes:
             return link
-        counts = {name: count + more if name.startswith('bending') and count else count
+        counts = {name: count + extra_modes if name.startswith('bending') and count else count
                   for name, count in link.beam.coordinates.items()}
         return replace(link, beam=replace(link.beam, coordinates=counts))
-    return replace(description, links=tuple(finer(link) for link in description.links))
+    return replace(description, links=tuple(refined(link) for link in description.links))
 
 
 class SoftServo(NamedTuple):
-    """The soft servo, made of the first model and never changed, so that it tells nothing."""
+    """The soft servo, designed once for the described arm, so that it does not depend on z."""
 
     stiffness: np.ndarray   # (joints,)                                         [N m/rad, N/m]
     damping: np.ndarray     # (joints,)
-    lag: float = 0.0        # behind which it acts; 0: at once                              [s]
+    lag: float = 0.0        # time constant of its input; 0: none                           [s]
 
     def gains(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return those of `advance_tracking`: behind a lag, no rate is needed."""
+        """Return the gains of `advance_tracking`; with a lag, no velocity is needed."""
         if self.lag == 0.0:
             return self.stiffness, self.damping, 0.0 * self.stiffness, 1.0
         spring = self.damping / self.lag
@@ -120,54 +120,55 @@ class SoftServo(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What an arm does on a sequence."""
+    """Simulated motion of an arm along a sequence."""
 
     coordinates: np.ndarray     # (k, n)
-    rates: np.ndarray           # (k, n)
-    pull: np.ndarray            # (k, joints)   of the servo                            [N m, N]
-    reached: int                # samples, before its state was lost
+    velocities: np.ndarray      # (k, n)
+    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
+    reached: int                # number of samples before the simulation diverged
 
 
 class Response(NamedTuple):
-    """What is seen of it."""
+    """Simulated outputs along a sequence."""
 
-    channels: np.ndarray    # (k, c)        nan from where the state is lost
-    pull: np.ndarray        # (k, joints)   of the servo                                [N m, N]
+    channels: np.ndarray    # (k, c)        nan after the simulation diverged
+    servo_effort: np.ndarray    # (k, joints)   of the soft servo                       [N m, N]
     coordinates: np.ndarray     # (k, n)
 
 
 def soft_servo(setup: Setup) -> SoftServo:
-    """Return the SoftServo for the first model of a Setup."""
+    """Return the SoftServo for the described arm of a Setup."""
     arm = setup.arm()
     joints = len(arm.joint_names)
-    if setup.leads:
+    if setup.has_prescribed_motion:
         return SoftServo(np.zeros(joints), np.zeros(joints))
     frequency = setup.pull
     if frequency is None:
-        pose = setup.data.sequences[0].places[0]
-        first = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
-        frequency = min([PULL, *(PULL_SHARE * first[first > 0.0][:1])])
+        pose = setup.data.sequences[0].positions[0]
+        frequencies = modes(arm, pose).frequencies if arm.size > joints else np.zeros(0)
+        frequency = min([MAX_SERVO_FREQUENCY_HZ,
+                         *(SERVO_FREQUENCY_RATIO * frequencies[frequencies > 0.0][:1])])
     inertia, rate = joint_space_inertia(arm).largest, 2 * np.pi * frequency
-    active = np.array([bool(side) for side in setup.data.seen])
-    return SoftServo(active * inertia * rate**2, active * 2 * PULL_RATIO * inertia * rate,
-                 PULL_LAG / rate)
+    active = np.array([bool(is_driven) for is_driven in setup.data.sides])
+    return SoftServo(active * inertia * rate**2, active * 2 * SERVO_DAMPING_RATIO * inertia * rate,
+                 SERVO_LAG_RATIO / rate)
 
 
-def fitting_rate(servo: SoftServo) -> float:
+def servo_frequency(servo: SoftServo) -> float:
     """Return the frequency [Hz] of a SoftServo."""
     active = servo.damping > 0.0
-    rates = 2 * PULL_RATIO * servo.stiffness[active] / servo.damping[active]
+    rates = 2 * SERVO_DAMPING_RATIO * servo.stiffness[active] / servo.damping[active]
     return float(rates.max(initial=0.0)) / (2 * np.pi)
 
 
-def tight(servo: SoftServo, frequency: float) -> SoftServo:
-    """Return the SoftServo of another frequency [Hz]."""
-    share = frequency / fitting_rate(servo)
+def with_frequency(servo: SoftServo, frequency: float) -> SoftServo:
+    """Return the SoftServo with another frequency [Hz]."""
+    share = frequency / servo_frequency(servo)
     return SoftServo(servo.stiffness * share**2, servo.damping * share, servo.lag / share)
 
 
 def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
-    """Return the matrix (c, n) from coordinates to channels; tips as they bend little, no IMUs."""
+    """Return the matrix (c, n) from coordinates to channels: tips for small bending, no IMUs."""
     sensors, rows = flex_sensors(arm), np.zeros((len(channels), arm.size))
     names, motors = arm.joint_names, driven(arm)
     for row, channel in zip(rows, channels):
@@ -184,7 +185,7 @@ def channel_rows(arm: ArmModel, channels: tuple[str, ...]) -> np.ndarray:
 
 
 def _tip_row(arm, link, axis):
-    row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), STEP * scales(arm)
+    row, zero, steps = np.zeros(arm.size), np.zeros(arm.size), DIFFERENCE_STEP * scales(arm)
     for body in arm.segments[link]:
         first = arm.arrays.first[body]
         for k in range(first, first + arm.beams[body].size):
@@ -196,34 +197,36 @@ def _tip_row(arm, link, axis):
 
 
 def starts_at_rest(sequence: Sequence) -> bool:
-    """Whether nothing moves at the beginning, so that the arm begins in its equilibrium."""
-    count = max(4, round(AT_REST / sequence.period))
+    """Whether the arm is at rest, in equilibrium, at the beginning of a sequence."""
+    count = max(4, round(REST_DURATION_S / sequence.period))
     early, late = sequence.measured[:count], sequence.measured[count:]
     if not len(late):
         return False
     noise = 8 * noise_of(sequence.measured)
     return bool((np.ptp(early, axis=0) <= 0.02 * np.ptp(late, axis=0) + noise).all()
-                and (np.ptp(sequence.places[:count], axis=0)
-                     <= 2e-3 * np.maximum(np.ptp(sequence.places, axis=0), 0.05)
-                     + 8 * noise_of(sequence.places)).all())
+                and (np.ptp(sequence.positions[:count], axis=0)
+                     <= 2e-3 * np.maximum(np.ptp(sequence.positions, axis=0), 0.05)
+                     + 8 * noise_of(sequence.positions)).all())
 
 
 def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
-    """Return shapes (n, m) and their rates in which a sequence may begin, (n, 2 m) in all."""
+    """Return the modes of an unknown initial state: m shapes and m velocities, (2 n, 2 m)."""
     arm = setup.arm()
     if starts_at_rest(sequence) or not arm.tips:
         return np.zeros((2 * arm.size, 0))
-    found = modes(arm, sequence.places[0], 'locked')
-    slow = [k for k, (frequency, ratio) in enumerate(zip(found.frequencies, found.damping_ratios))
-            if 0.0 < frequency < 0.25 / sequence.period and abs(ratio) < 1.0][:MOST_MODES]
+    locked_modes = modes(arm, sequence.positions[0], 'locked')
+    slow_modes = [k for k, (frequency, ratio) in enumerate(zip(locked_modes.frequencies,
+                                                               locked_modes.damping_ratios))
+                  if 0.0 < frequency < 0.25 / sequence.period
+                  and abs(ratio) < 1.0][:MAX_INITIAL_MODES]
     rows = channel_rows(arm, setup.data.channels)
     columns = []
-    for k in slow:
-        shape = np.real(found.shapes[:, k] * np.exp(
-            -1j * np.angle(found.shapes[np.argmax(np.abs(found.shapes[:, k])), k])))
-        rate = 2 * np.pi * found.frequencies[k]
+    for k in slow_modes:
+        shape = np.real(locked_modes.shapes[:, k] * np.exp(
+            -1j * np.angle(locked_modes.shapes[np.argmax(np.abs(locked_modes.shapes[:, k])), k])))
+        rate = 2 * np.pi * locked_modes.frequencies[k]
         size = max(np.abs(rows @ shape).max(),
-                   _shaken(setup, arm, sequence.places[0], shape, rate))
+                   _imu_amplitude(setup, arm, sequence.positions[0], shape, rate))
         if size < 1e-12:
             continue
         shape = shape * (sequence.measured.std(axis=0).max() / size)
@@ -231,23 +234,24 @@ def initial_shapes(setup: Setup, sequence: Sequence) -> np.ndarray:
     return np.array(columns).T.reshape(2 * arm.size, -1)
 
 
-def _shaken(setup, arm, place, shape, rate):
-    """Largest reading of the IMUs that a small mode of rate [rad/s] makes, over its size."""
-    imus = [one for one in map(imu_channel, setup.data.channels) if one]
+def _imu_amplitude(setup, arm, place, shape, rate):
+    """Return the largest IMU reading of a mode of unit amplitude; rate: its frequency [rad/s]."""
+    imus = [imu for imu in map(imu_channel, setup.data.channels) if imu]
     q = equilibrium(arm, place).coordinates
-    out = 0.0
-    for one in imus:
-        J = jacobian(arm, q, one.link)
-        turned, moved = np.abs(rate * (J @ shape)[[one.axis, 3 + one.axis]])
-        out = max(out, turned if one.kind == 'gyro' else rate * moved)
-    return out
+    amplitude = 0.0
+    for imu in imus:
+        J = jacobian(arm, q, imu.link)
+        angular, linear = np.abs(rate * (J @ shape)[[imu.axis, 3 + imu.axis]])
+        amplitude = max(amplitude, angular if imu.kind == 'gyro' else rate * linear)
+    return amplitude
 
 
 def respond(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
             start: np.ndarray | None = None) -> Response:
-    """Return the Response of an arm along a sequence; see `move` and `seen_of`."""
+    """Return the Response of an arm along a sequence; see `move` and `channels_of`."""
     motion = move(setup, servo, arm, sequence, delay, start)
-    return Response(seen_of(setup, arm, sequence, motion, delay), motion.pull, motion.coordinates)
+    return Response(channels_of(setup, arm, sequence, motion, delay), motion.servo_effort,
+                    motion.coordinates)
 
 
 def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, delay: float = 0.0,
@@ -255,52 +259,59 @@ def move(setup: Setup, servo: SoftServo, arm: ArmModel, sequence: Sequence, dela
     """
     Simulate an arm along a sequence.
 
-    :param delay: of what was measured, after the efforts: the servo pulls where the arm was [s].
-    :param start: what is added to coordinates and rates at the beginning, (2 n,).
+    :param delay: of measurements, relative to efforts; the servo uses the delayed motion [s].
+    :param start: initial deviation of coordinates and velocities from equilibrium, (2 n,).
     """
     n, joints, count = arm.size, len(arm.joint_names), len(sequence.time)
     motors = driven(arm)
-    seen = np.array([j if side == 'position' and not setup.leads else motors[j]
-                     for j, side in enumerate(setup.data.seen)], int)
-    led = np.array([int(setup.leads and bool(side)) for side in setup.data.seen])
-    parts = max(1, int(np.ceil(sequence.period / (setup.time_step or LONGEST_STEP) - 1e-6)))
-    late = 0.0 if setup.leads else delay / sequence.period
-    places, rates = shifted(sequence.places, late), shifted(sequence.rates, late)
+    measured_coordinates = np.array([
+        j if side == 'position' and not setup.has_prescribed_motion else motors[j]
+        for j, side in enumerate(setup.data.sides)], int)
+    prescribed = np.array([int(setup.has_prescribed_motion and bool(side))
+                           for side in setup.data.sides])
+    substeps = max(1, int(np.ceil(sequence.period / (setup.time_step or MAX_STEP_S) - 1e-6)))
+    delay_samples = 0.0 if setup.has_prescribed_motion else delay / sequence.period
+    reference_positions, reference_velocities = (
+        shifted(sequence.positions, delay_samples), shifted(sequence.velocities, delay_samples))
 
-    place, rate = places[0], rates[0]
-    if not setup.leads and starts_at_rest(sequence):    # noise of one sample would linger
-        place = places[:max(4, round(AT_REST / sequence.period))].mean(axis=0)
-        rate = np.zeros(joints)
-    rest = equilibrium(arm, place)
-    q = rest.coordinates.copy()
-    q[motors] += place - q[seen]                # where the link side was seen
+    position, velocity = reference_positions[0], reference_velocities[0]
+    # a mean, because noise of the first sample would decay slowly
+    if not setup.has_prescribed_motion and starts_at_rest(sequence):
+        position = reference_positions[
+            :max(4, round(REST_DURATION_S / sequence.period))].mean(axis=0)
+        velocity = np.zeros(joints)
+    rest_state = equilibrium(arm, position)
+    q = rest_state.coordinates.copy()
+    q[motors] += position - q[measured_coordinates]     # for measurements of the link side
     qd, qdd = np.zeros(n), np.zeros(n)
-    qd[:joints] = qd[motors] = rate
+    qd[:joints] = qd[motors] = velocity
     if start is not None and start.size:
         q, qd = q + start[:n], qd + start[n:]
-    out, out_rates, pull = np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints))
-    out[0], out_rates[0] = q, qd
+    coordinates, velocities, servo_effort = (
+        np.zeros((count, n)), np.zeros((count, n)), np.zeros((count, joints)))
+    coordinates[0], velocities[0] = q, qd
     work = make_workspace(arm.arrays)
-    work.prescribed[:] = led
+    work.prescribed[:] = prescribed
     watch = make_watch(arm, SimulationSettings())
-    done = advance_tracking(
+    completed = advance_tracking(
         arm.arrays, make_loads(arm), ITERATIONS, q, qd, qdd, np.zeros(joints),
-        sequence.period / parts, parts, np.zeros(3), watch, np.zeros((9, n)), work, motors, seen,
-        led, np.ascontiguousarray(sequence.efforts), np.ascontiguousarray(places),
-        np.ascontiguousarray(rates), *servo.gains(), np.zeros(joints), out, out_rates, pull)
-    return Motion(out, out_rates, pull, done + 1)
+        sequence.period / substeps, substeps, np.zeros(3), watch, np.zeros((9, n)), work, motors,
+        measured_coordinates, prescribed, np.ascontiguousarray(sequence.efforts),
+        np.ascontiguousarray(reference_positions), np.ascontiguousarray(reference_velocities),
+        *servo.gains(), np.zeros(joints), coordinates, velocities, servo_effort)
+    return Motion(coordinates, velocities, servo_effort, completed + 1)
 
 
-def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
-            delay: float = 0.0) -> np.ndarray:
-    """Return the channels (k, c) of a Motion, seen with a delay [s]; nan where it was lost."""
+def channels_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
+                delay: float = 0.0) -> np.ndarray:
+    """Return the channels (k, c) of a Motion with a delay [s]; nan after it diverged."""
     names, period = setup.data.channels, sequence.period
     rows = channel_rows(arm, names)
-    values, rates = motion.coordinates @ rows.T, motion.rates @ rows.T
+    values, rates = motion.coordinates @ rows.T, motion.velocities @ rows.T
     imus = [k for k, name in enumerate(names) if imu_channel(name)]
     if imus:
         values[:, imus] = imu_readings(arm, setup.gravity, [names[k] for k in imus],
-                                       motion.coordinates, motion.rates, period)
+                                       motion.coordinates, motion.velocities, period)
         rates[:, imus] = rates_along(values[:, imus], period)
     channels = _delayed(values, rates, delay / period, period)
     for k, name in enumerate(names):
@@ -310,18 +321,18 @@ def seen_of(setup: Setup, arm: ArmModel, sequence: Sequence, motion: Motion,
     return channels
 
 
-def _delayed(values, rates, late, period):
-    """Rows of samples `late` periods earlier, by the cubics that values and rates make."""
-    if late == 0.0:
+def _delayed(values, rates, delay_samples, period):
+    """Return samples `delay_samples` periods earlier, by cubic Hermite interpolation."""
+    if delay_samples == 0.0:
         return values
-    at = np.clip(np.arange(len(values)) - late, 0.0, len(values) - 1.0)
-    k = np.minimum(at.astype(int), len(values) - 2)
-    s = (at - k)[:, None]
+    sample = np.clip(np.arange(len(values)) - delay_samples, 0.0, len(values) - 1.0)
+    k = np.minimum(sample.astype(int), len(values) - 2)
+    s = (sample - k)[:, None]
     a, b, va, vb = values[k], values[k + 1], period * rates[k], period * rates[k + 1]
     return ((1 + 2 * s) * (1 - s)**2 * a + s * (1 - s)**2 * va
             + s**2 * (3 - 2 * s) * b + s**2 * (s - 1) * vb)
 
 
-def _filtered(values, by, period):
-    sections = butter(by.order, by.frequency, fs=1 / period, output='sos')
+def _filtered(values, low_pass, period):
+    sections = butter(low_pass.order, low_pass.frequency, fs=1 / period, output='sos')
     return sosfilt(sections, values, zi=values[0] * sosfilt_zi(sections))[0]

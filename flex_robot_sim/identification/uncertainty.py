@@ -1,8 +1,8 @@
 """
-How far a fit may be off, which numbers it cannot tell, and what it is worth on other motions.
+Uncertainty of a fit: covariance, parameters that it does not determine, and validation.
 
-Residuals of a model are never white: what it lacks rings as the arm does. So deviations come from
-how the score, slope times residual, adds up over blocks of time (I9), (I10).
+Residuals of a model are never white, because unmodelled dynamics vibrate with the arm. So the
+covariance follows from sums of the score, slope times residual, over blocks of time (I9), (I10).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from scipy.stats import t as student
 
 from flex_robot_sim.identification.fit import Fit
 
-BLOCKS = 24             # of time, whose scores are taken as independent
-KERNEL = 1.5            # by which neighbours that count take degrees of freedom
-SURE = 0.95             # of the interval
-TOLD = 0.25             # deviation of a number that is told, over the number, at most
-TRADES = 0.95           # correlation from which two numbers trade against each other
-SEGMENT = 256           # samples of a spectrum
-PASSED = 0.1            # share of the power, below which other noise may come after a low-pass
-LINES = 8               # of a spectrum, that are enough for a median
-OVERLAP = 1.6           # spectra that are independent, over segments side by side
-SEEN = 1.0              # variance of a signal that is seen, over that of its noise
-CHANCE = 4.0            # deviations of a variance that are put down to chance
-STILL = 1e-3            # of the variance of a log, below which nothing much moves
-WEAKEST = 1e-5          # least eigenvalue over the largest: slopes are known to three thousandths
+BLOCKS = 24                     # blocks of time whose scores count as independent
+FREEDOM_DIVISOR = 1.5           # loss of degrees of freedom by the terms of neighbouring blocks
+CONFIDENCE_LEVEL = 0.95         # of the confidence interval
+MAX_RELATIVE_STD = 0.25         # standard deviation over value, of an identifiable parameter
+MIN_TRADING_CORRELATION = 0.95  # above it two parameters trade against each other
+SEGMENT_SAMPLES = 256           # samples of one spectrum
+MIN_PASSED_POWER = 0.1          # below this share, noise added after a low-pass may dominate
+MIN_SPECTRAL_LINES = 8          # lines that suffice for a median
+SPECTRA_PER_SEGMENT = 1.6       # independent spectra per non-overlapping segment
+MIN_SIGNAL_TO_NOISE = 1.0       # variance of a visible signal, over that of its noise
+NOISE_MARGIN_STDS = 4.0         # random scatter of a variance, in its standard deviations
+MIN_VARIANCE_RATIO = 1e-3       # least variance of a motion, over that of the whole log
+MIN_EIGENVALUE_RATIO = 1e-5     # least over largest eigenvalue: slopes are known to 0.3 %
 
 
 class Uncertainty(NamedTuple):
-    """Of all that was fitted."""
+    """Covariance of the fitted unknowns."""
 
     covariance: np.ndarray      # (p, p)    of z
-    factor: np.ndarray          # (p,)      from a deviation to half the interval of SURE
+    factor: np.ndarray          # (p,)      half the confidence interval, over the deviation
     blocks: int
 
     @property
     def deviations(self) -> np.ndarray:
-        """Deviations of z, (p,); inf where nothing is told."""
+        """Standard deviations of z, (p,); inf where the log does not determine it."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
@@ -61,57 +61,58 @@ def uncertainty(fit: Fit, lengths: Rows[int]) -> Uncertainty:
     """
     J, r, w = fit.jacobian, fit.residuals, fit.weights
     p = fit.z.size
-    inverse, weak = _inverse_information(fit)
+    inverse, undetermined = _inverse_information(fit)
     scores = np.einsum('tcp,tc->tp', J, w * r, optimize=True)
     blocks = block_edges(lengths, max(BLOCKS, 2 * p))
     sums = np.array([scores[a:b].sum(axis=0) for a, b in blocks])
     count = len(blocks)
-    # neighbours are not quite independent; half of what they share keeps all squares above zero
-    shared = sums[1:].T @ sums[:-1]
-    meat = sums.T @ sums + 0.5 * (shared + shared.T)
-    meat *= count / max(count - p, 1)       # the fit has taken p of them
+    # neighbours are not quite independent; half of their cross terms keeps all squares positive
+    cross_terms = sums[1:].T @ sums[:-1]
+    meat = sums.T @ sums + 0.5 * (cross_terms + cross_terms.T)
+    meat *= count / max(count - p, 1)       # the fit uses p degrees of freedom
     covariance = inverse @ meat @ inverse
-    covariance[weak, weak] = np.inf
-    # a number that few blocks tell is as uncertain as these few
-    told = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
-                     for a, b in blocks])
-    with np.errstate(over='ignore', invalid='ignore'):      # what has no effect is told by none
-        several = np.nan_to_num(told.sum(axis=0)**2 / np.maximum((told**2).sum(axis=0), 1e-300))
-    freedom = np.maximum((several - 1) / KERNEL, 1.0)
-    return Uncertainty(covariance, student.ppf(0.5 + SURE / 2, freedom), count)
+    covariance[undetermined, undetermined] = np.inf
+    # an unknown that few blocks determine is as uncertain as these few
+    block_information = np.array([((J[a:b] @ inverse)**2 * w[a:b, :, None]).sum(axis=(0, 1))
+                                  for a, b in blocks])
+    with np.errstate(over='ignore', invalid='ignore'):      # no block determines it without effect
+        effective_blocks = np.nan_to_num(block_information.sum(axis=0)**2
+                                         / np.maximum((block_information**2).sum(axis=0), 1e-300))
+    freedom = np.maximum((effective_blocks - 1) / FREEDOM_DIVISOR, 1.0)
+    return Uncertainty(covariance, student.ppf(0.5 + CONFIDENCE_LEVEL / 2, freedom), count)
 
 
 def white_deviations(fit: Fit) -> np.ndarray:
-    """Return what deviations (p,) of z would be if residuals were white, of variance 1."""
+    """Return the standard deviations (p,) of z for white residuals of variance 1."""
     return np.sqrt(np.diag(_inverse_information(fit)[0]))
 
 
 def _inverse_information(fit):
-    """Inverse of J^T W J (I10), and the rows that it cannot tell apart."""
+    """Return the inverse of J^T W J (I10), and the rows that it does not determine."""
     J, w = fit.jacobian, fit.weights
     information = np.einsum('tcp,tc,tcq->pq', J, w, J, optimize=True)
-    size = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    inverse, weak = _inverse(information / np.outer(size, size))
-    return inverse / np.outer(size, size), weak
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    inverse, undetermined = _inverse(information / np.outer(scale, scale))
+    return inverse / np.outer(scale, scale), undetermined
 
 
 def _inverse(matrix):
-    """Inverse of a symmetric matrix of ones, and the rows that it cannot tell apart."""
+    """Return the pseudoinverse of a matrix with unit diagonal, and its undetermined rows."""
     values, vectors = np.linalg.eigh(matrix)
-    good = values > WEAKEST * values.max()
-    inverse = (vectors[:, good] / values[good]) @ vectors[:, good].T
-    weak = np.flatnonzero((vectors[:, ~good]**2).sum(axis=1) > 0.05)
-    return inverse, weak
+    is_significant = values > MIN_EIGENVALUE_RATIO * values.max()
+    inverse = (vectors[:, is_significant] / values[is_significant]) @ vectors[:, is_significant].T
+    undetermined = np.flatnonzero((vectors[:, ~is_significant]**2).sum(axis=1) > 0.05)
+    return inverse, undetermined
 
 
-def block_edges(lengths: Rows[int], wanted: int) -> list[tuple[int, int]]:
-    """Return first and last row of blocks of about one length, none over two sequences."""
-    length = max(1, sum(lengths) // wanted)
+def block_edges(lengths: Rows[int], count: int) -> list[tuple[int, int]]:
+    """Return first and last row of blocks of similar length, each within one sequence."""
+    length = max(1, sum(lengths) // count)
     edges, start = [], 0
     for rows in lengths:
-        parts = max(1, round(rows / length))
-        places = start + np.linspace(0, rows, parts + 1).astype(int)
-        edges += list(zip(places[:-1].tolist(), places[1:].tolist()))
+        block_count = max(1, round(rows / length))
+        rows_at = start + np.linspace(0, rows, block_count + 1).astype(int)
+        edges += list(zip(rows_at[:-1].tolist(), rows_at[1:].tolist()))
         start += rows
     return edges
 
@@ -127,66 +128,68 @@ def noise_floor(tables: Rows[np.ndarray],
     """
     Return the variance (c,) of the noise in even samples, tables (k, c) of one rate (I18).
 
-    It is the median of the spectrum above a quarter of its band: what rings there is narrow.
+    It is the median of the spectrum above a quarter of its band, where resonances are narrow.
 
-    :param passes: shares (f, c) of the power of white noise that low-passes before the log let
-        through, at frequencies (f,) over the rate of samples; None: all.
+    :param passes: shares (f, c) of white noise power that low-pass filters before the log pass,
+        at frequencies (f,) over the sampling rate; None: all.
     """
     levels, weights = [], []
     for table in tables:
-        length = min(SEGMENT, len(table))
+        length = min(SEGMENT_SAMPLES, len(table))
         frequency, power = welch(table, 1.0, nperseg=length, axis=0)
         share = np.ones_like(power) if passes is None else passes(frequency)
-        count = max(1.0, OVERLAP * len(table) / length)
-        # one side of two; and of so few spectra the median is less than the mean
+        count = max(1.0, SPECTRA_PER_SEGMENT * len(table) / length)
+        # one-sided spectrum; and the median of few spectra is less than their mean
         power /= 2 * gamma.ppf(0.5, count) / count
-        levels.append([np.median(power[use, k] / share[use, k]) * share[:, k].mean()
-                       for k, use in enumerate(_empty_bands(share))])
+        levels.append([np.median(power[is_noise, k] / share[is_noise, k]) * share[:, k].mean()
+                       for k, is_noise in enumerate(_empty_bands(share))])
         weights.append(len(table))
     return np.average(levels, axis=0, weights=weights)
 
 
 def _empty_bands(share):
-    """Yield flags (f,) for each channel where there is noise, and little else."""
+    """Yield flags (f,) of the lines with hardly anything but noise, for each channel."""
     rows = np.arange(len(share))
     for passed in share.T:
-        upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > PASSED)
-        # or on the slope of a low-pass that ends before
-        yield upper if upper.sum() >= LINES else (passed > PASSED) & (passed <= 0.5)
+        upper = (rows >= len(rows) // 4) & (rows < len(rows) - 1) & (passed > MIN_PASSED_POWER)
+        # or the slope of a low-pass with a lower cutoff
+        yield upper if upper.sum() >= MIN_SPECTRAL_LINES else (
+            (passed > MIN_PASSED_POWER) & (passed <= 0.5))
 
 
 class Share(NamedTuple):
-    """What a model explains of channels where it has not looked."""
+    """Explained variance of channels in validation data."""
 
-    explained: np.ndarray       # (c,)  of the variance that is not noise
-    is_seen: np.ndarray         # (c,)  whether there is any
+    explained: np.ndarray       # (c,)  share of the variance that is not noise
+    is_seen: np.ndarray         # (c,)  whether the signal exceeds the noise
 
 
-def explainable(off: np.ndarray, total: np.ndarray, predicted: np.ndarray, noise: np.ndarray,
-                whole: np.ndarray, count: int) -> Share:
+def explainable(error: np.ndarray, total: np.ndarray, predicted: np.ndarray, noise: np.ndarray,
+                log_variance: np.ndarray, count: int) -> Share:
     """
     Return the Share of variances (c,) (I19).
 
-    :param off: of what is left; total: of what was measured; predicted: of what was expected.
-    :param noise: of the noise in what was measured.
-    :param whole: of all of a log: where little is left of a motion, STILL of it counts instead.
-    :param count: samples that these were found of.
+    :param error: of the prediction error; total: of the measurement; predicted: of the prediction.
+    :param noise: of the measurement noise.
+    :param log_variance: of the whole log; MIN_VARIANCE_RATIO of it is the least variance.
+    :param count: samples behind these variances.
     """
-    # noise is taken for as much as so many samples may have of it
-    chance = CHANCE * np.sqrt(2 / max(count, 1))
+    # upper bound of the noise in so many samples
+    chance = NOISE_MARGIN_STDS * np.sqrt(2 / max(count, 1))
     signal = np.maximum(total - noise, 0.0)
-    # what is expected, and does not come, can be seen as well
-    is_seen = np.maximum(signal, predicted) > np.maximum((SEEN + chance) * noise, 1e-300)
-    signal = np.maximum(signal, STILL * whole)
-    left = np.maximum(off - (1 + chance) * noise, 0.0)
-    return Share(1 - left / np.where(signal > 0, signal, np.inf), is_seen)
+    # a predicted signal that is missing in the measurement counts as visible
+    is_seen = np.maximum(signal, predicted) > np.maximum((MIN_SIGNAL_TO_NOISE + chance) * noise,
+                                                         1e-300)
+    signal = np.maximum(signal, MIN_VARIANCE_RATIO * log_variance)
+    unexplained = np.maximum(error - (1 + chance) * noise, 0.0)
+    return Share(1 - unexplained / np.where(signal > 0, signal, np.inf), is_seen)
 
 
 def trading(correlations: np.ndarray, row: int, count: int) -> int | None:
-    """Return the number among `count` that trades most against the one of a row, or None."""
-    others = [(abs(correlations[row, k]), k) for k in range(count) if k != row]
-    size, k = max(others, default=(0.0, -1))
-    return k if size > TRADES else None
+    """Return the unknown, of the first `count`, that trades most against a row; None: no one."""
+    candidates = [(abs(correlations[row, k]), k) for k in range(count) if k != row]
+    correlation, k = max(candidates, default=(0.0, -1))
+    return k if correlation > MIN_TRADING_CORRELATION else None
 
 
 HINTS = {
@@ -199,4 +202,4 @@ HINTS = {
     'imu': 'turn that link about this axis, or shake it along',
     'geometry': 'ring with two known payloads, or give the stiffness',
 }
-"""Which excitation tells more of a kind of number."""
+"""Which excitation determines a kind of parameter better."""

@@ -1,9 +1,9 @@
 """
-How a controller takes an arm over: from where the arm is, whatever it had in mind before.
+Bumpless transfer: the reference begins at the measured position when a controller takes over.
 
-An arm that was let go of for want of states has lost nothing but time: it is led back to its old
-target, from where it has fallen to, no faster than a careful person would. An arm that is suddenly
-elsewhere has been put there, by a reset or a new origin, and its old target means nothing there.
+After an interruption of joint states, the arm returns slowly from its present position to the old
+target. If the measured position jumps, because of a reset or a new origin, the old target is
+invalid.
 """
 
 import math
@@ -13,38 +13,39 @@ import numpy as np
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 
-LEAP = 0.02                 # by which an arm is elsewhere, beyond what it can have moved  [rad, m]
-MARGIN = 2.0                # of what it can have moved, over speed times time
-RESTING = 0.5               # speed below which somebody may have put it there     [rad/s, m/s]
-SHARE = 0.25                # of a velocity limit that a way back takes
-TURNING, SLIDING = 0.5, 0.1     # speed of a way back where there is no limit      [rad/s, m/s]
-SHORTEST = 1.0              # time that it takes                                           [s]
-PEAK = 15 / 8               # velocity of minimum jerk: PEAK d / T
-NEAR = 1e-3                 # a target that needs no way back                         [rad, m]
+JUMP_THRESHOLD = 0.02           # larger changes beyond the possible motion are jumps  [rad, m]
+MOTION_MARGIN = 2.0             # possible motion between two states, over velocity times time
+MAX_REST_VELOCITY = 0.5         # a faster arm has moved by itself                  [rad/s, m/s]
+RETURN_VELOCITY_RATIO = 0.25    # velocity of a return motion, over the limit
+RETURN_VELOCITY_ROTARY, RETURN_VELOCITY_LINEAR = 0.5, 0.1   # without a limit   [rad/s, m/s]
+MIN_RETURN_S = 1.0              # duration of a return motion
+PEAK_VELOCITY_RATIO = 15 / 8    # of minimum jerk, over its mean velocity
+POSITION_TOLERANCE = 1e-3       # no return motion is necessary below it               [rad, m]
 
 
-def has_leapt(change: np.ndarray, duration: float, before: np.ndarray, after: np.ndarray) -> bool:
+def has_jumped(change: np.ndarray, duration: float, before: np.ndarray, after: np.ndarray) -> bool:
     """
-    Whether an arm was put elsewhere between two states.
+    Whether the measured position jumped between two states.
 
     :param change: of the positions, (joints,) [rad, m]; duration: between the states [s].
-    :param before: velocities, (joints,) [rad/s, m/s]; after: likewise.
+    :param before, after: velocities in these states, (joints,) each [rad/s, m/s].
     """
-    if np.abs(after).max(initial=0.0) > RESTING:
+    if np.abs(after).max(initial=0.0) > MAX_REST_VELOCITY:
         return False
-    moved = MARGIN * np.maximum(np.abs(before), np.abs(after)) * abs(duration)
-    return bool((np.abs(change) > LEAP + moved).any())
+    possible_motion = MOTION_MARGIN * np.maximum(np.abs(before), np.abs(after)) * abs(duration)
+    return bool((np.abs(change) > JUMP_THRESHOLD + possible_motion).any())
 
 
-def way_back(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion | None:
-    """Motion (Motion) of all joints from rest to rest, or None if they are there [rad, m]."""
+def return_motion(arm: ArmModel, start: np.ndarray, goal: np.ndarray) -> Motion | None:
+    """Return the Motion of all joints from rest to rest, or None if they are there [rad, m]."""
     distance = np.abs(goal - start)
-    if (distance <= NEAR).all():
+    if (distance <= POSITION_TOLERANCE).all():
         return None
-    times = [SHORTEST]
-    for name, way in zip(arm.joint_names, distance.tolist()):
+    times = [MIN_RETURN_S]
+    for name, length in zip(arm.joint_names, distance.tolist()):
         joint = arm.description.joint(name)
-        free = SLIDING if joint.kind == 'prismatic' else TURNING
-        speed = SHARE * joint.velocity if 0.0 < joint.velocity < math.inf else free
-        times.append(PEAK * way / speed)
+        default = RETURN_VELOCITY_LINEAR if joint.kind == 'prismatic' else RETURN_VELOCITY_ROTARY
+        velocity = (RETURN_VELOCITY_RATIO * joint.velocity
+                    if 0.0 < joint.velocity < math.inf else default)
+        times.append(PEAK_VELOCITY_RATIO * length / velocity)
     return Motion([0.0, max(times)], [rest(start), minimum_jerk(start, goal), rest(goal)])

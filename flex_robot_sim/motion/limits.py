@@ -1,4 +1,4 @@
-"""What the joints of an arm can do, and targets that they cannot reach."""
+"""Limits of the joints of an arm, and checks of targets against them."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.motion import Motion
 from flex_robot_sim.util.exceptions import SettingError
 
-MARGIN = 1e-3       # by which a target may lie behind a stop: an arm that leans there     [rad, m]
-FASTER = 1.02       # than a joint can: what a curve between points at its limit may be
+STOP_MARGIN = 1e-3          # of a target beyond a stop, for an arm that leans on it    [rad, m]
+VELOCITY_MARGIN = 1.02      # of interpolation between points at the velocity limit, over it
 PEAK_VELOCITY = 15 / 8      # of a minimum-jerk motion, over its mean velocity
 
 
@@ -19,7 +19,7 @@ def effort_limits(arm: ArmModel) -> np.ndarray:
 
 
 def rate_limits(arm: ArmModel) -> np.ndarray:
-    """Rates (joints,) from which motors no longer push, inf where none is said [rad/s, m/s]."""
+    """Velocity limits (joints,) of the motors, inf where there is none [rad/s, m/s]."""
     return _limits(arm, 'velocity')
 
 
@@ -38,11 +38,11 @@ def _limits(arm, name):
 
 
 def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
-    """Raise SettingError if a Motion that begins and ends within the stops leads beyond them."""
-    lower, upper = arm.arrays.lower - MARGIN, arm.arrays.upper + MARGIN
+    """Raise SettingError if a Motion passes the stops between its start and its end."""
+    lower, upper = arm.arrays.lower - STOP_MARGIN, arm.arrays.upper + STOP_MARGIN
     lowest, highest, knots = motion.extremes(lower, upper)
     beyond = (lowest < lower) | (highest > upper)
-    # a joint that leans beyond its stop at the start is led back
+    # a joint that leans beyond its stop at the start may return
     start, end = motion.corners[0], motion.corners[-1]
     beyond &= ~((np.minimum(start, end) <= lowest) & (highest <= np.maximum(start, end)))
     if beyond.any():
@@ -55,10 +55,10 @@ def refuse_curve_beyond_stops(arm: ArmModel, motion: Motion) -> None:
 
 
 def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
-    """Raise SettingError if a Motion leads a joint faster than it can."""
+    """Raise SettingError if a Motion exceeds the velocity limit of a joint."""
     limits = rate_limits(arm)
-    speeds = motion.fastest(FASTER * limits)
-    beyond = speeds > FASTER * limits
+    speeds = motion.fastest(VELOCITY_MARGIN * limits)
+    beyond = speeds > VELOCITY_MARGIN * limits
     if beyond.any():
         k, j = np.argwhere(beyond)[0]
         raise SettingError(
@@ -70,12 +70,12 @@ def refuse_curve_beyond_rates(arm: ArmModel, motion: Motion) -> None:
 def refuse_beyond_stops(arm: ArmModel, rows: Sequence[int] | np.ndarray,
                         positions: np.ndarray) -> None:
     """
-    Raise SettingError if a joint is to go where it cannot.
+    Raise SettingError if a target is beyond the stops of its joint.
 
     :param rows: of the joints, (m,); positions: of these joints, (m,) or (points, m) [rad, m].
     """
     lower, upper = arm.arrays.lower[rows], arm.arrays.upper[rows]
-    beyond = (positions < lower - MARGIN) | (positions > upper + MARGIN)
+    beyond = (positions < lower - STOP_MARGIN) | (positions > upper + STOP_MARGIN)
     if beyond.any():
         where = tuple(np.argwhere(beyond)[0])
         row = rows[where[-1]]

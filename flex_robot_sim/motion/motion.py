@@ -1,9 +1,9 @@
 """
-Motions of all joints: polynomials of fifth degree, one after the other.
+Motions of all joints: piecewise polynomials of fifth degree.
 
-Every piece is a table of coefficients (6, n) by the share u = 0 ... 1 of its duration. To sample a
-motion is one product of a row of powers with a table, because it happens at every step of a hard
-real-time loop.
+Every piece is a table of coefficients (6, n) by the share u = 0 ... 1 of its duration. Sampling is
+a single product of a row of powers with a table, because a hard real-time loop samples at every
+step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 # rows: Bernstein coefficients from those of powers, by degree
 BERNSTEIN = {degree: np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)]
                                for i in range(degree + 1)]) for degree in (4, 5)}
-NEGLIGIBLE = 1e-300     # coefficient over the largest one
+NEGLIGIBLE = 1e-300     # over the largest coefficient
 
 
 class Motion:
@@ -56,7 +56,7 @@ class Motion:
 
     @property
     def end(self) -> float:
-        """When the joints come to rest for good [s]."""
+        """Time at which the joints come to rest, inf for a repeating motion [s]."""
         return self.knots[-1] if self._repeats_from is None else np.inf
 
     @property
@@ -66,7 +66,7 @@ class Motion:
 
     @property
     def pieces(self) -> list[np.ndarray]:
-        """Coefficients (6, n) of every piece by the share of its duration, as given."""
+        """Coefficients (6, n) of every piece by the share of its duration."""
         return [*self.tables[:, :, :self._n]]
 
     @property
@@ -79,8 +79,8 @@ class Motion:
         """
         Lowest and highest positions (k - 1, n) between two knots each, and the knots (k,).
 
-        :param lower: bounds (n,); where a piece is sure to lie between `lower` and `upper`, its
-            extremes are those of its ends only. Default: all extremes are exact.
+        :param lower: bounds (n,). For a piece that certainly lies between `lower` and `upper`,
+            only its ends count. Default: all extremes are exact.
         """
         return *_reach(self.tables[1:-1, :, :self._n], lower, upper), self.knots
 
@@ -88,7 +88,7 @@ class Motion:
         """
         Largest speeds (k - 1, n) between two knots each [rad/s, m/s].
 
-        :param limits: (n,); speeds that are sure to stay below are those of the ends only.
+        :param limits: (n,). For a piece that is certainly slower, only its ends count.
         """
         n = self._n
         lowest, highest = _reach(self.tables[1:-1, :5, n:2 * n], -limits, limits)
@@ -101,14 +101,14 @@ class Motion:
         return out.reshape(3, self._n)
 
     def samples(self, times: np.ndarray) -> np.ndarray:
-        """Return the same at many times (k,), as (k, 3, n)."""
+        """Return samples at many times (k,), as (k, 3, n)."""
         out = np.empty((len(times), 3 * self._n))
         for t, row in zip(times.tolist(), out):
             self.set_sample(t, row)
         return out.reshape(-1, 3, self._n)
 
     def set_sample(self, t: float, out: np.ndarray) -> None:
-        """Likewise, one after the other into `out` (3 n,)."""
+        """Write positions, velocities and accelerations at time t [s] to `out` (3 n,)."""
         knots, powers = self.knots, self._powers
         if self._repeats_from is not None and t >= knots[-1]:
             first = self._repeats_from
@@ -143,9 +143,9 @@ def _reach(curves, lower, upper):
 
 
 def _extremes_between_ends(curves):
-    """Lowest and highest values (2, m) of polynomials (m, degree + 1) where they turn, or nan."""
+    """Return local minima and maxima (2, m) of polynomials (m, degree + 1), or nan."""
     slopes = np.arange(1.0, curves.shape[1]) * curves[:, 1:]
-    found = np.full((2, len(curves)), np.nan)
+    extremes = np.full((2, len(curves)), np.nan)
     # slopes of one degree at a time, without their roots at 0 and those far beyond 1
     is_term = np.abs(slopes) > NEGLIGIBLE * np.abs(slopes).max(axis=1, keepdims=True)
     last = slopes.shape[1] - 1 - np.argmax(is_term[:, ::-1], axis=1)
@@ -159,20 +159,20 @@ def _extremes_between_ends(curves):
         matrices[:, range(1, high - low), range(high - low - 1)] = 1.0
         matrices[:, 0] = -slopes[rows, low:high][:, ::-1] / slopes[rows, high, None]
         roots = np.linalg.eigvals(matrices)
-        places = np.where((np.abs(roots.imag) < 1e-6) & (roots.real > 0) & (roots.real < 1),
-                          roots.real, np.nan)
-        values = np.zeros_like(places)
+        stationary = np.where((np.abs(roots.imag) < 1e-6) & (roots.real > 0) & (roots.real < 1),
+                              roots.real, np.nan)
+        values = np.zeros_like(stationary)
         for terms in curves[rows].T[::-1]:
-            values = values * places + terms[:, None]
-        found[0, rows] = np.fmin.reduce(values, axis=1)
-        found[1, rows] = np.fmax.reduce(values, axis=1)
-    return found
+            values = values * stationary + terms[:, None]
+        extremes[0, rows] = np.fmin.reduce(values, axis=1)
+        extremes[1, rows] = np.fmax.reduce(values, axis=1)
+    return extremes
 
 
 # positions, velocities and accelerations below are (n,), or (k, n) for k pieces with T (k, 1)
 
 def rest(position: np.ndarray) -> np.ndarray:
-    """Piece that stands still."""
+    """Piece at rest."""
     return _piece(position)
 
 

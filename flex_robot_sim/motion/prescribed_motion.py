@@ -1,4 +1,4 @@
-"""Motions that drives are made to follow: functions of time, or recorded positions."""
+"""Prescribed motions of drives: functions of time, or recorded positions."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.util.exceptions import SettingError
 
-GivenMotion: TypeAlias = Callable[[float], Iterable[float]] | tuple[ArrayLike, ArrayLike]
+PrescribedMotion: TypeAlias = Callable[[float], Iterable[float]] | tuple[ArrayLike, ArrayLike]
 
 
-def as_motion(joint: str, motion: GivenMotion,
+def as_motion(joint: str, motion: PrescribedMotion,
               unit: str) -> Callable[[float], tuple[float, float]]:
     """
     Return a function from time [s] to (position, velocity) [rad, m, per s].
@@ -23,25 +23,25 @@ def as_motion(joint: str, motion: GivenMotion,
         return FunctionMotion(joint, motion, unit)
     try:
         times, positions = (np.array(values, float) for values in motion)
-        good = (times.ndim == 1 and times.shape == positions.shape and times.size > 1
-                and np.isfinite([times, positions]).all() and (np.diff(times) > 0).all())
+        is_valid = (times.ndim == 1 and times.shape == positions.shape and times.size > 1
+                    and np.isfinite([times, positions]).all() and (np.diff(times) > 0).all())
     except (TypeError, ValueError):
-        good = False
-    if not good:
+        is_valid = False
+    if not is_valid:
         raise SettingError(f'the motion of "{joint}" must be a function of time or a pair of '
                            f'arrays of one length: times that rise [s], positions [{unit}]')
     return SplineMotion(times, positions)
 
 
 class SplineMotion:
-    """A cubic spline through positions; at rest at both ends and beyond them."""
+    """A cubic spline through positions, at rest at both ends and beyond them."""
 
     def __init__(self, times: np.ndarray, positions: np.ndarray) -> None:
-        """Join positions (k,) at times (k,) [s], ascending."""
+        """Interpolate positions (k,) at ascending times (k,) [s]."""
         from scipy.interpolate import CubicSpline  # late: few need it
 
         self._times, self._positions = times, positions
-        # it begins and ends at rest, so that there is no jump where it is left
+        # clamped ends avoid a velocity jump at the start and at the end
         self._spline = CubicSpline(times, positions, bc_type='clamped')
         self._rate = self._spline.derivative()
 
@@ -57,10 +57,10 @@ class SplineMotion:
 
 
 class FunctionMotion:
-    """A function of time whose values are checked."""
+    """A function of time with checks of its values."""
 
     def __init__(self, joint: str, motion: Callable[[float], Iterable[float]], unit: str) -> None:
-        """Take a function from time [s] to position and velocity, for messages about a joint."""
+        """Store a function from time [s] to position and velocity; `joint` is for messages."""
         self._joint, self._motion, self._unit = joint, motion, unit
 
     def __call__(self, time: float) -> tuple[float, float]:

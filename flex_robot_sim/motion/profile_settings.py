@@ -1,4 +1,4 @@
-"""Settings of the motions that a joint controller makes by itself."""
+"""Settings of the motion profiles of a joint controller."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ ENDS = ('hold', 'free')
 
 @dataclass(frozen=True)
 class ProfileSettings(Settings):
-    """A motion that the controller makes by itself; lists have one number per joint."""
+    """Motion profile of the controller; lists have one number per joint."""
 
     profile: str = setting(
         'none', 'motion that begins with the first joint state; bang_bang: effort one way, then '

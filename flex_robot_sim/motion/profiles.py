@@ -1,4 +1,4 @@
-"""Motions that a controller makes by itself: step, minimum jerk, bang-bang effort and swing."""
+"""Motion profiles of a controller: step, minimum jerk, bang-bang effort and swing."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from flex_robot_sim.util.exceptions import SettingError
 
 
 class Doublet:
-    """Efforts in one direction and then as long in the other one: bang-bang."""
+    """Bang-bang efforts: one direction, then the opposite one for the same time."""
 
     def __init__(self, effort: np.ndarray, start: float, duration: float,
                  ends_free: bool = False) -> None:
         """
-        Plan a doublet.
+        Store the parameters of a doublet.
 
         :param effort: in the first half, (n,) [N m, N]; joints with 0 are not driven.
         :param start: when it begins [s]; duration: of both halves [s].
@@ -37,7 +37,7 @@ class Doublet:
 def motion_of_profile(settings: ProfileSettings, joint_names: Sequence[str],
                       start: np.ndarray) -> Motion | None:
     """
-    Motion from the positions `start` (n,) that ProfileSettings describe, or None if there is none.
+    Return the Motion of ProfileSettings from the positions `start` (n,), or None.
 
     A `bang_bang` is no motion, see `doublet_of_profile`.
     """
@@ -53,7 +53,7 @@ def motion_of_profile(settings: ProfileSettings, joint_names: Sequence[str],
 
 
 def doublet_of_profile(settings: ProfileSettings, joint_names: Sequence[str]) -> Doublet | None:
-    """Return the Doublet that ProfileSettings describe, or None if they are about a motion."""
+    """Return the Doublet of ProfileSettings, or None if their profile is a motion."""
     if settings.profile != 'bang_bang':
         return None
     effort = checked('profile_effort', settings.profile_effort, joint_names)
@@ -62,16 +62,16 @@ def doublet_of_profile(settings: ProfileSettings, joint_names: Sequence[str]) ->
 
 
 def _swing(poses, start, begin, T, dwell):
-    """From `start` to the first pose, to each of the others in turn, and back to the first one."""
-    knots, pieces, here = [begin], [rest(start)], start
+    """Return the Motion from `start` to each pose in turn, and back to the first one."""
+    knots, pieces, position = [begin], [rest(start)], start
     for pose in [*poses, poses[0]]:
-        if here is not start and dwell > 0.0:
+        if position is not start and dwell > 0.0:
             knots.append(knots[-1] + dwell)
-            pieces.append(rest(here))
+            pieces.append(rest(position))
         knots.append(knots[-1] + T)
-        pieces.append(minimum_jerk(here, pose))
-        here = pose
-    return Motion(knots, [*pieces, rest(here)], repeats_from=1)
+        pieces.append(minimum_jerk(position, pose))
+        position = pose
+    return Motion(knots, [*pieces, rest(position)], repeats_from=1)
 
 
 def _poses(settings, joint_names):

@@ -1,86 +1,86 @@
 """
-Set points that are no faster than their joints may be, though a shaper follows the pose.
+Rate limiter for set points of a pose-dependent shaper.
 
-Delays that shrink while the arm moves make a motion faster than it was. Where that would be faster
-than the joint can, the set point goes as fast as it can and falls behind, and catches up as soon
-as there is room: at a speed that falls with the way that is left, so that it has no jump either.
+Delays that decrease during a motion make it faster. Where it would exceed the velocity limit of a
+joint, the set point moves at the limit and lags behind. It catches up as soon as the limit
+permits, with a velocity proportional to the remaining distance, so that the velocity has no jump.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-CATCHES_UP = 4.0            # parts of the way left, in the duration of a shaper
-SLOWEST = 1e-3              # at which it catches up, over the limit: it does arrive
-ARRIVED = 1e-12             # way left that is none                                    [rad, m]
-SPARE = 8                   # samples for which a leap is remembered beyond the shaper
-FASTER = 1.0 + 1e-10        # than the limit by rounding
+CATCH_UP_RATE = 4.0             # share of the remaining distance, per duration of the shaper
+MIN_CATCH_UP_RATIO = 1e-3       # least catch-up velocity, over the limit, for arrival
+POSITION_TOLERANCE = 1e-12      # of arrival                                           [rad, m]
+EXTRA_SAMPLES = 8               # with raised limits after a jump, beyond the shaper duration
+ROUNDING_MARGIN = 1.0 + 1e-10   # factor on limits
 
 
 class RateLimiter:
     """
-    Keeps the rates of set points (joints,), sample by sample.
+    Limits the rates of set points (joints,), sample by sample.
 
-    A joint may be as fast as its limit, or as what is shaped has been lately: who lets a target
-    leap wants a leap.
+    The bound of a joint is its limit, or the recent speed of the shaper input if that is higher: a
+    jump of the target is intentional.
     """
 
     def __init__(self, limits: ArrayLike, period: float) -> None:
-        """Keep limits (joints,), inf where there is none [rad/s, m/s]; samples at a period [s]."""
+        """Store limits (joints,), inf where there is none [rad/s, m/s]; period of samples [s]."""
         self._limits, self._period = np.array(limits, float), period
-        self._bounds = self._limits.copy()      # that are in force
-        self._left = 0                          # samples until they sink to the limits again
-        self._source = np.zeros(self._limits.size)  # newest set point that was asked for
-        self.is_behind = False                  # of what was asked for
-        self._longest = 0.0                     # duration of a shaper since it has been
+        self._bounds = self._limits.copy()      # present bounds
+        self._raised_samples = 0                # samples until the bounds return to the limits
+        self._source = np.zeros(self._limits.size)  # newest requested set point
+        self.is_behind = False                  # whether the output lags the requested set point
+        self._max_duration = 0.0                # of the shaper since the lag began
 
     def stand(self, position: np.ndarray) -> None:
-        """Let everything have stood at a position (joints,) for ever."""
+        """Reset to a constant position (joints,)."""
         self._source[:], self.is_behind = position, False
-        self._bounds[:], self._left = self._limits, 0
+        self._bounds[:], self._raised_samples = self._limits, 0
 
-    def heed(self, moved: np.ndarray, duration: float) -> None:
+    def heed(self, displacement: np.ndarray, duration: float) -> None:
         """
-        See by how much what is shaped has moved in a sample.
+        Update the bounds from the displacement of the shaper input in a sample.
 
-        :param moved: (joints,) [rad, m]; duration: of the shaper [s].
+        :param displacement: (joints,) [rad, m]; duration: of the shaper [s].
         """
-        speed = np.abs(moved) / self._period
+        speed = np.abs(displacement) / self._period
         if (speed > self._limits).any():
-            np.maximum(self._bounds, FASTER * speed, out=self._bounds)
-            self._left = round(duration / self._period) + SPARE
-        elif self._left:
-            self._left -= 1
+            np.maximum(self._bounds, ROUNDING_MARGIN * speed, out=self._bounds)
+            self._raised_samples = round(duration / self._period) + EXTRA_SAMPLES
+        elif self._raised_samples:
+            self._raised_samples -= 1
         else:
-            np.maximum(self._limits, (1.0 - self._share(duration)) * self._bounds,
+            np.maximum(self._limits, (1.0 - self._catch_up_share(duration)) * self._bounds,
                        out=self._bounds)
 
     def keep(self, before: np.ndarray, position: np.ndarray, velocity: np.ndarray,
              duration: float) -> None:
         """
-        Slow a set point down, in place.
+        Limit a set point, in place.
 
-        :param before: the one before it, as it came out, (joints,) [rad, m].
-        :param position: that is asked for; velocity: likewise, (joints,) each.
+        :param before: previous output, (joints,) [rad, m].
+        :param position: requested position; velocity: requested velocity, (joints,) each.
         :param duration: of the shaper [s].
         """
-        most = FASTER * self._bounds * self._period
-        if not self.is_behind and (np.abs(position - before) <= most).all():
+        max_step = ROUNDING_MARGIN * self._bounds * self._period
+        if not self.is_behind and (np.abs(position - before) <= max_step).all():
             self._source[:] = position
             return
-        own, behind = position - self._source, self._source - before
-        # as gently with a shorter shaper, or none, in the place of that which fell behind
-        self._longest = max(duration, self._longest if self.is_behind else 0.0)
-        share = self._share(self._longest)
-        least = np.where(np.isfinite(most), SLOWEST * most, 0.0)
-        catching = np.minimum(np.abs(behind), np.maximum(share * np.abs(behind), least))
-        step = np.clip(own + np.copysign(catching, behind), -most, most)
+        target_step, lag = position - self._source, self._source - before
+        # the longest shaper since the lag began determines the catch-up rate
+        self._max_duration = max(duration, self._max_duration if self.is_behind else 0.0)
+        share = self._catch_up_share(self._max_duration)
+        min_step = np.where(np.isfinite(max_step), MIN_CATCH_UP_RATIO * max_step, 0.0)
+        catch_up = np.minimum(np.abs(lag), np.maximum(share * np.abs(lag), min_step))
+        step = np.clip(target_step + np.copysign(catch_up, lag), -max_step, max_step)
         self._source[:] = position
-        there = np.abs(before + step - position) <= ARRIVED
-        self.is_behind = not there.all()
-        velocity += np.where(there, 0.0, (step - own) / self._period)
+        has_arrived = np.abs(before + step - position) <= POSITION_TOLERANCE
+        self.is_behind = not has_arrived.all()
+        velocity += np.where(has_arrived, 0.0, (step - target_step) / self._period)
         np.clip(velocity, -self._bounds, self._bounds, out=velocity)
-        position[:] = np.where(there, position, before + step)
+        position[:] = np.where(has_arrived, position, before + step)
 
-    def _share(self, duration):
-        """Part of what is left that goes in a sample."""
-        return min(0.5, CATCHES_UP * self._period / max(duration, self._period))
+    def _catch_up_share(self, duration):
+        """Return the share of the remaining distance per sample."""
+        return min(0.5, CATCH_UP_RATE * self._period / max(duration, self._period))

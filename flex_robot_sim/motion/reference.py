@@ -1,7 +1,7 @@
 """
-Where the joints are to be: held, moved along a motion, or left to efforts of a profile.
+Reference of the joints: constant, along a motion, or replaced by the efforts of a profile.
 
-It knows nothing of efforts and of who leads the arm. What it refuses leaves it as it was.
+It does not depend on efforts, nor on the controller. A refused command does not change it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from flex_robot_sim.model.arguments import checked
 from flex_robot_sim.model.arm_model import ArmModel
-from flex_robot_sim.motion.bumpless_transfer import way_back
+from flex_robot_sim.motion.bumpless_transfer import return_motion
 from flex_robot_sim.motion.limits import (
     rate_limits,
     refuse_beyond_stops,
@@ -32,18 +32,18 @@ from flex_robot_sim.util.exceptions import SettingError
 
 NO_PROFILE = ProfileSettings()
 JOIN_DELAYS = (0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""How far ahead the point may be at which a late trajectory is joined [s]."""
-MAX_EVENTS = 1000       # kept until they are read
-JOIN_TIME = 0.1     # in which a joint reaches its rate limit while it joins a trajectory      [s]
+"""Candidate delays until the point at which the reference joins a late trajectory [s]."""
+MAX_EVENTS = 1000       # unread events; older ones are dropped
+JOIN_TIME_S = 0.1       # to reach the velocity limit while a joint joins a trajectory
 ACCEPTED, REFUSED, REPLACED, COMPLETED = 'accepted', 'refused', 'replaced', 'completed'
 
 
 class PlannedTrajectory(NamedTuple):
-    """A trajectory that was checked, and the polynomials between its points."""
+    """Validated trajectory with the polynomials between its points."""
 
     pieces: Interpolation
-    start: float | None         # None: when it is followed                                 [s]
-    identifier: int | None = None   # with which its events are reported; None: they are not
+    start: float | None         # None: at the call of `follow`                             [s]
+    identifier: int | None = None   # of its events; None: no events
 
 
 class TrajectoryEvent(NamedTuple):
@@ -55,39 +55,39 @@ class TrajectoryEvent(NamedTuple):
 
 
 class Reference:
-    """Targets of the joints of an arm, one after the other."""
+    """Position and velocity reference of the joints of an arm."""
 
     def __init__(self, arm: ArmModel) -> None:
-        """Stand at zero."""
+        """Begin at the zero position."""
         n = len(arm.joint_names)
         self.arm, self.joint_names = arm, arm.joint_names
         self._values = np.zeros(3 * n)
         self.position, self.velocity = self._values[:n], self._values[n:2 * n]  # [rad, m; per s]
-        self.profile = NO_PROFILE       # ProfileSettings of what goes on
-        self.doublet: Doublet | None = None         # that takes the place of targets
+        self.profile = NO_PROFILE       # ProfileSettings of the present profile
+        self.doublet: Doublet | None = None         # replaces targets by efforts
         self._motion: Motion | None = None
         self._identifier: int | None = None         # of the trajectory that _motion follows
-        # that start later, and when [s], in that order
+        # trajectories with a later start, and their start times [s], in order of time
         self._waiting: list[tuple[float, PlannedTrajectory]] = []
         self.events: deque[TrajectoryEvent] = deque(maxlen=MAX_EVENTS)
         self.interruptions = 0          # times that something else replaced a trajectory
         self._start, self._velocity_ends = 0.0, math.inf
-        self._now = -math.inf           # until when it has moved                           [s]
+        self._now = -math.inf           # time of the last `move`                           [s]
 
     @property
     def is_moving(self) -> bool:
-        """Whether a trajectory or a profile is under way, or joints were left to swing freely."""
+        """Whether a trajectory or a profile is active, or joints swing freely after one."""
         return bool(self._motion or self._waiting or self.doublet)
 
     def changes(self, now: float) -> bool:
-        """Whether `move` has anything to do at a time [s]."""
+        """Whether `move` changes the reference at a time [s]."""
         return self.is_moving or now > self._velocity_ends
 
     def move(self, now: float, measured: np.ndarray) -> None:
         """
-        Go on to a time [s]; SettingError if a trajectory that waited for its start is over by now.
+        Advance to a time [s]; SettingError if a waiting trajectory is already over.
 
-        :param measured: where the joints are, (joints,) [rad, m].
+        :param measured: measured positions, (joints,) [rad, m].
         """
         self._now = now
         t = now - self._start
@@ -123,7 +123,7 @@ class Reference:
 
     def set(self, position: ArrayLike, velocity: ArrayLike | None, names: Sequence[str] | None,
             until: float) -> None:
-        """Stand at once at a target for some joints, with a velocity until a time [s]."""
+        """Set a target for some joints immediately, with a velocity until a time [s]."""
         names = self.joint_names if names is None else tuple(names)
         rows = joint_rows(names, self.joint_names)
         position = checked('position', position, names)
@@ -139,12 +139,12 @@ class Reference:
     def plan(self, trajectory: Trajectory, now: float, start: float | None = None,
              identifier: int | None = None) -> PlannedTrajectory:
         """
-        Check a Trajectory and compute what takes long; SettingError if it cannot be followed.
+        Check a Trajectory and compute its polynomials; SettingError if it cannot be followed.
 
-        It changes nothing, and may run in another thread than the other methods. The way to the
-        first point depends on the reference at the start, and is checked by `follow`.
+        It does not change the reference, and may run in any thread. The motion to the first point
+        depends on the reference at the start; `follow` checks it.
 
-        :param now: present time; start: of the trajectory, default: when it is followed [s].
+        :param now: present time; start: of the trajectory, default: at the call of `follow` [s].
         :param identifier: for the events of the trajectory.
         """
         if start is not None and not math.isfinite(start):
@@ -158,9 +158,9 @@ class Reference:
 
     def follow(self, plan: PlannedTrajectory, now: float) -> None:
         """
-        Follow a PlannedTrajectory; what goes on goes on until its start [s].
+        Follow a PlannedTrajectory; the present motion continues until its start [s].
 
-        SettingError if it cannot be joined to the reference at its start.
+        SettingError if it exceeds limits from the reference at its start.
         """
         now = max(now, self._now)       # a shaper looks ahead by a sample
         start = now if plan.start is None else plan.start
@@ -169,9 +169,9 @@ class Reference:
         else:
             self._begin(plan, start, now)
         # a trajectory replaces all that would start later
-        for time, later in self._waiting:
+        for time, pending in self._waiting:
             if time >= start:
-                self._report(later.identifier, REPLACED)
+                self._report(pending.identifier, REPLACED)
         self._waiting = [each for each in self._waiting if each[0] < start]
         if start > now:
             self._waiting.append((start, plan))
@@ -179,7 +179,7 @@ class Reference:
 
     def planned(self, profile: ProfileSettings,
                 start: np.ndarray | None = None) -> tuple[Motion | None, Doublet | None]:
-        """Motion and doublet of ProfileSettings; `start` is None as long as it is unknown."""
+        """Return Motion and Doublet of ProfileSettings; `start` is None if it is unknown."""
         names = self.joint_names
         motion = motion_of_profile(profile, names, self.position if start is None else start)
         if motion is not None and (start is not None or profile.profile == 'swing'):
@@ -189,19 +189,19 @@ class Reference:
         return motion, doublet_of_profile(profile, names)
 
     def run(self, motion: Motion | None, doublet: Doublet | None, now: float) -> None:
-        """Begin now with what `planned` has returned [s]."""
+        """Start a motion or a doublet from `planned` at the present time [s]."""
         self.interruptions += 1
         self.stop()
         self._motion, self.doublet, self._start = motion, doublet, max(now, self._now)
 
     def lead_back(self, goal: np.ndarray, now: float) -> None:
-        """Go from here to a goal (joints,), no faster than a careful person would [rad, m; s]."""
-        self._motion, self._start = way_back(self.arm, self.position, goal), now
+        """Return slowly from the present position to a goal (joints,) [rad, m; s]."""
+        self._motion, self._start = return_motion(self.arm, self.position, goal), now
         if self._motion is None:
             self.position[:] = goal
 
     def stop(self) -> None:
-        """End every motion; the target stays where it is."""
+        """End every motion; the target remains at its present position."""
         self._end_motion()
         for _, plan in self._waiting:
             self._report(plan.identifier, REPLACED)
@@ -211,7 +211,7 @@ class Reference:
         self._velocity_ends = math.inf
 
     def hold(self, position: np.ndarray) -> None:
-        """End every motion, and stand at a position (joints,) [rad, m]."""
+        """End every motion, and set a constant position (joints,) [rad, m]."""
         self.interruptions += 1
         self.stop()
         self.position[:] = position
@@ -237,31 +237,31 @@ class Reference:
 
     def _joining_point(self, pieces, present, elapsed):
         """
-        Index of the point of an Interpolation at which it is joined.
+        Return the index of the point at which the reference joins an Interpolation.
 
-        That is the next point. A late trajectory is joined at the first point that the joints
-        reach within their limits, or at the one for which they exceed them least.
+        It is the next point. The reference joins a late trajectory at the first point that is
+        reachable within limits, or else at the point that exceeds them least.
         """
         times = pieces.trajectory.times
         first = best = bisect_right(times, elapsed)
         if elapsed <= 0.0 or first + 1 == len(times):
             return first
-        least, tried = math.inf, -1
+        smallest_share, previous = math.inf, -1
         for delay in JOIN_DELAYS:
             first = bisect_right(times, elapsed + delay)
             if first == len(times):
                 break
-            if first != tried:
+            if first != previous:
                 share = self._share_of_limits(pieces.first_piece(present, elapsed, first))
-                if share < least:
-                    least, best = share, first
+                if share < smallest_share:
+                    smallest_share, best = share, first
                 if share <= 1.0:
                     break
-            tried = first
+            previous = first
         return best
 
     def _state_at(self, time):
-        """Positions, velocities and accelerations (3, joints) that the reference will have [s]."""
+        """Return the future positions, velocities and accelerations (3, joints) at a time [s]."""
         state, motion, begin = self._values.reshape(3, -1).copy(), self._motion, self._start
         if motion is not None:
             state = motion.sample(time - begin)
@@ -275,10 +275,10 @@ class Reference:
         return state
 
     def _share_of_limits(self, piece):
-        """Largest rate or acceleration of a Motion of one piece, over what a joint may have."""
+        """Return the largest velocity or acceleration of a one-piece Motion, over its limit."""
         limits = rate_limits(self.arm)
-        bends = np.abs(piece.samples(np.linspace(*piece.knots, 5)[:-1])[:, 2]).max(axis=0)
-        return max((piece.fastest() / limits).max(), (bends * JOIN_TIME / limits).max())
+        accelerations = np.abs(piece.samples(np.linspace(*piece.knots, 5)[:-1])[:, 2]).max(axis=0)
+        return max((piece.fastest() / limits).max(), (accelerations * JOIN_TIME_S / limits).max())
 
     def _report(self, identifier, state, reason=''):
         if identifier is not None:

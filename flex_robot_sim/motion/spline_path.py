@@ -1,10 +1,10 @@
 """
-Paths of joints from rest to rest with numbers left to choose, as a Motion.
+Parametrized joint paths from rest to rest, as a Motion.
 
-Every joint goes along minimum jerk plus a sum of B-splines of fifth degree over equal pieces of
-time, without those that would give it a place, a speed or an acceleration at the ends (C26). A
-piece is a polynomial of fifth degree, so that a trajectory of its corners with velocities and
-accelerations says the same.
+Every joint follows minimum jerk plus a sum of B-splines of fifth degree over equal pieces of time.
+Splines with a position, velocity or acceleration at the ends are left out (C26). Each piece is a
+polynomial of fifth degree, so a trajectory of its corners with velocities and accelerations is
+equivalent.
 """
 
 import numpy as np
@@ -13,29 +13,29 @@ from scipy.interpolate import BSpline, PPoly
 from flex_robot_sim.motion.motion import Motion, minimum_jerk, rest
 
 DEGREE = 5
-AT_REST = 3             # splines at either end that have a place, a speed or an acceleration there
+END_SPLINES = 3     # at either end, with a position, velocity or acceleration there
 
 
 class SplinePaths:
-    """All paths between two poses that differ by `count` splines per joint."""
+    """Family of paths between two poses, with `count` splines per joint."""
 
     def __init__(self, start: np.ndarray, goal: np.ndarray, count: int) -> None:
-        """Lay out the splines; start and goal are (n,) [rad, m]."""
+        """Compute the splines; start and goal are (n,) [rad, m]."""
         self.start, self.goal, self.count = start, goal, count
-        pieces = count + 2 * AT_REST - DEGREE
+        pieces = count + 2 * END_SPLINES - DEGREE
         self.corners = np.linspace(0.0, 1.0, pieces + 1)
         knots = np.concatenate([np.zeros(DEGREE), self.corners, np.ones(DEGREE)])
         self._tables = np.zeros((count, pieces, DEGREE + 1))    # by the share of a piece
         for k in range(count):
-            weights = np.zeros(count + 2 * AT_REST)
-            weights[AT_REST + k] = 1.0
-            whole = PPoly.from_spline(BSpline(knots, weights, DEGREE))
-            rows = whole.c[::-1, DEGREE:DEGREE + pieces].T       # rising powers
+            weights = np.zeros(count + 2 * END_SPLINES)
+            weights[END_SPLINES + k] = 1.0
+            polynomial = PPoly.from_spline(BSpline(knots, weights, DEGREE))
+            rows = polynomial.c[::-1, DEGREE:DEGREE + pieces].T       # rising powers
             self._tables[k] = rows * (1.0 / pieces)**np.arange(DEGREE + 1)
         self._base = np.zeros((pieces, DEGREE + 1))
-        whole = np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])
+        polynomial = np.polynomial.Polynomial([0, 0, 0, 10, -15, 6])
         for i, corner in enumerate(self.corners[:-1]):
-            piece = whole(np.polynomial.Polynomial([corner, 1.0 / pieces]))
+            piece = polynomial(np.polynomial.Polynomial([corner, 1.0 / pieces]))
             self._base[i, :piece.coef.size] = piece.coef
 
     def motion(self, weights: np.ndarray, duration: float, begin: float = 0.0) -> Motion:
@@ -49,5 +49,5 @@ class SplinePaths:
 
 def plain_motion(start: np.ndarray, goal: np.ndarray, duration: float,
                  begin: float = 0.0) -> Motion:
-    """Return the Motion of minimum jerk, which knows nothing of what bends."""
+    """Return the Motion of minimum jerk, independent of the flexibility of the arm."""
     return Motion([begin, begin + duration], [rest(start), minimum_jerk(start, goal), rest(goal)])

@@ -1,9 +1,9 @@
 """
-Trajectories: where joints are to be at which time.
+Joint trajectories: positions over time.
 
-Between two points a joint moves as joint_trajectory_controller of ros2_control does it: on a line
-if only positions are given at both, on a cubic if velocities are, on a quintic if accelerations
-are as well. Joints that the trajectory leaves out stand still.
+Interpolation is that of joint_trajectory_controller in ros2_control. If both points have positions
+only, it is linear; with velocities, cubic; with accelerations, quintic. Joints that are not in the
+trajectory remain at rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from flex_robot_sim.motion.motion import Motion, cubic, line, quintic, rest, tables_of
 from flex_robot_sim.util.exceptions import SettingError
 
-LARGEST = 1e100     # position, velocity or acceleration                  [rad, m; per s, per s2]
+MAX_VALUE = 1e100     # position, velocity or acceleration                  [rad, m; per s, per s2]
 
 
 class Table(NamedTuple):
@@ -29,13 +29,13 @@ class Table(NamedTuple):
 
 
 class Trajectory:
-    """Points in time of some joints, checked."""
+    """Validated trajectory points of some joints."""
 
     def __init__(self, names: Sequence[str], times: ArrayLike, positions: ArrayLike,
                  velocities: Sequence[ArrayLike] | np.ndarray = (),
                  accelerations: Sequence[ArrayLike] | np.ndarray = ()) -> None:
         """
-        Check the points; SettingError if they are no trajectory.
+        Check the points; SettingError if they are invalid.
 
         :param names: of m joints.
         :param times: of k points after the start, rising (k,) [s].
@@ -53,7 +53,7 @@ class Trajectory:
     @classmethod
     def of_tables(cls, names: Sequence[str], times: np.ndarray, positions: Table,
                   velocities: Table, accelerations: Table) -> Trajectory:
-        """Return the trajectory of points that are arrays already; SettingError if it is none."""
+        """Return the trajectory with these arrays of points; SettingError if they are invalid."""
         trajectory = cls.__new__(cls)
         trajectory._set(names, _checked_times(times), (positions, velocities, accelerations))
         return trajectory
@@ -75,7 +75,7 @@ class Trajectory:
                                'be 0')
 
     def rows(self, joint_names: Sequence[str]) -> list[int]:
-        """Index of each of its joints among `joint_names`; SettingError if one is not there."""
+        """Return the index of each joint in `joint_names`; SettingError if one is missing."""
         return joint_rows(self.names, joint_names)
 
     def motion(self, joint_names: Sequence[str], present: np.ndarray,
@@ -91,13 +91,13 @@ class Trajectory:
 
 
 class Interpolation:
-    """Polynomials between the points of a trajectory, to be joined to any present reference."""
+    """Polynomials between trajectory points, which can begin at any present reference."""
 
     def __init__(self, trajectory: Trajectory, joint_names: Sequence[str]) -> None:
         """
         Compute the pieces between the points of a Trajectory, for all n joints.
 
-        :param joint_names: of all n joints; SettingError if one of the trajectory is not there.
+        :param joint_names: of all n joints; SettingError if one of the trajectory is missing.
         """
         self.trajectory = trajectory
         self._rows = trajectory.rows(joint_names)
@@ -117,11 +117,11 @@ class Interpolation:
         """
         Motion from the present reference to a point, at which it rests: one piece.
 
-        It takes over velocity and acceleration of the reference if the point has them.
+        It begins with velocity and acceleration of the reference if the point has them.
 
         :param present: positions, velocities and accelerations of the reference (3, n).
         :param elapsed: time since the start of the trajectory [s].
-        :param first: index of the point; None: the next one, which `refuse_if_over` has seen.
+        :param first: index of the point; None: the next one; call `refuse_if_over` before.
         """
         trajectory, start = self.trajectory, present[0]
         if first is None:
@@ -141,7 +141,7 @@ class Interpolation:
         return Motion.of_tables([elapsed, trajectory.times[first]], tables)
 
     def later_pieces(self, elapsed: float) -> Motion:
-        """Return the motion after the next point; joints that are left out are at 0 there."""
+        """Return the motion after the next point; joints not in the trajectory are at 0."""
         first = bisect_right(self.trajectory.times, elapsed)
         return Motion.of_tables(self.trajectory.times[first:], self._tables[first + 1:])
 
@@ -156,8 +156,8 @@ class Interpolation:
         """
         Motion that leads from the present reference through the points that are still to come.
 
-        A point at `elapsed` or before it is over, also one at time 0: the motion begins where the
-        reference is. It shares its tables with the one returned before. Parameters as above.
+        Points up to `elapsed` are past, also a point at time 0: the motion begins at the present
+        reference. It shares its tables with the previously returned motion. Parameters as above.
         """
         times, start = self.trajectory.times, present[0]
         self.refuse_if_over(elapsed)
@@ -186,13 +186,13 @@ def _pieces(trajectory, durations):
 
 
 def _refuse_unbounded(tables):
-    if tables.size and not (tables.min() >= -LARGEST and tables.max() <= LARGEST):
+    if tables.size and not (tables.min() >= -MAX_VALUE and tables.max() <= MAX_VALUE):
         raise SettingError('the trajectory goes beyond all bounds between its points: give '
                            'smaller velocities and accelerations, and times further apart')
 
 
 def joint_rows(names: Sequence[str], joint_names: Sequence[str]) -> list[int]:
-    """Index of each of `names` among `joint_names`; SettingError if it is not there once."""
+    """Return the index of each name in `joint_names`; SettingError if it is not there once."""
     for name in names:
         if name not in joint_names:
             raise SettingError(f'no joint "{name}". Known: {", ".join(joint_names)}')
@@ -258,5 +258,5 @@ def _finite(what, table):
 
 
 def _first(marks):
-    """Number of the first marked point, as people count."""
+    """Return the number of the first marked point, counted from 1."""
     return int(np.flatnonzero(marks)[0]) + 1

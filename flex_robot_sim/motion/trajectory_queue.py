@@ -1,4 +1,4 @@
-"""Trajectories that are planned in one thread and followed in another, between two samples."""
+"""Queue of trajectories: planned in one thread, executed in the thread of the control loop."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ INTERRUPTED = 'the arm was stopped, or got another target, while the trajectory 
 
 class TrajectoryQueue:
     """
-    Hands planned trajectories over to the thread of a control loop.
+    Passes planned trajectories to the thread of a control loop.
 
-    To plan a long trajectory takes much longer than a period of the loop; to follow the plan does
-    not. A command that arrives in the meantime, such as a stop, replaces the trajectory.
+    Planning a long trajectory takes much longer than a period of the loop; executing it does not.
+    A command during planning, such as a stop, replaces the trajectory.
     """
 
     def __init__(self, reference: Reference) -> None:
-        """Begin empty."""
+        """Create an empty queue for a Reference."""
         self._reference = reference
         self._planned: deque[tuple[PlannedTrajectory, int]] = deque()
 
@@ -34,7 +34,7 @@ class TrajectoryQueue:
         return bool(self._planned)
 
     def ticket(self) -> int:
-        """Return what `plan` takes: the order of commands, when the trajectory arrives."""
+        """Return the command count on arrival of a trajectory, an argument of `plan`."""
         return self._reference.interruptions
 
     def plan(self, trajectory: Trajectory, now: float, start: float | None, ticket: int,
@@ -48,19 +48,19 @@ class TrajectoryQueue:
         self._planned.append((self._reference.plan(trajectory, now, start, identifier), ticket))
 
     def refuse(self, identifier: int | None, reason: str) -> None:
-        """Add the event that a trajectory was refused; in any thread."""
+        """Report a refused trajectory as an event; callable from any thread."""
         if identifier is not None:
             self._reference.events.append(TrajectoryEvent(identifier, REFUSED, reason))
 
     def take_events(self) -> list[TrajectoryEvent]:
-        """Return the events since the last call; in any thread."""
+        """Return the events since the last call; callable from any thread."""
         events = []
         while self._reference.events:
             events.append(self._reference.events.popleft())
         return events
 
     def follow(self, now: float, refuse: Callable[[SettingError], object]) -> None:
-        """Follow what is planned, in the thread of the loop; or call refuse(error)."""
+        """Start the planned trajectories, in the thread of the loop; on error, call `refuse`."""
         while self._planned:
             plan, ticket = self._planned.popleft()
             try:

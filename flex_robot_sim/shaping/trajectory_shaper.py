@@ -17,7 +17,7 @@ import numpy as np
 
 from flex_robot_sim.model.arm_model import ArmModel
 from flex_robot_sim.motion.limits import (
-    FASTER,
+    VELOCITY_MARGIN,
     rate_limits,
     refuse_beyond_stops,
     refuse_curve_beyond_rates,
@@ -252,7 +252,7 @@ class TrajectoryShaper:
         times = pieces.trajectory.times
         if times[0] > elapsed or len(times) < 2:
             return None
-        limits = FASTER * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
+        limits = VELOCITY_MARGIN * np.maximum(pieces.later_pieces(-1.0).fastest().max(axis=0),
                                      np.abs(present[1])) + REST_VELOCITY
         if elapsed >= times[-1]:
             return None             # `Interpolation.motion` raises
@@ -318,13 +318,13 @@ class TrajectoryShaper:
             raise SettingError(f'shaped, the trajectory would take {remaining:.6g} s: give a '
                                'longer period, or send it in parts')
         times, positions, rates = state.shaper.run(state.motion)
-        limits = FASTER * rate_limits(self._arm)
+        limits = VELOCITY_MARGIN * rate_limits(self._arm)
         if (np.abs(rates) > limits).any():
             k, j = np.argwhere(np.abs(rates) > limits)[0]
             raise SettingError(
                 f'shaped by pose, the trajectory moves "{self._arm.joint_names[j]}" at '
                 f'{abs(rates[k, j]):.6g} after {times[k] - times[0]:.6g} s, faster than its '
-                f'{limits[j] / FASTER:.6g} {self._arm.units[j]}/s: give it more time')
+                f'{limits[j] / VELOCITY_MARGIN:.6g} {self._arm.units[j]}/s: give it more time')
         stride = max(1, int(self._period / GRID + 1e-9),
                      math.ceil(self._shortest_period / GRID - 1e-9))
         rows = np.unique([*range(0, len(times) - (stride if self._shortest_period else 0), stride),

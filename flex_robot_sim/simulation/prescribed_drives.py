@@ -15,7 +15,7 @@ from flex_robot_sim.dynamics.energy import set_energies
 from flex_robot_sim.dynamics.monitors import Watch, report_lines
 from flex_robot_sim.dynamics.prescribed_run import advance_prescribed
 from flex_robot_sim.jit.compiled import bind
-from flex_robot_sim.motion.prescribed_motion import GivenMotion, as_motion
+from flex_robot_sim.motion.prescribed_motion import PrescribedMotion, as_motion
 from flex_robot_sim.simulation.explicit_schemes import StepLimits
 from flex_robot_sim.simulation.queries import Queries
 from flex_robot_sim.util.exceptions import SettingError, SimulationError
@@ -42,7 +42,7 @@ class PrescribedDrives(Queries):
     _advance_midpoint: Callable[..., int] | None
     _reported: set[object]
 
-    def prescribe(self, joint: str, motion: GivenMotion | None = None) -> None:
+    def prescribe(self, joint: str, motion: PrescribedMotion | None = None) -> None:
         """
         Prescribe the motion of the drive of a joint; None returns it to its motor.
 

@@ -122,7 +122,7 @@ def test_a_fine_mesh_rings_like_a_beam_and_any_number_of_threads_finds_the_same(
         f'{SECTION}<elements count="20" torsion="0"/>'))), gravity=(0.0, 0.0, 0.0))
     found = {}
     for threads in (1, 2, 3):
-        monkeypatch.setattr(slopes, 'THREADS', threads)
+        monkeypatch.setattr(slopes, 'MAX_THREADS', threads)
         monkeypatch.setattr('os.cpu_count', lambda threads=threads: threads)
         found[threads] = modes(arm)
     for other in (2, 3):

@@ -102,7 +102,7 @@ def test_noise_and_drift_do_not_ring(columns):
 def test_what_is_ready_for_many_calls_is_what_a_library_says_in_one(count):
     samples = np.random.default_rng(count).normal(size=(count, 3)).cumsum(axis=0)
     sections = butter(2, [3.0, 8.0], 'bandpass', fs=RATE, output='sos')
-    np.testing.assert_allclose(_Band(RATE, 3.0, 8.0).passed(samples),
+    np.testing.assert_allclose(_Band(RATE, 3.0, 8.0).filtered(samples),
                                sosfiltfilt(sections, samples, axis=0), rtol=1e-12, atol=1e-12)
     for few in range(2, 12):        # the quarter falls on one of them, or between two
         assert _quartile(samples[:few, 0]) == pytest.approx(
@@ -144,7 +144,7 @@ ROWS = [(k / 100, k % 3) for k in range(200)]
                                    'several seconds.'),
     (['x', 'y'], ROWS, {}, ': has no column "time". Add one [s], or give --rate [Hz].'),
     (['time'], [(k,) for k in range(200)], {},
-     ': has no column beside the time. Record what rings.'),
+     ': has no column but the time. Record a vibration.'),
     (['time', 'x'], ROWS, {'columns': ['z']}, ': has no column "z". Known: time, x.'),
     (['time', 'x'], [*ROWS[:9], (0.0, 1), *ROWS[9:]], {},
      ':11: the time does not rise. Sort the log, or give one recording at a time.'),

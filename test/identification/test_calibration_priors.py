@@ -22,7 +22,7 @@ from flex_robot_sim.identification.calibration_priors import (
     near_known,
     with_stepper,
 )
-from flex_robot_sim.identification.log_file import _at_rest
+from flex_robot_sim.identification.log_file import _resting_rows
 from flex_robot_sim.identification.parameters import Unknown
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.rig.bench.bench import Bench
@@ -175,7 +175,7 @@ def test_log_of_a_stepper_that_lost_steps_is_refused():
     rows = np.column_stack([time, 0 * time, 0.1 + 0.2 * (time > 3), 0 * time, 0 * time,
                             0.1 + 0 * time])
     with pytest.raises(UsageError) as caught:
-        _at_rest('a.csv', rows, 0 * time, calibration)
+        _resting_rows('a.csv', rows, 0 * time, calibration)
     assert str(caught.value) == ('a.csv: pulses and encoder of the stepper drift apart by 0.2 '
                                  'rad: steps were lost. Move less fast.')
 
@@ -191,7 +191,7 @@ def test_of_rests_those_are_taken_in_which_gauges_ring():
         gauge += np.where(time >= begin, size * np.exp(-1.5 * (time - begin)) * np.sin(
             30 * (time - begin)), 0.0)
     rows = np.column_stack([time, 0 * time, 0 * time, gauge, gauge, 0 * time])
-    found = _at_rest('a.csv', rows, moves.astype(float), calibration)[:, 0]
+    found = _resting_rows('a.csv', rows, moves.astype(float), calibration)[:, 0]
     assert {*np.searchsorted(begins, found)} == {2, 4}
 
 

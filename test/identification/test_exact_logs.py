@@ -13,12 +13,12 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.analysis.natural_modes import modes
-from flex_robot_sim.identification.excitation_trajectories import course
+from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.fit import Problem
 from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
-from flex_robot_sim.identification.simulated_experiment import try_out
+from flex_robot_sim.identification.sequences import make_data_set
+from flex_robot_sim.identification.simulated_experiment import simulate_experiment
 
 STEP = 1e-4             # of log and fit, so that only what lies between them is left         [s]
 NOISE = {'motor': 1e-4, 'position': 1e-4}       # [rad]
@@ -30,12 +30,13 @@ def test_numbers_stay_where_they_are(seed):
     arm, rng = frs.load('two_link'), np.random.default_rng(seed)
     pose = rng.uniform([-1.0, 0.3, -1.0], [1.0, 1.3, 1.0])
     rings = modes(arm, pose).frequencies
-    plan = course('fourier', pose, 6.0, (0.2, 10.0), 1e-3, rings=rings[rings > 0.0])
-    data = measured([try_out(arm, plan.scaled(0.25), STEP).log], arm)
+    plan = excitation_trajectory('fourier', pose, 6.0, (0.2, 10.0), 1e-3,
+                                 resonances=rings[rings > 0.0])
+    data = make_data_set([simulate_experiment(arm, plan.scaled(0.25), STEP).log], arm)
     unknowns = unknowns_of(arm, data, ['stiffness', 'damping', 'friction', 'delay'])
     setup = Setup(arm.description, data, finer=0, time_step=2e-3)
-    problem = Problem(replace(setup, time_step=STEP), unknowns, quick=Problem(setup, unknowns))
-    truth = problem.first()
+    problem = Problem(replace(setup, time_step=STEP), unknowns, coarse=Problem(setup, unknowns))
+    truth = problem.initial_point()
     noise = np.array([NOISE.get(name.partition('/')[0], GAUGE) for name in data.channels])
     J = (problem.slopes(truth) / noise[:, None]).reshape(-1, truth.size)
     values, vectors = np.linalg.eigh(J.T @ J)

@@ -5,10 +5,10 @@ import pytest
 
 from flex_robot_sim.identification.excitation_trajectories import (
     KINDS,
-    course,
-    lines,
-    multisine,
-    series,
+    excitation_trajectory,
+    fourier_series,
+    line_frequencies,
+    multisine_coefficients,
 )
 
 POSE = np.array([0.2, -0.4])
@@ -16,7 +16,7 @@ BAND, RINGS = (0.2, 6.0), (1.3, 4.1)
 
 
 def made(kind, period=2e-3):
-    return course(kind, POSE, 10.0, BAND, period, rings=RINGS)
+    return excitation_trajectory(kind, POSE, 10.0, BAND, period, resonances=RINGS)
 
 
 @pytest.mark.parametrize('kind', KINDS)
@@ -47,15 +47,16 @@ def test_a_course_has_unit_size_and_scales(kind):
 
 
 def test_a_series_repeats_itself_twice():
-    frequencies = lines(8.0, BAND, RINGS)
+    frequencies = line_frequencies(8.0, BAND, RINGS)
     t = np.linspace(0.0, 4.0, 57)
-    first, second = (series(t + begin, frequencies, multisine(frequencies, 2))[0]
+    first, second = (fourier_series(t + begin, frequencies,
+                                    multisine_coefficients(frequencies, 2))[0]
                      for begin in (0.0, 4.0))
     assert np.allclose(first, second)
 
 
 def test_lines_lie_in_the_band_and_on_both_sides_of_what_rings():
-    frequencies = lines(8.0, BAND, RINGS)
+    frequencies = line_frequencies(8.0, BAND, RINGS)
     assert frequencies.max() <= BAND[1] + 0.25 and (np.diff(frequencies) > 0).all()
     for ring in RINGS:      # the series has lines a quarter of a hertz apart
         assert np.abs(frequencies - ring).min() <= 0.25

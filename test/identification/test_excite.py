@@ -18,16 +18,25 @@ from warm_programs import Program
 
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
-from flex_robot_sim.identification.excitation_trajectories import course, lines, moving, multisine
-from flex_robot_sim.identification.experiment_design import (
-    best_shares,
-    by_lines,
-    designed,
-    information,
-    rings_of,
+from flex_robot_sim.identification.excitation_trajectories import (
+    excitation_trajectory,
+    line_frequencies,
+    motion_duration,
+    multisine_coefficients,
 )
-from flex_robot_sim.identification.experiment_files import pieces_of, trajectory_text
-from flex_robot_sim.identification.simulated_experiment import MARGIN, try_out, within_limits
+from flex_robot_sim.identification.experiment_design import (
+    design_experiment,
+    information,
+    information_by_line,
+    locked_frequencies,
+    optimal_shares,
+)
+from flex_robot_sim.identification.experiment_files import profile_segments, trajectory_text
+from flex_robot_sim.identification.simulated_experiment import (
+    LIMIT_MARGIN,
+    scaled_to_limits,
+    simulate_experiment,
+)
 from flex_robot_sim.rig.bridge.experiment_log import read_experiment
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -43,7 +52,8 @@ def arm():
 
 @pytest.fixture(scope='module')
 def trial(arm):
-    return within_limits(arm, course('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3))
+    return scaled_to_limits(arm,
+                            excitation_trajectory('sweep', np.zeros(1), 4.0, (0.5, 4.0), 4e-3))
 
 
 def test_a_trial_is_what_a_simulation_of_the_same_efforts_does(arm, trial):
@@ -64,13 +74,13 @@ def test_a_trial_is_what_a_simulation_of_the_same_efforts_does(arm, trial):
 def test_no_limit_is_passed_and_one_is_nearly_reached(arm, trial):
     log, joint = trial.log.columns, arm.description.joint('motor')
     effort = np.abs(log['effort/motor'].values).max()
-    assert effort <= joint.effort and trial.worst[1] <= MARGIN
+    assert effort <= joint.effort and trial.worst[1] <= LIMIT_MARGIN
     assert trial.peaks['effort/motor'] == pytest.approx(effort / joint.effort)
     assert trial.worst[1] > 0.5
 
 
 def test_uses_of_limits_peak_where_the_limits_say(trial):
-    peaks = np.abs(trial.uses).max(axis=0)
+    peaks = np.abs(trial.limit_usage).max(axis=0)
     assert peaks[-1] == pytest.approx(trial.peaks['effort/motor'], rel=1e-9)
     # places are those of the middle of the range, rates by differences
     assert peaks[-3:-1] == pytest.approx([trial.peaks['position/motor'],
@@ -80,16 +90,17 @@ def test_uses_of_limits_peak_where_the_limits_say(trial):
 
 
 def test_a_design_for_energy_tells_more_for_it_than_one_for_limits(arm):
-    plans = [designed(arm, 'fourier', 4.0, 8e-3, FREE, np.zeros(1), tries=2, for_energy=by)
+    plans = [design_experiment(arm, 'fourier', 4.0, 8e-3, FREE, np.zeros(1), tries=2,
+                               for_energy=by)
              for by in (True, False)]
     worst = [plan.information.worst[1] * np.sqrt(plan.trial.energy) for plan in plans]
     assert worst[0] < 1.05 * worst[1]       # phases are of few tries
-    assert all(plan.trial.worst[1] <= MARGIN for plan in plans)
+    assert all(plan.trial.worst[1] <= LIMIT_MARGIN for plan in plans)
 
 
 def test_deviations_are_those_of_the_information_and_half_the_motion_has_twice_those(arm, trial):
     found = information(arm, trial, FREE)
-    larger = information(arm, try_out(arm, trial.course.scaled(0.5)), FREE)
+    larger = information(arm, simulate_experiment(arm, trial.trajectory.scaled(0.5)), FREE)
     # a nearly linear arm: half the motion tells half as well
     assert larger.deviations == pytest.approx(2 * found.deviations, rel=0.1)
     inverse = np.linalg.inv(found.matrix)
@@ -100,13 +111,13 @@ def test_shares_are_those_of_a_design_that_is_known():
     # a straight line on [-1, 1] is told best by its ends, half each (Atkinson & Donev)
     x = np.linspace(-1, 1, 21)
     rows = np.column_stack([np.ones_like(x), x])
-    shares = best_shares(np.einsum('mp,mq->mpq', rows, rows))
+    shares = optimal_shares(np.einsum('mp,mq->mpq', rows, rows))
     assert shares[[0, -1]] == pytest.approx([0.5, 0.5], abs=0.01)
     # a parabola by ends and middle: with u at both ends its variances are 1/(1-u), 1/u and
     # 1/(u(1-u)), whatever power of them is added up, and u = 1/2 is best
     rows = np.column_stack([np.ones_like(x), x, x**2])
     for power in (1, 4):
-        shares = best_shares(np.einsum('mp,mq->mpq', rows, rows), power)
+        shares = optimal_shares(np.einsum('mp,mq->mpq', rows, rows), power)
         assert shares[[0, 10, -1]] == pytest.approx([0.25, 0.5, 0.25], abs=0.02)
 
 
@@ -114,14 +125,14 @@ def test_shares_are_those_of_the_numbers_that_something_tells():
     # two experiments, each of which tells one number: variances a/u and b/(1-u), and a third
     # number that none tells
     matrices = np.array([np.diag([1.0, 0.0, 0.0]), np.diag([0.0, 0.25, 0.0])])
-    share = best_shares(matrices, 1)[0]
+    share = optimal_shares(matrices, 1)[0]
     assert share == pytest.approx(1 / (1 + np.sqrt(4.0)), rel=1e-3)
     # both as uncertain as each other, nearly, if the worst of them counts
-    assert best_shares(matrices, 20)[0] == pytest.approx(0.2, abs=0.02)
+    assert optimal_shares(matrices, 20)[0] == pytest.approx(0.2, abs=0.02)
 
 
 def test_pieces_of_a_profile_have_the_momentum_of_the_efforts(trial):
-    ends, efforts = pieces_of(trial)
+    ends, efforts = profile_segments(trial)
     given = np.trapezoid(trial.sequence.efforts, trial.sequence.time, axis=0) if hasattr(
         np, 'trapezoid') else np.trapz(trial.sequence.efforts, trial.sequence.time, axis=0)
     lengths = np.diff(ends, prepend=0.0)
@@ -133,20 +144,20 @@ def test_a_trajectory_is_taken_by_the_controller(arm, trial):
     from flex_robot_sim.control.joint_controller import JointController
     from flex_robot_sim.motion.trajectory import Trajectory
 
-    message = yaml.safe_load(trajectory_text(arm.joint_names, trial.course))
+    message = yaml.safe_load(trajectory_text(arm.joint_names, trial.trajectory))
     times = [point['time_from_start']['sec'] + 1e-9 * point['time_from_start']['nanosec']
              for point in message['points']]
     trajectory = Trajectory(message['joint_names'], times,
                             [point['positions'] for point in message['points']],
                             [point['velocities'] for point in message['points']])
     controller = JointController(arm)
-    controller.update(0.0, trial.course.pose, np.zeros(1))
+    controller.update(0.0, trial.trajectory.pose, np.zeros(1))
     controller.follow(trajectory, 0.0)
     assert controller.is_moving and len(times) <= 1000
-    motion = trajectory.motion(arm.joint_names, np.array([trial.course.pose, [0.0], [0.0]]))
-    at = [motion.sample(t)[0] for t in trial.course.time[::7]]
+    motion = trajectory.motion(arm.joint_names, np.array([trial.trajectory.pose, [0.0], [0.0]]))
+    at = [motion.sample(t)[0] for t in trial.trajectory.time[::7]]
     # positions are written to six digits
-    assert np.abs(np.array(at) - trial.course.position[::7]).max() < 1e-5
+    assert np.abs(np.array(at) - trial.trajectory.position[::7]).max() < 1e-5
 
 
 def test_the_log_of_a_decay_tells_what_the_arm_is(tmp_path, capsys):
@@ -184,7 +195,7 @@ def test_a_pose_at_the_end_of_the_range_is_refused():
     arm = frs.load('two_link')
     pose = arm.arrays.upper.copy()
     with pytest.raises(UsageError, match='--pose is at the end of the range of'):
-        within_limits(arm, course('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
+        scaled_to_limits(arm, excitation_trajectory('sweep', pose, 4.0, (0.5, 4.0), 4e-3))
 
 
 def played(start, log, *words):
@@ -250,14 +261,14 @@ def test_ctrl_c_stops_the_motors_and_keeps_the_log(tmp_path):
 
 def test_what_a_line_tells_by_itself_comes_out_of_a_trial_of_all_lines():
     arm, pose, free = frs.load('single_link'), np.zeros(1), ['arm.stiffness', 'tip_mass.mass']
-    band, rings = (0.4, 4.0), rings_of(arm, pose)
-    frequencies = lines(moving(8.0), band, rings)
-    all_of_them = 0.2 * multisine(frequencies, 1)
+    band, rings = (0.4, 4.0), locked_frequencies(arm, pose)
+    frequencies = line_frequencies(motion_duration(8.0), band, rings)
+    all_of_them = 0.2 * multisine_coefficients(frequencies, 1)
 
     def trial_of(coefficients):
-        plan = course('fourier', pose, 8.0, band, 4e-3, coefficients, rings)
-        return try_out(arm, plan.scaled(0.05))
-    matrices, _ = by_lines(arm, trial_of(all_of_them), 0, frequencies, free)
+        plan = excitation_trajectory('fourier', pose, 8.0, band, 4e-3, coefficients, rings)
+        return simulate_experiment(arm, plan.scaled(0.05))
+    matrices, _ = information_by_line(arm, trial_of(all_of_them), 0, frequencies, free)
     k = 1
     alone = np.zeros_like(all_of_them)
     alone[:, k] = all_of_them[:, k]

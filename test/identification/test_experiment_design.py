@@ -16,10 +16,10 @@ from scipy.signal import cont2discrete
 import flex_robot_sim as frs
 from flex_robot_sim.cli import main
 from flex_robot_sim.description.parameters import with_parameters
-from flex_robot_sim.identification.excitation_trajectories import course
+from flex_robot_sim.identification.excitation_trajectories import excitation_trajectory
 from flex_robot_sim.identification.experiment_design import information, with_noise
 from flex_robot_sim.identification.log_file import Column, Log
-from flex_robot_sim.identification.simulated_experiment import known_to, within_limits
+from flex_robot_sim.identification.simulated_experiment import available_channels, scaled_to_limits
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.share import shipped_robots
 
@@ -46,8 +46,8 @@ def arm_of(values=None, name='imu'):
 
 
 def trial_of(arm):
-    plan = course('sweep', np.zeros(1), 4.0, (0.5, 4.0), PERIOD)
-    return within_limits(arm, plan, signals=[name for name in IMU if 'imu' in arm.frames])
+    plan = excitation_trajectory('sweep', np.zeros(1), 4.0, (0.5, 4.0), PERIOD)
+    return scaled_to_limits(arm, plan, signals=[name for name in IMU if 'imu' in arm.frames])
 
 
 @cache
@@ -92,7 +92,7 @@ def test_deviations_of_a_design_are_those_of_fits(name, count):
     arm = arm_of(name=name)
     trial = trial_of(arm)
     found = information(arm, trial, FREE)
-    effort, place = trial.sequence.efforts, trial.sequence.places
+    effort, place = trial.sequence.efforts, trial.sequence.positions
     time, at = trial.sequence.time, CubicSpline(trial.sequence.time, place)
 
     def late(d):        # the servo pulls where the arm was
@@ -123,16 +123,17 @@ def test_deviations_of_a_design_are_those_of_fits(name, count):
 
 def test_imus_are_counted_where_a_link_is_called_so_and_where_a_signal_names_them():
     six = {f'{kind}/imu/{axis}' for kind in ('gyro', 'acceleration') for axis in 'xyz'}
-    assert six < {*known_to(arm_of())[0]}
+    assert six < {*available_channels(arm_of())[0]}
     arm = arm_of(name='cap')
-    assert known_to(arm)[0] == ('position/motor', 'arm/root', 'arm/tip')
+    assert available_channels(arm)[0] == ('position/motor', 'arm/root', 'arm/tip')
     # the words of flexsim identify, whose columns are not there yet
     words = ['gyro/cap/z=wz*deg', 'position/motor=q1']
-    assert known_to(arm, words)[0] == ('position/motor', 'arm/root', 'arm/tip', 'gyro/cap/z')
+    assert available_channels(arm, words)[0] == ('position/motor', 'arm/root', 'arm/tip',
+                                                 'gyro/cap/z')
     bare = frs.read_description(robot('cap', has_gauges=False))
     # tips are taken for measured only where nothing else is
-    assert 'tip/arm/y' in known_to(build_arm(bare))[0]
-    assert known_to(build_arm(bare), words)[0] == ('position/motor', 'gyro/cap/z')
+    assert 'tip/arm/y' in available_channels(build_arm(bare))[0]
+    assert available_channels(build_arm(bare), words)[0] == ('position/motor', 'gyro/cap/z')
 
 
 def test_signal_that_no_sensor_gives_is_refused_in_one_line(tmp_path, capsys):

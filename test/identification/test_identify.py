@@ -17,7 +17,7 @@ from flex_robot_sim.identification.identify import identify
 from flex_robot_sim.identification.log_file import Column, Log
 from flex_robot_sim.identification.parameters import unknowns_of
 from flex_robot_sim.identification.prediction import Setup
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.model.assembly import build_arm
 from flex_robot_sim.util.exceptions import UsageError
 from flex_robot_sim.util.share import shipped_robots
@@ -63,7 +63,7 @@ def setup_of(log=None, by_motion=False, **values):
     if values:
         description = with_parameters(description, values)
     arm = build_arm(description)
-    return Setup(description, measured([log or recorded()], arm, by_motion), time_step=STEP)
+    return Setup(description, make_data_set([log or recorded()], arm, by_motion), time_step=STEP)
 
 
 @cache
@@ -71,7 +71,7 @@ def found(factor=1.0):
     """Identification from a stiffness that is wrong by a factor."""
     description = frs.read_description('single_link')
     description = with_parameters(description, {'arm.EIz': factor * description.beam('arm').EIz})
-    data = measured([recorded()], build_arm(description))
+    data = make_data_set([recorded()], build_arm(description))
     return identify(Setup(description, data, time_step=STEP), FREE)
 
 
@@ -122,8 +122,8 @@ def test_another_optimiser_finds_no_better_place():
     def cost(z):
         rows = (problem.read(problem.simulated(z), z) - problem.measured) / first
         return float(np.sum(9 * 2 * (np.sqrt(1 + (rows / 3)**2) - 1)) / 2)
-    from flex_robot_sim.identification.fit import first_deviations
-    first = first_deviations(problem)
+    from flex_robot_sim.identification.fit import initial_deviations
+    first = initial_deviations(problem)
     simplex = fit.z + np.vstack([np.zeros(z.size), np.diag(np.full(z.size, 0.02))])
     other = minimize(cost, fit.z, method='Nelder-Mead',
                      options={'initial_simplex': simplex, 'maxfev': 25})

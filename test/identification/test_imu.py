@@ -17,10 +17,10 @@ from flex_robot_sim.identification.log_file import Column, Log, read_log
 from flex_robot_sim.identification.prediction import (
     Motion,
     Setup,
+    channels_of,
     initial_shapes,
-    seen_of,
 )
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.model.assembly import GRAVITY, build_arm
 from flex_robot_sim.recording.cdr import encode
 from flex_robot_sim.recording.definitions import SEPARATOR, message_type
@@ -156,7 +156,7 @@ def recorded():
 @pytest.mark.parametrize('factor, free', [(1.2, ['arm.damping']), (1.2, []), (0.8, [])])
 def test_stiffness_comes_out_of_joint_and_imu_alone(factor, free):
     wrong = with_stiffness(0.88 * factor)
-    data = measured([recorded()], build_arm(wrong))
+    data = make_data_set([recorded()], build_arm(wrong))
     assert not data.has_efforts and {*data.channels} == {*SIX}
     found = identify(Setup(wrong, data, time_step=2.5e-3),
                      ['arm.stiffness', *free, 'delay'])
@@ -197,7 +197,7 @@ def test_both_stiffnesses_of_an_arm_under_gravity_come_out_of_efforts_and_one_im
         columns.update({f'motor/{name}': Column(clock, seen),
                         f'effort/{name}': Column(clock, np.array(efforts)[::every, j])})
     wrong = frs.read_description(text)
-    data = measured([Log('run', columns, [])], build_arm(wrong))
+    data = make_data_set([Log('run', columns, [])], build_arm(wrong))
     assert data.has_efforts and {*SIX} < {*data.channels}
     found = identify(Setup(wrong, data), [*true, 'delay'])
     for one in found.numbers[:2]:
@@ -209,7 +209,7 @@ def test_degrees_per_second_are_refused():
     log, description = recorded(), with_stiffness(1.0)
     columns = {name: Column(column.time, column.values * (180 / np.pi if name[0] == 'g' else 1))
                for name, column in log.columns.items()}
-    data = measured([Log('run', columns, [])], build_arm(description))
+    data = make_data_set([Log('run', columns, [])], build_arm(description))
     said = (r'^run: the gyro on "imu" turns \d\d(\.\d)? times as fast as the arm: these are '
             r'degrees. Give --signal gyro/imu/x=COLUMN\*deg and so on.$')
     with pytest.raises(UsageError, match=said):
@@ -220,7 +220,7 @@ def test_a_log_that_begins_in_motion_tells_the_same():
     log, wrong = recorded(), with_stiffness(0.88 * 1.2)
     log = Log('run', {name: Column(column.time[300:], column.values[300:])
                       for name, column in log.columns.items()}, [])
-    data = measured([log], build_arm(wrong))
+    data = make_data_set([log], build_arm(wrong))
     setup = Setup(wrong, data, time_step=2.5e-3)
     assert initial_shapes(setup, data.sequences[0]).shape[1] >= 2      # how it rings is unknown
     found = identify(setup, ['arm.stiffness'])
@@ -237,11 +237,11 @@ def test_readings_that_come_late_are_those_of_before():
                       np.zeros((400, 1)), 400)
     columns = {name: Column(t, 10 * np.sin(6 * t + k))
                for k, name in enumerate(('position/hinge', *SIX))}
-    setup = Setup(description, measured([Log('run', columns, [])], arm))
+    setup = Setup(description, make_data_set([Log('run', columns, [])], arm))
     assert setup.data.channels == SIX
     row = setup.data.sequences[0]
-    found = seen_of(setup, arm, row, motion(t), late)
-    wanted = seen_of(setup, arm, row, motion(t - late))
+    found = channels_of(setup, arm, row, motion(t), late)
+    wanted = channels_of(setup, arm, row, motion(t - late))
     # cubics between samples: 0.09 rad of phase, to the fourth over 384, of 30 m/s2
     np.testing.assert_allclose(found[10:-10], wanted[10:-10], atol=1e-5)
 
@@ -308,7 +308,7 @@ def bag(path, frame='imu', no_acceleration=False):
 def test_messages_of_an_imu_are_channels_of_the_link_that_they_name(tmp_path):
     pytest.importorskip('mcap')
     table = bag(tmp_path / 'run.mcap', '/imu')
-    data = measured([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
+    data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
     assert data.channels == SIX and not data.notes
     np.testing.assert_array_equal(data.sequences[0].measured, table)
 
@@ -316,7 +316,7 @@ def test_messages_of_an_imu_are_channels_of_the_link_that_they_name(tmp_path):
 def test_a_covariance_of_minus_one_says_that_it_is_not_measured(tmp_path):
     pytest.importorskip('mcap')
     bag(tmp_path / 'run.mcap', no_acceleration=True)
-    data = measured([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
+    data = make_data_set([read_log(tmp_path / 'run.mcap')], build_arm(with_stiffness(1.0)))
     assert data.channels == SIX[:3]
 
 
@@ -326,12 +326,12 @@ def test_an_imu_on_no_link_of_the_robot_is_left_out_and_named(tmp_path, capsys):
     bag(path, 'head')
     robot.write_text(with_imu('single_link', 'tool'))
     with pytest.raises(UsageError, match='has nothing that tells how the arm bends'):
-        measured([read_log(path)], build_arm(with_stiffness(1.0)))
+        make_data_set([read_log(path)], build_arm(with_stiffness(1.0)))
     # the user may say where it is
     named = [f'{signal}=imu/data:{field}/{axis}' for signal, field in (
         ('gyro/imu/z', 'angular_velocity'), ('acceleration/imu/y', 'linear_acceleration'))
         for axis in signal[-1]]
-    data = measured([read_log(path, named)], build_arm(with_stiffness(1.0)))
+    data = make_data_set([read_log(path, named)], build_arm(with_stiffness(1.0)))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/y')
     assert data.notes == [f'{path}: the IMU on "head" is left out, as the robot has no such link']
     for link, said in (
@@ -355,7 +355,7 @@ def columns_of(path, **factors):
 
 def test_columns_of_a_csv_are_named_and_scaled(tmp_path):
     path = columns_of(tmp_path / 'run.csv', gz=180 / np.pi, ax=1 / 9.80665)
-    data = measured([read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
+    data = make_data_set([read_log(path, ['gyro/imu/z=gz*deg', 'acceleration/imu/x=ax*9.80665'])],
                     build_arm(with_stiffness(1.0)))
     assert data.channels == ('gyro/imu/z', 'acceleration/imu/x')
     for k, name in enumerate(data.channels):
@@ -370,7 +370,7 @@ def test_accelerations_in_g_are_refused():
     with pytest.raises(UsageError, match=r'^run: the accelerometer on "imu" reads 1\.\d+ where '
                                          r'gravity is 9.81 m/s2: in g, or without gravity\? Give '
                                          r'--signal acceleration/imu/x=COLUMN\*9\.80665 and so'):
-        measured([Log('run', columns, [])], build_arm(with_stiffness(1.0)))
+        make_data_set([Log('run', columns, [])], build_arm(with_stiffness(1.0)))
 
 
 def test_axes_that_do_nothing_are_left_out_here_and_in_other_logs():
@@ -378,10 +378,10 @@ def test_axes_that_do_nothing_are_left_out_here_and_in_other_logs():
                if name == 'acceleration/imu/z' else column
                for name, column in recorded().columns.items()}
     arm = build_arm(with_stiffness(1.0))
-    data = measured([Log('run', columns, [])], arm)
+    data = make_data_set([Log('run', columns, [])], arm)
     assert data.channels == SIX[:5]
-    assert measured([recorded()], arm, like=data).channels == SIX[:5]
+    assert make_data_set([recorded()], arm, like=data).channels == SIX[:5]
     still = {name: Column(column.time, column.values if name[0] == 'p' else 0 * column.values)
              for name, column in columns.items() if name[0] != 'a'}
     with pytest.raises(UsageError, match='^run: no excitation: the IMU does not move. Record'):
-        measured([Log('run', still, [])], arm)
+        make_data_set([Log('run', still, [])], arm)

@@ -7,7 +7,7 @@ import pytest
 
 import flex_robot_sim as frs
 from flex_robot_sim.identification.log_file import Column, Log, read_log
-from flex_robot_sim.identification.sequences import measured
+from flex_robot_sim.identification.sequences import make_data_set
 from flex_robot_sim.recording.simulated import SimulationRecording
 from flex_robot_sim.util.exceptions import UsageError
 
@@ -26,12 +26,12 @@ def log_of(time=TIME, **changed):
 
 def complaint(log):
     with pytest.raises(UsageError) as error:
-        measured([log], ARM)
+        make_data_set([log], ARM)
     return str(error.value)
 
 
 def test_a_good_log_is_taken_as_it_is():
-    data = measured([log_of()], ARM)
+    data = make_data_set([log_of()], ARM)
     assert data.channels == ('position/motor', 'arm/root') and data.has_efforts
     assert not data.notes and len(data.sequences) == 1
     root = log_of().columns['arm/root'].values
@@ -69,14 +69,15 @@ def test_what_speaks_against_a_log_is_one_line(log, line):
 
 def test_a_rest_at_the_end_of_a_range_is_not_clipped():
     # as without noise a gauge that bends to one side only, or an accelerometer along an arm
-    data = measured([log_of(arm__root=np.where(TIME < 0.5, 0.0, (TIME - 0.5) * WAVE**2))], ARM)
+    root = np.where(TIME < 0.5, 0.0, (TIME - 0.5) * WAVE**2)
+    data = make_data_set([log_of(arm__root=root)], ARM)
     assert 'arm/root' in data.channels
 
 
 def test_a_log_with_a_gap_is_cut_there_and_says_so():
     keep = (TIME < 1.5) | (TIME > 2.0)
     log = log_of(time=TIME[keep])
-    data = measured([log], ARM)
+    data = make_data_set([log], ARM)
     assert [round(float(np.ptp(row.time)), 2) for row in data.sequences] == [1.5, 1.99]
     assert data.notes == ['run.csv: 1 gaps, the longest of 0.508 s after 1.496 s; the log is cut '
                           'there']

@@ -12,7 +12,7 @@ from scipy.interpolate import BPoly
 import flex_robot_sim as frs
 from flex_robot_sim.control.joint_controller import JointController
 from flex_robot_sim.motion.limits import rate_limits
-from flex_robot_sim.motion.reference import JOIN_TIME
+from flex_robot_sim.motion.reference import JOIN_TIME_S
 from flex_robot_sim.motion.trajectory import Trajectory
 from flex_robot_sim.util.exceptions import SettingError
 
@@ -107,10 +107,10 @@ def test_correct_trajectories_replace_one_another_in_motion(arm, mutants, order)
         np.testing.assert_allclose(places[since], expected, atol=3e-3 if order else 2e-2)
         if order == 0:      # lines, whose velocities jump at every point
             continue
-        # velocities do not jump: one that arrives a state late has the acceleration of JOIN_TIME
+        # velocities do not jump: one that arrives a state late has the acceleration of JOIN_TIME_S
         bends = np.abs(curve(np.linspace(0.0, duration, 400), 2)).max(axis=0)
         jumps = np.abs(np.diff(velocities, axis=0)) / np.diff(times)[:, None]
-        most = np.maximum(3.0 * bends + 1.0, 1.02 * limits / JOIN_TIME)
+        most = np.maximum(3.0 * bends + 1.0, 1.02 * limits / JOIN_TIME_S)
         assert (jumps[times[1:] > begin + PERIOD] <= most).all()
 
 
