@@ -29,12 +29,17 @@ def run(arguments: Namespace) -> int:
     """Carry out the command."""
     with patience('loading'):
         from flex_robot_sim.reports.page import write_page
-        from flex_robot_sim.reports.report import as_text, place_of, report_of, write_figures
-    place = place_of(arguments.output, Path(arguments.recording))
+        from flex_robot_sim.reports.report import (
+            make_report,
+            output_path,
+            report_lines,
+            write_figures,
+        )
+    page_path = output_path(arguments.output, Path(arguments.recording))
     with patience('reading'):
-        report = report_of(arguments.recording, arguments.namespace)
+        report = make_report(arguments.recording, arguments.namespace)
     with patience('drawing'):
-        write_page(place, report.page())
+        write_page(page_path, report.page())
         files = write_figures(arguments.figures, report.plots) if arguments.figures else []
-    print_result(arguments, {**report.numbers, 'files': [str(place), *files]}, as_text)
+    print_result(arguments, {**report.numbers, 'files': [str(page_path), *files]}, report_lines)
     return 0
