@@ -13,7 +13,7 @@ from flex_robot_sim.display.extent import middle, reach
 from flex_robot_sim.display.posture import Posture
 from flex_robot_sim.display.turns import quaternion
 from flex_robot_sim.reports.energies import coordinates, instants
-from flex_robot_sim.viewer.solids import Seats, solids
+from flex_robot_sim.viewer.solids import Attachments, solids
 
 if TYPE_CHECKING:
     from flex_robot_sim.reports.recorded_run import RecordedRun
@@ -42,14 +42,15 @@ def motion_of(run: RecordedRun) -> dict[str, Any] | None:
     run.notes += [line for line in dict.fromkeys(warnings) if line not in run.notes]
     shown_solids = _limit_faces(shown_solids)
     movers = list(dict.fromkeys(solid.link for solid in shown_solids))
-    posture, seats, shape = Posture(arm), Seats(arm), BendingShape(arm, PIECES_PER_LINK)
+    posture, attachments, shape = (
+        Posture(arm), Attachments(arm), BendingShape(arm, PIECES_PER_LINK))
     straight = shape.bent(np.zeros(arm.size))
     tool = arm.frames[arm.tool]
     mover_poses, axes, loads, tip_positions = [], [], [], []
     for q in state[0]:
         posture.take(q)
         for mover in movers:
-            R, p = seats.pose(mover, posture)
+            R, p = attachments.pose(mover, posture)
             mover_poses.append((*p, *quaternion(R)))
         tip_positions.append(posture.frame(tool)[1])
         bending = shape.bent(q)
