@@ -19,13 +19,18 @@ from flex_robot_sim.cli.arguments import (
 )
 from flex_robot_sim.control.servo import WISH, servo_line
 from flex_robot_sim.demo.children import Children
-from flex_robot_sim.demo.realistic_drives import BUILT, with_realistic_drives
-from flex_robot_sim.demo.ringing import ringing_of
+from flex_robot_sim.demo.realistic_drives import DRIVE_LEVELS, with_realistic_drives
+from flex_robot_sim.demo.ringing import residual_vibration
 from flex_robot_sim.demo.screen import Screen
-from flex_robot_sim.demo.session import COMPILING, SILENCE, ProgramError, Session
+from flex_robot_sim.demo.session import (
+    COMPILATION_TIMEOUT_S,
+    PROGRAM_TIMEOUT_S,
+    ProgramError,
+    Session,
+)
 from flex_robot_sim.demo.stop import Stop
 from flex_robot_sim.demo.summary import comparison_of, lines_of, summary_of
-from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, ringing_span
+from flex_robot_sim.demo.swing import can_carry_itself, fitting_swing, vibration_span
 from flex_robot_sim.dynamics.parallel_warmup import start_compiling_ahead
 from flex_robot_sim.jit.compiled import must_compile, why_compiling
 from flex_robot_sim.model.start_pose import start_note
@@ -86,12 +91,12 @@ def run(arguments: Namespace) -> int:
         print(f'flexsim demo: {error}', file=sys.stderr)
         return 1
     finally:
-        stop.give_back()
+        stop.restore_handlers()
 
 
 def _demonstrate(arguments, stop):
     _import_observer()
-    screen, timeout = Screen(), SILENCE
+    screen, timeout = Screen(), PROGRAM_TIMEOUT_S
     arm = _load(arguments)
     picture = arguments.plot or (
         None if arguments.json else f'demo_{arm.description.name}.png')
@@ -103,7 +108,7 @@ def _demonstrate(arguments, stop):
         remove_forced(arguments, arguments.record)
         refuse_recording(arguments.record)
     if must_compile():
-        timeout = COMPILING
+        timeout = COMPILATION_TIMEOUT_S
         start_compiling_ahead()     # until the processes that step the arm run
         screen.say(why_compiling())
     with tempfile.TemporaryDirectory() as folder:
@@ -162,13 +167,13 @@ def _report_results(arm, swing, runs, shaper, picture, arguments, stop):
     if arguments.record:
         summary['recording'] = arguments.record
     if shaper:
-        span = ringing_span(arm, swing)
-        ringing = [ringing_of(run[0], span) for run in runs]
-        summary.update(comparison_of(shaper, ringing))
-    if picture and stop.asked < 2 and record.joints.time.size:
+        span = vibration_span(arm, swing)
+        vibrations = [residual_vibration(run[0], span) for run in runs]
+        summary.update(comparison_of(shaper, vibrations))
+    if picture and stop.request_count < 2 and record.joints.time.size:
         try:
             if len(runs) > 1:
-                _draw_comparison(picture, arm, runs[0][0], record, summary, ringing[0].begin)
+                _draw_comparison(picture, arm, runs[0][0], record, summary, vibrations[0].begin)
             else:
                 _draw(picture, record, arm)
             summary['plot'] = picture
@@ -177,7 +182,7 @@ def _report_results(arm, swing, runs, shaper, picture, arguments, stop):
     print(json.dumps(summary, indent=2) if arguments.json else '\n'.join(lines_of(summary)))
     if failure is not None:
         raise failure
-    return EXIT_INTERRUPTED if stop.asked and arguments.seconds is not None else 0
+    return EXIT_INTERRUPTED if stop.request_count and arguments.seconds is not None else 0
 
 
 def _import_observer():
@@ -221,7 +226,7 @@ def _plan(arm, arguments, folder, screen):
 
 def _swing_with_realistic_drives(arm, settings, is_stiff, error):
     """Return the arm with rotors as heavy as needed, its Swing, and its description."""
-    for rotor_share, damping in BUILT:
+    for rotor_share, damping in DRIVE_LEVELS:
         text = with_realistic_drives(arm, rotor_share, damping)
         realistic_arm = frs.load(text, tool=arm.description.tool_wish, **settings)
         with contextlib.suppress(UsageError):

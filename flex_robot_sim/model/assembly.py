@@ -59,8 +59,8 @@ def build_arm(description: RobotDescription, coupling: str = 'shortening',
                 if link.beam is not None)
     if total > MAX_ELASTIC_COORDINATES:
         raise SettingError(f'{description.source} has {total} elastic coordinates, and at most '
-                           f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, modes '
-                           'or elements')
+                           f'{MAX_ELASTIC_COORDINATES} can be simulated: take fewer segments, '
+                           'modes or elements')
     if coupling not in COUPLINGS:
         raise SettingError(f'coupling = {coupling!r} must be one of: {", ".join(COUPLINGS)}')
     gravity = array_or_nan(gravity)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.natural_modes import frequencies
-from flex_robot_sim.demo.swing import BENDING
+from flex_robot_sim.demo.swing import MAX_BENDING_RATIO
 
 if TYPE_CHECKING:
     from flex_robot_sim.model.arm_model import ArmModel
@@ -32,7 +32,8 @@ class FollowedTargets:
         self.position, self.velocity = np.array(position, float), np.zeros(len(position))
         self.target = self.position.copy()
         first = next((f for f in frequencies(arm, position) if f > 0.0), np.inf)
-        self.rate = float(min(2 * np.pi * first * np.sqrt(BENDING / max(travel, 1e-3)), MAX_RATE))
+        self.rate = float(min(
+            2 * np.pi * first * np.sqrt(MAX_BENDING_RATIO / max(travel, 1e-3)), MAX_RATE))
 
     def samples(self, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flex_robot_sim.analysis.tangent import driven
-from flex_robot_sim.demo.swing import ANGLE, DISTANCE, ROOM
+from flex_robot_sim.demo.swing import SWING_ANGLE, SWING_DISTANCE, SWING_SHARE
 from flex_robot_sim.simulation.simulation import Simulation
 from flex_robot_sim.viewer.followed_targets import FollowedTargets
 from flex_robot_sim.viewer.joints import ranges
@@ -73,8 +73,8 @@ class Live:
 def swing_poses(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return two poses (2, joints) around a position, within the joint ranges [rad, m]."""
     low, high = ranges(arm).T
-    half_range = [DISTANCE if arm.description.joint(name).kind == 'prismatic' else ANGLE
+    half_range = [SWING_DISTANCE if arm.description.joint(name).kind == 'prismatic' else SWING_ANGLE
                   for name in arm.joint_names]
-    reach = np.minimum(half_range, ROOM * (high - low) / 2)
+    reach = np.minimum(half_range, SWING_SHARE * (high - low) / 2)
     reach[2::3] *= -1.0         # elbows fold back
     return np.clip([position + reach, position - reach], low, high)
