@@ -1,7 +1,7 @@
 """
 A swing between two poses for any arm: poses, duration and joint gains.
 
-The joint limits determine the amplitude. Motor limits and the first natural frequency determine the
+Joint limits determine the amplitude. Motor limits and the first natural frequency determine the
 duration, without too much bending. A flexible arm gets stiff gains, so that its links vibrate and
 not its servo. A rigid arm has the default gains.
 """

@@ -73,8 +73,8 @@ class Live:
 def swing_poses(arm: ArmModel, position: np.ndarray) -> np.ndarray:
     """Return two poses (2, joints) around a position, within the joint ranges [rad, m]."""
     low, high = ranges(arm).T
-    half_range = [SWING_DISTANCE if arm.description.joint(name).kind == 'prismatic' else SWING_ANGLE
-                  for name in arm.joint_names]
-    reach = np.minimum(half_range, SWING_SHARE * (high - low) / 2)
+    limits = [SWING_DISTANCE if arm.description.joint(name).kind == 'prismatic' else SWING_ANGLE
+              for name in arm.joint_names]
+    reach = np.minimum(limits, SWING_SHARE * (high - low) / 2)
     reach[2::3] *= -1.0         # elbows fold back
     return np.clip([position + reach, position - reach], low, high)

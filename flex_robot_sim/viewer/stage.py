@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flex_robot_sim.display.bending import LIMIT
+from flex_robot_sim.display.bending import FULL_COLOUR_DEFLECTION
 from flex_robot_sim.display.colours import colour_ramp
 from flex_robot_sim.display.extent import middle, reach
-from flex_robot_sim.display.layout import CELLS, round_length
+from flex_robot_sim.display.layout import GRID_CELL, round_length
 from flex_robot_sim.display.tool_path import ToolPath
 from flex_robot_sim.viewer.escaping import as_html
 from flex_robot_sim.viewer.picture import GHOST_STYLE, ArmPicture, DeflectionScaler
@@ -37,7 +37,7 @@ class Stage:
         self.factor, self.tool = 1.0, arm.tool
         self._ghost_is_shown = bool(self.arm.tips or arm.motor_names)
         self._path = ToolPath(TRACE_POINTS, TRACE_SPACING * self.reach)
-        page.grid(round_length(CELLS * self.reach / 2), 3 * self.reach)
+        page.grid(round_length(GRID_CELL * self.reach / 2), 3 * self.reach)
         page.look(middle(arm), CAMERA_DISTANCE * self.reach, CAMERA_DIRECTION)
         self._picture = ArmPicture(page, self.scaler, self.solids, '/arm')
         self._ghost = ArmPicture(page, self.scaler, self.solids, '/ghost', GHOST_STYLE)
@@ -116,7 +116,7 @@ def legend(is_flexible: bool) -> str:
             f'{stops})"></div><div style="display:flex;justify-content:space-between">'
             f'<span>straight</span><span>surface strain</span><span>full</span></div>'
             f'<div style="opacity:0.65">full: as at the root of a link whose tip a force moves by '
-            f'{LIMIT:.0%} of its length</div>')
+            f'{FULL_COLOUR_DEFLECTION:.0%} of its length</div>')
 
 
 def table(rows: dict[str, str]) -> str:
